@@ -1,0 +1,62 @@
+"""Arrow's string and binary arrays as numpy sees them: one run of bytes, and the offsets in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Octets = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def flat(values: pa.Array) -> tuple[Octets, Offsets]:
+    """Return the bytes of a string or binary array, without gaps, and its offsets, from 0 on. Null has none."""
+    if values.null_count:
+        values = pc.fill_null(values, "" if pa.types.is_string(values.type) else b"")
+    _, offset_buffer, data = values.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    everything = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
+    return everything[offsets[0] : offsets[-1]], offsets - offsets[0]
+
+
+def from_flat(data: Octets, offsets: Offsets, kind: pa.DataType, like: pa.Array) -> pa.Array:
+    """Return an array of `kind` from bytes and offsets, null where `like` is null."""
+    validity = None
+    if like.null_count:
+        bits = np.packbits(pc.is_valid(like).to_numpy(zero_copy_only=False), bitorder="little")
+        validity = pa.py_buffer(bits)
+    buffers = [validity, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.Array.from_buffers(kind, len(like), buffers)
+
+
+def mask(values: pa.Array | pa.ChunkedArray) -> Mask:
+    """Return a boolean array as numpy's; null is False."""
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    return pc.fill_null(values, fill_value=False).to_numpy(zero_copy_only=False)
+
+
+def first(where: pa.Array | Mask) -> int | None:
+    """Return the first place that is True, or None."""
+    found = np.flatnonzero(where if isinstance(where, np.ndarray) else mask(where))
+    return int(found[0]) if len(found) else None
+
+
+def first_refused(size: int, accepts: Callable[[int, int], bool]) -> int:
+    """Return the first of `size` places at which `accepts(start, stop)` is False, found by halving.
+
+    `accepts` says whether all places from start to stop are accepted; at least one place is not.
+    """
+    low, high = 0, size
+    while high - low > 1:
+        middle = (low + high) // 2
+        if accepts(low, middle):
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,108 @@
+"""Change rows: the contract between dialects and everything behind them. One `Changes` holds rows of one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import Mask
+
+SEQUENCE_WIDTHS = (20, 16, 7)
+"""hvr_integ_seq: position of the commit, transaction, row in the transaction; hex digits joined by `|`, 45 characters."""
+MAX_ROWS_IN_TRANSACTION = 16 ** SEQUENCE_WIDTHS[2]
+
+_HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Change rows of one table, in source order. An update is two adjacent rows, old then new.
+
+    columns: typed values by the table's column names; null where the value is null or missing.
+    missing: for columns that have any, True where the source record has no value (which is not null).
+    op: int8, HVR's operation codes. integ_seq: 45 characters, text order = change order. tx_seq: 20 hex digits.
+    countdown: int32, rows left in the transaction with this one; 0 where its end is not known.
+    cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
+    cap_user: string; null where the source does not say.
+    line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
+    """
+
+    table: str
+    file: str
+    columns: dict[str, pa.Array]
+    missing: dict[str, Mask]
+    op: pa.Array
+    integ_seq: pa.Array
+    tx_seq: pa.Array
+    countdown: pa.Array
+    cap_tstamp: pa.Array
+    cap_user: pa.Array
+    line: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    def where(self, mask: Mask) -> Changes:
+        """Return the rows for which `mask` is True."""
+        if mask.all():
+            return self
+        keep = pa.array(mask)
+        return Changes(
+            table=self.table,
+            file=self.file,
+            columns={name: column.filter(keep) for name, column in self.columns.items()},
+            missing={name: gone[mask] for name, gone in self.missing.items()},
+            op=self.op.filter(keep),
+            integ_seq=self.integ_seq.filter(keep),
+            tx_seq=self.tx_seq.filter(keep),
+            countdown=self.countdown.filter(keep),
+            cap_tstamp=self.cap_tstamp.filter(keep),
+            cap_user=self.cap_user.filter(keep),
+            line=self.line[mask],
+            order=self.order[mask],
+        )
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """Where a file, or a part of one, stands in the order of transactions: what the next part continues.
+
+    tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
+    rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
+    so that the part before it may hold its beginning.
+    """
+
+    tx: str | None = None
+    rows: int = 0
+    since_start: bool = True
+
+    def after(self, before: OpenTransaction) -> OpenTransaction:
+        """Return the state after this part, given the state `before` it."""
+        if not self.since_start:
+            return self
+        if self.tx is None or self.tx == before.tx:
+            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start)
+        return OpenTransaction(self.tx, self.rows, since_start=False)
+
+
+def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
+    """Return each value as `width` upper-case hex digits."""
+    digits = np.empty((len(values), width), np.uint8)
+    for place in range(width):
+        shift = 4 * (width - 1 - place)
+        digits[:, place] = _HEX[(values >> np.uint64(shift)) & np.uint64(15)] if shift < 64 else ord("0")  # noqa: PLR2004
+    offsets = np.arange(0, width * (len(values) + 1), width, dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(digits)])
+
+
+def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64]) -> pa.Array:
+    """Join the segments of hvr_integ_seq: hex text of a commit (20) and a transaction (16), and row numbers.
+
+    I2: a pure function of the source position, so a change sent again is the same, byte for byte.
+    """
+    return pc.binary_join_element_wise(commit, transaction, hexadecimal(row.astype(np.uint64), SEQUENCE_WIDTHS[2]), "|")

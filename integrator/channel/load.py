@@ -1,0 +1,140 @@
+"""A channel's YAML -> the model, every problem with its line; unknown and duplicate keys are problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from integrator.channel.model import Channel, TableFile
+from integrator.channel.secret import Secrets
+from integrator.errors import ConfigurationError, Problem
+
+Path_ = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file a channel was read from: which line each path of it stands on."""
+
+    file: str
+    lines: dict[Path_, int]
+    secrets: Secrets = field(default_factory=Secrets, compare=False, repr=False)
+
+    def problem(self, path: Path_, text: str) -> Problem:
+        """Return a Problem at `path`, on the line of its nearest known ancestor."""
+        known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in self.lines), ())
+        shown = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        return Problem(self.file, self.lines.get(known, 1), shown, self.secrets.mask(text))
+
+
+def load(file: str) -> tuple[Channel, Source]:
+    """Read the channel in `file`. Raises ConfigurationError with every problem that its text alone shows."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError([Problem(file, 0, "", f"the channel cannot be read: {error}")]) from error
+    source = Source(file, {})
+    problems: list[Problem] = []
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise ConfigurationError([Problem(file, line, "", f"broken YAML: {error.problem}")]) from error
+    if root is None:
+        raise ConfigurationError([Problem(file, 1, "", "is empty; a channel has channel, locations and tables")])
+    data = _Reader(source, problems).value(root, ())
+    try:
+        channel = Channel.model_validate(data)
+    except ValidationError as error:
+        problems += [source.problem(_path(data, found["loc"]), _said(dict(found))) for found in error.errors()]
+        problems += _table_problems(data, source)
+        raise ConfigurationError(problems) from None
+    if problems:
+        raise ConfigurationError(problems)
+    return channel, source
+
+
+class _Reader:
+    """YAML nodes -> plain data, with the line of each path noted."""
+
+    def __init__(self, source: Source, problems: list[Problem]) -> None:
+        self._source = source
+        self._problems = problems
+        self._scalars = yaml.SafeLoader("")
+
+    def value(self, node: yaml.Node, path: Path_) -> Any:
+        self._source.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        scalar = self._scalars.construct_object(node)  # type: ignore[no-untyped-call]
+        if not isinstance(scalar, str):
+            return scalar
+        try:
+            return self._source.secrets.resolve(scalar)
+        except LookupError as error:
+            self._problems.append(self._source.problem(path, str(error)))
+            return scalar
+
+    def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in result:
+                self._source.lines[(*path, key)] = key_node.start_mark.line + 1
+                first = "the key stands twice; remove one of them"
+                self._problems.append(self._source.problem((*path, key), first))
+            self._source.lines[(*path, key)] = key_node.start_mark.line + 1
+            result[key] = self.value(value_node, (*path, key))
+        return result
+
+
+def _path(data: Any, loc: tuple[str | int, ...]) -> Path_:
+    """Drop from pydantic's `loc` the names of union branches, which the file does not have."""
+    path: list[str | int] = []
+    for index, step in enumerate(loc):
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            if index == len(loc) - 1 and isinstance(data, dict):
+                path.append(step)
+            continue
+        path.append(step)
+    return tuple(path)
+
+
+def _said(found: dict[str, Any]) -> str:
+    given = found.get("input")
+    match found["type"]:
+        case "extra_forbidden":
+            return "this key is not known here"
+        case "missing":
+            return "this key is missing"
+        case "union_tag_not_found":
+            return f"one key must say the kind: {found['ctx']['discriminator']}".replace("class_", "class")
+        case "union_tag_invalid":
+            return f"{found['ctx']['tag']!r} is not one of {found['ctx']['expected_tags']}"
+        case "literal_error":
+            return f"{given!r} is not one of {found['ctx']['expected']}"
+        case _:
+            return f"{found['msg']}; found {given!r}"
+
+
+def _table_problems(data: Any, source: Source) -> list[Problem]:
+    """Also read the table definitions of a channel whose other parts are wrong, so that one run tells everything."""
+    from integrator import tables  # noqa: PLC0415 - only this road needs them here
+
+    listed = data.get("tables") if isinstance(data, dict) else None
+    problems: list[Problem] = []
+    for entry in listed if isinstance(listed, list) else []:
+        try:
+            item = TableFile(file=entry) if isinstance(entry, str) else TableFile.model_validate(entry)
+        except ValidationError:
+            continue
+        problems += tables.read(item.file, item.sql_dialect)[1]
+    return problems

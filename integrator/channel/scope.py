@@ -1,0 +1,71 @@
+"""Which action applies where: table before table group before `*`, then location before location group before `*`.
+
+HVR does not say which of two overlapping actions wins; here the most specific does, parameter by parameter, and two equally
+specific ones that disagree are a problem (hvr-semantics section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from integrator.channel.load import Source
+from integrator.channel.model import Channel, Scoped
+from integrator.errors import Problem
+
+Rank = tuple[int, int]
+SCOPE_KEYS = frozenset({"group", "table", "action", "Name"})
+
+
+def rank(action: Scoped, channel: Channel, location: str, table: str) -> Rank | None:
+    """Return how specific `action` is for `table` at `location`, or None where it does not hold."""
+    tables = {"*": 0, table: 2} | {name: 1 for name, members in channel.table_groups.items() if table in members}
+    places = {"*": 0, channel.locations[location].group: 1, location: 2}
+    if action.table not in tables or action.group not in places:
+        return None
+    return tables[action.table], places[action.group]
+
+
+def merge(
+    actions: Iterable[tuple[int, Scoped]], channel: Channel, location: str, table: str, source: Source
+) -> tuple[dict[str, Any], dict[str, int], list[Problem]]:
+    """Merge the actions (with their places in the file) that hold for `table` at `location`.
+
+    Returns the winning value of each parameter, the place of the action which set it, and the disagreements.
+    """
+    values: dict[str, Any] = {}
+    ranks: dict[str, Rank] = {}
+    places: dict[str, int] = {}
+    problems: list[Problem] = []
+    for place, action in actions:
+        specific = rank(action, channel, location, table)
+        if specific is None:
+            continue
+        for name in sorted(action.model_fields_set - SCOPE_KEYS):
+            value = getattr(action, name)
+            if name in ranks and ranks[name] == specific and values[name] != value:
+                text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
+                problems.append(source.problem(("actions", place, name), text + "; keep one, or narrow its scope"))
+            elif name not in ranks or specific > ranks[name]:
+                values[name], ranks[name], places[name] = value, specific, place
+    return values, places, problems
+
+
+def unknown_scopes(channel: Channel, tables: Iterable[str], source: Source) -> list[Problem]:
+    """Return a problem for each scope that names nothing."""
+    known_tables = {"*", *tables, *channel.table_groups}
+    known_places = {"*", *channel.locations, *(location.group for location in channel.locations.values())}
+    problems = []
+    for place, action in enumerate(channel.actions):
+        if action.table not in known_tables:
+            text = f"{action.table!r} is no table or table group; known are {', '.join(sorted(known_tables))}"
+            problems.append(source.problem(("actions", place, "table"), text))
+        if action.group not in known_places:
+            text = f"{action.group!r} is no location or location group; known are {', '.join(sorted(known_places))}"
+            problems.append(source.problem(("actions", place, "group"), text))
+    for group, members in channel.table_groups.items():
+        for index, member in enumerate(members):
+            if member not in known_tables:
+                text = f"{member!r} is no table; known are {', '.join(sorted(known_tables - {'*'}))}"
+                problems.append(source.problem(("table_groups", group, index), text))
+    return problems

@@ -1,0 +1,114 @@
+"""The commands: the only argv, console output and exit code.
+
+Exit codes: 0 done; 1 a defect of the integrator; 2 configuration (the author of the channel acts); 3 data (the owner of
+the data); 4 delivery (run it again); 5 environment (the operator).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from integrator import plan as planning
+from integrator import progress, show
+from integrator.channel.secret import Secrets
+from integrator.errors import IntegratorError
+from integrator.produce import topics
+
+app = typer.Typer(
+    help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
+
+
+@app.callback(invoke_without_command=True)
+def integrate(
+    context: typer.Context,
+    channel: Annotated[str | None, typer.Option(help="The channel's YAML file.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Integrate what is there, and end.")] = False,
+) -> None:
+    """Integrate database changes into Kafka."""
+    if context.invoked_subcommand is not None:
+        return
+    if channel is None:
+        raise typer.BadParameter("--channel FILE is needed")
+    from integrator import daemon  # noqa: PLC0415 - check and plan need no Spark
+
+    plan = planning.make(channel, local_timezone())
+    progress.configure(plan.secrets)
+    context.obj.append(plan.secrets)
+    daemon.integrate(plan, once=once)
+
+
+@app.command()
+def check(
+    channel: ChannelFile,
+    connect: Annotated[bool, typer.Option("--connect", help="Also try the brokers and each topic.")] = False,
+) -> None:
+    """Check a channel completely; needs neither Spark nor Kafka."""
+    plan = planning.make(channel, local_timezone())
+    if connect:
+        topics.ensure(plan.recipe.producer, plan.topics, None)
+    reached = f", {len(plan.topics)} topics at {plan.brokers}" if connect else ""
+    Console().print(f"{channel}: {len(plan.recipe.tables)} tables{reached}: no problems", highlight=False)
+
+
+@app.command()
+def plan(
+    channel: ChannelFile,
+    table: Annotated[list[str] | None, typer.Option(help="Show these tables only.")] = None,
+) -> None:
+    """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
+    made = planning.make(channel, local_timezone())
+    show.plan(made, table or [], Console(soft_wrap=True))
+
+
+@app.command()
+def quickstart(
+    channel: ChannelFile = "channels/quickstart.yaml",
+) -> None:
+    """Run a channel against an embedded broker, read the topics back, and show what arrived."""
+    from integrator import quickstart as demo  # noqa: PLC0415 - check and plan need no Spark
+
+    demo.run(channel, local_timezone())
+
+
+def local_timezone() -> str:
+    """Return the IANA name of this machine's time zone: what %[localtime] means."""
+    name = os.environ.get("TZ", "").lstrip(":")
+    if name:
+        return name
+    link = Path("/etc/localtime")
+    target = str(link.resolve()) if link.exists() else ""
+    return target.partition("zoneinfo/")[2] or time.tzname[0] or "UTC"
+
+
+def main() -> int:
+    """Run the command of argv; return the exit code."""
+    secrets: list[Secrets] = []
+    try:
+        app(standalone_mode=False, obj=secrets)
+    except IntegratorError as error:
+        text = str(error)
+        for known in secrets:
+            text = known.mask(text)
+        print(f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})", file=sys.stderr)  # noqa: T201
+        return error.kind.exit_code
+    except typer.Exit as end:
+        return end.exit_code
+    except Exception as error:  # usage errors of the command line are the author's too
+        if not hasattr(error, "format_message"):
+            raise
+        print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0

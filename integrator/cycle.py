@@ -1,0 +1,47 @@
+"""The cycle: one micro-batch, one Spark job, one sync."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from integrator.errors import from_wire
+from integrator.first_pass import first_pass
+from integrator.fragments import FRAGMENT_DDL
+from integrator.plan import Plan
+from integrator.produce.report import Report
+from integrator.second_pass import REPORT_DDL, second_pass
+from integrator.state import State
+from integrator.sync import Cycle, verdict
+
+
+def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None]) -> Callable[[DataFrame, int], None]:
+    """Return what Spark calls with each micro-batch of runs. It returns only when the cycle is synced.
+
+    `tasks` is how many send at once; `synced` is told of each synced cycle. Raises IntegratorError.
+    """
+
+    def integrate(runs: DataFrame, number: int) -> None:
+        started = time.monotonic()
+        before = state.carry(number)
+        fragments = runs.mapInArrow(first_pass(plan.recipe, before, datetime.now(timezone.utc)), FRAGMENT_DDL)
+        ordered = in_key_order(fragments, tasks) if runs.rdd.getNumPartitions() > 1 else fragments
+        try:
+            rows = ordered.mapInArrow(second_pass(plan.recipe, str(state.path)), REPORT_DDL).collect()
+        except Exception as error:
+            raise from_wire(str(error)) or error from None
+        reports = [Report.of_json(row.report) for row in rows]
+        done = verdict(number, reports, before, time.monotonic() - started)
+        state.mark(done)  # I1
+        synced(done)
+
+    return integrate
+
+
+def in_key_order(fragments: DataFrame, tasks: int) -> DataFrame:
+    """Bring all changes of a key into one task, in source order (I3). One ordered run is in order already."""
+    return fragments.repartition(tasks, f.col("topic"), f.col("key")).sortWithinPartitions("integ_seq")

@@ -1,0 +1,123 @@
+"""The continuous integrate job: one streaming query, ended by SIGTERM at the end of a cycle, never in one."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from integrator import progress, session
+from integrator.cycle import cycle
+from integrator.errors import IntegratorError, from_wire
+from integrator.plan import Plan
+from integrator.produce import topics
+from integrator.sources import files
+from integrator.sources.journal import Listing
+from integrator.state import State
+
+SUCCESSOR_WAIT_S = 60.0
+"""How long a successor waits for what a killed process left running."""
+_POLL_S = 0.1
+
+
+def integrate(plan: Plan, *, once: bool) -> None:
+    """Integrate what is there (`once`), or go on until SIGTERM or SIGINT. Raises IntegratorError.
+
+    Everything that can be known to be wrong is found before the first row is read.
+    """
+    log = structlog.get_logger().bind(channel=plan.channel)
+    state = State(plan.state)
+    location = plan.source
+    Listing(location.path, location.pattern, tuple(location.ignore), location.order).files()
+    state.lock(plan.channel, SUCCESSOR_WAIT_S)
+    try:
+        created = topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
+        if created:
+            log.info("topics created", topics=created)
+        spark = session.start(plan.channel)
+        try:
+            session.lock_jvm(spark, state.path / "jvm", SUCCESSOR_WAIT_S)
+            stopping = _on_signals(spark)
+            log.info("integrating", state=str(state.path), topics=list(plan.topics), once=once)
+            _run(spark, plan, state, stopping, once=once)
+            log.info("ended")
+        finally:
+            spark.stop()
+    finally:
+        state.unlock()
+
+
+def _on_signals(spark: SparkSession) -> threading.Event:
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    for name in ("TERM", "INT"):
+        session.on_jvm_signal(spark, name, stopping.set)
+    return stopping
+
+
+def _run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, *, once: bool) -> None:
+    gate = _Gate(stopping)
+    integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, progress.reporter(plan.channel))
+    runs = files.stream(spark, plan.source, state.path / "files.jsonl", plan.cycle_bytes)
+    writer = (
+        runs.writeStream.queryName(plan.channel)
+        .option("checkpointLocation", state.checkpoint)
+        .foreachBatch(gate.around(integrate_cycle))
+    )
+    trigger = {"availableNow": True} if once else {"processingTime": f"{plan.source.poll_seconds} seconds"}
+    query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
+    while query.isActive and not stopping.is_set():
+        time.sleep(_POLL_S)
+    if stopping.is_set():
+        gate.end_between_cycles(query, Path(state.checkpoint))
+    _raise_failure(query, gate.error)
+
+
+def _raise_failure(query: StreamingQuery, error: BaseException | None) -> None:
+    failure = query.exception()
+    if isinstance(error, IntegratorError):
+        raise error
+    if failure is not None:
+        raise from_wire(str(failure)) or failure
+
+
+class _Gate:
+    """Lets cycles through until the end is asked for; keeps the error that a cycle failed with."""
+
+    def __init__(self, stopping: threading.Event) -> None:
+        self._stopping = stopping
+        self._one = threading.Lock()
+        self._last: int | None = None
+        self.error: BaseException | None = None
+
+    def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """Return `integrate_cycle`, behind the gate."""
+
+        def integrate(batch: DataFrame, number: int) -> None:
+            if self._stopping.is_set():
+                time.sleep(3600)  # planned, not begun: the query is stopped around it, and the next start begins it
+            with self._one:
+                try:
+                    integrate_cycle(batch, number)
+                except BaseException as error:
+                    self.error = error
+                    raise
+                self._last = number
+
+        return integrate
+
+    def end_between_cycles(self, query: StreamingQuery, checkpoint: Path) -> None:
+        """Stop the query when the cycle that is being integrated, if any, is synced and committed."""
+        with self._one:
+            last = self._last
+        while query.isActive and last is not None and not (checkpoint / "commits" / str(last)).exists():
+            time.sleep(_POLL_S)
+        query.stop()
+

@@ -1,0 +1,194 @@
+"""The `hvr` dialect: one record is one change row, in JSON lines, CSV with a header, or Parquet, chosen by looking.
+
+A record has the columns of its table and these, of which only hvr_op and hvr_tx_seq are always needed:
+
+hvr_op            HVR's operation code, 0 to 5; an update is two records, 3 or 4 (old image) and then 2
+hvr_tx_seq        the transaction's place in the order of commits: 1 to 20 hex digits
+hvr_tbl_name      the table; may be left out where the location names one, or the channel has only one
+hvr_tx_countdown  rows left in the transaction with this one: 3, 2, 1; then the order needs no counting over files
+hvr_integ_seq     the row's place itself, 45 characters; then hvr_tx_seq is its first segment, and may be left out
+hvr_cap_tstamp    commit time, with zone; hvr_cap_user: the user who made the change
+hvr_missing       names of columns that the record has no value for, with commas between: for CSV and Parquet. In JSON
+                  lines, a column that is not there is missing, and null is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import first, mask
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, OpenTransaction, integ_seq
+from integrator.dialects import hvr_json, hvr_tables
+from integrator.dialects.hvr_records import Records
+from integrator.dialects.lines import open_file, read_lines
+from integrator.dialects.reading import Batch, Before, Reading
+from integrator.errors import DataError
+
+Ints = npt.NDArray[np.int64]
+
+_HEX = r"^[0-9A-Fa-f]{1,20}$"
+_SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
+_NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
+
+
+def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
+    """Yield the change rows of a file."""
+    order = _Order(file, before)
+    for records, ignored in _records(file, reading):
+        changes = order.place(records)
+        yield Batch(changes, order.open, ignored)
+
+
+def tail(file: str, _reading: Reading) -> OpenTransaction:
+    """Return the last transaction of the file, and how many of its last rows belong to it."""
+    state = OpenTransaction()
+    if _container(file) == "json":
+        columns = (hvr_json.transactions(lines) for lines in read_lines(file))
+    else:
+        columns = hvr_tables.transactions(file, _container(file))
+    for column in columns:
+        state = _trailing(_padded(file, column, None)).after(state)
+    return state
+
+
+def _container(file: str) -> str:
+    """Tell the file's container by its first bytes."""
+    with open_file(file) as stream:
+        first = stream.read(64).lstrip()
+    if first.startswith(b"PAR1"):
+        return "parquet"
+    return "json" if first.startswith(b"{") else "csv"
+
+
+def _records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+    if _container(file) == "json":
+        return hvr_json.records(file, reading)
+    return hvr_tables.records(file, _container(file), reading)
+
+
+def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
+    """Return transaction sequences as 20 upper-case hex digits."""
+    at = first(~mask(pc.match_substring_regex(tx_seq, _HEX)))
+    if at is not None:
+        place = f"{file}:{line[at]}" if line is not None else file
+        raise DataError(f"{place}: hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text")
+    return pc.utf8_upper(pc.utf8_lpad(tx_seq, SEQUENCE_WIDTHS[0], "0"))
+
+
+def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:
+    """Say for each row whether its transaction is another than the row's before it."""
+    starts = np.ones(len(tx), bool)
+    if len(tx) > 1:
+        starts[1:] = mask(pc.not_equal(tx.slice(1), tx.slice(0, len(tx) - 1)))
+    return starts
+
+
+def _trailing(tx: pa.Array) -> OpenTransaction:
+    if not len(tx):
+        return OpenTransaction()
+    first = int(np.flatnonzero(_starts(tx))[-1])
+    return OpenTransaction(tx[len(tx) - 1].as_py(), len(tx) - first, since_start=first == 0)
+
+
+@dataclass
+class _Order:
+    """Numbers the rows of each transaction, on from where the file before ended."""
+
+    file: str
+    before: Before
+    known: OpenTransaction | None = None
+
+    @property
+    def open(self) -> OpenTransaction:
+        if self.known is None:
+            self.known = self.before()
+        return self.known
+
+    def place(self, records: list[Records]) -> list[Changes]:
+        """Give each row of a batch its place in the order of changes."""
+        for part in records:
+            self._check_op(part)
+        order = np.concatenate([part.order for part in records]) if records else np.empty(0, np.int64)
+        if not len(order):
+            return []
+        given = pa.concat_arrays([part.meta["hvr_integ_seq"] for part in records])
+        tx_seq = pa.concat_arrays([part.meta["hvr_tx_seq"] for part in records])
+        line = np.concatenate([part.line for part in records])
+        if given.null_count < len(given):
+            self._check_given(given, line)
+            tx_seq = pc.if_else(pc.is_valid(given), pc.utf8_slice_codeunits(given, 0, SEQUENCE_WIDTHS[0]), tx_seq)
+        padded = _padded(self.file, tx_seq, line)
+        countdown = pc.fill_null(pa.concat_arrays([part.meta["hvr_tx_countdown"] for part in records]), 0)
+        left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
+        rank = self._ranks(padded, order, counting=bool(given.null_count and (left <= 0).any()))
+        rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
+        sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
+        sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
+        changes, at = [], 0
+        for part in records:
+            size = len(part.order)
+            changes.append(_changes(self.file, part, sequence.slice(at, size), padded.slice(at, size)))
+            at += size
+        return changes
+
+    def _ranks(self, tx: pa.Array, order: Ints, *, counting: bool) -> Ints:
+        in_order = len(order) < 2 or bool((np.diff(order) > 0).all())  # noqa: PLR2004 - one row is in order
+        sequence = None if in_order else np.argsort(order, kind="stable")
+        sorted_tx = tx if sequence is None else tx.take(pa.array(sequence))
+        starts = _starts(sorted_tx)
+        places = np.arange(len(tx))
+        rank = places - np.maximum.accumulate(np.where(starts, places, 0))
+        if counting:
+            first = int(np.flatnonzero(starts)[1]) if starts.sum() > 1 else len(tx)
+            if self.open.tx == sorted_tx[0].as_py():
+                rank[:first] += self.open.rows
+            self.known = _trailing(sorted_tx).after(self.open)
+            if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
+                raise DataError(f"{self.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
+        else:
+            self.known = _trailing(sorted_tx)
+        if sequence is None:
+            return rank
+        result = np.empty_like(rank)
+        result[sequence] = rank
+        return result
+
+    def _check_op(self, part: Records) -> None:
+        op = part.meta["hvr_op"]
+        at = first(~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))))
+        if at is not None:
+            raise DataError(
+                f"{self.file}:{part.line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 after update, "
+                "3 before key update, 4 before other update, 5 truncate"
+            )
+
+    def _check_given(self, given: pa.Array, line: Ints) -> None:
+        at = first(pc.invert(pc.match_substring_regex(given, _SEQUENCE)))
+        if at is not None:
+            raise DataError(
+                f"{self.file}:{line[at]}: hvr_integ_seq is {given[at].as_py()!r}; expected 20, 16 and 7 upper-case hex "
+                "digits joined by |"
+            )
+
+
+def _changes(file: str, part: Records, sequence: pa.Array, tx_seq: pa.Array) -> Changes:
+    return Changes(
+        table=part.table,
+        file=file,
+        columns=part.columns,
+        missing=part.missing,
+        op=part.meta["hvr_op"].cast(pa.int8()),
+        integ_seq=sequence,
+        tx_seq=tx_seq,
+        countdown=pc.fill_null(part.meta["hvr_tx_countdown"], 0),
+        cap_tstamp=part.meta["hvr_cap_tstamp"],
+        cap_user=part.meta["hvr_cap_user"],
+        line=part.line,
+        order=part.order,
+    )

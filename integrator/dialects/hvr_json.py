@@ -1,0 +1,126 @@
+"""JSON lines of the hvr dialect, parsed by Arrow straight into the table's types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import mask
+from integrator.dialects.hvr_records import META, Records
+from integrator.dialects.lines import Lines, arrow_json, parse_lines, read_lines
+from integrator.dialects.reading import Reading
+from integrator.dialects.values import ValueRefused, from_text
+from integrator.errors import DataError
+from integrator.schema import Table, Type, arrow_type
+
+WHOLE = 1 << 30
+
+_TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
+_TX_SEQ = r'"hvr_tx_seq"\s*:\s*"(?P<name>[^"]*)"'
+_INTEG_SEQ = r'"hvr_integ_seq"\s*:\s*"(?P<name>[0-9A-F]{20})\|'
+
+
+def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+    """Yield the records of a file, block by block, and how many were of tables that the channel does not have."""
+    for lines in read_lines(file, WHOLE) if reading.whole_files else read_lines(file):
+        result = []
+        unknown = 0
+        for name, at in _by_table(lines, reading):
+            table = reading.find(None, name)
+            if table is not None:
+                result.append(_records(lines if at is None else lines.take(at), table, at))
+            elif reading.ignore_unknown_tables:
+                unknown += len(lines) if at is None else len(at)
+            else:
+                raise reading.unknown(file, int(lines.numbers[0 if at is None else at[0]]), name)
+        yield result, {"rows of unknown tables": unknown} if unknown else {}
+
+
+def transactions(lines: Lines) -> pa.Array:
+    """Return the hvr_tx_seq of each line."""
+    given = pc.struct_field(pc.extract_regex(lines.array, _INTEG_SEQ), "name")
+    return pc.coalesce(given, pc.struct_field(pc.extract_regex(lines.array, _TX_SEQ), "name"))
+
+
+def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.int64] | None]]:
+    """Return the lines' tables, each with the places of its lines; None for all of them.
+
+    A quote inside a JSON string is escaped, so `"hvr_tbl_name":` can only be a key.
+    """
+    first = re.search(_TABLE, lines.array[0].as_py())
+    if first and pc.all(pc.match_substring(lines.array, first[0])).as_py():
+        return [(first[1], None)]
+    names = pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
+    nameless = np.flatnonzero(mask(pc.is_null(names)))
+    if len(nameless) and reading.default_table is None:
+        raise DataError(
+            f"{lines.file}:{lines.numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several "
+            f"tables; add it, or name the table at the source location; the line is {lines.array[nameless[0]].as_py()[:200]}"
+        )
+    if len(nameless) == len(lines) and reading.default_table is not None:
+        return [(reading.default_table, None)]
+    encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
+
+
+def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Records:
+    fields = dict(META) | {column.name: _json_type(column.type) for column in table.columns}
+    expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
+    parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), "error"), expected, frozenset(fields))
+    columns: dict[str, pa.Array] = {}
+    missing: dict[str, npt.NDArray[np.bool_]] = {}
+    for column in table.columns:
+        values = parsed[column.name].combine_chunks()
+        try:
+            columns[column.name] = _typed(values, column.type)
+        except ValueRefused as error:
+            where = f"{lines.file}:{lines.numbers[error.index]}: table {table.name}, column {column.name}"
+            raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+        gone = _missing(lines, values, column.name)
+        if gone is not None:
+            missing[column.name] = gone
+    meta = {name: parsed[name].combine_chunks() for name in META}
+    order = np.arange(len(lines)) if at is None else at
+    return Records(table.name, columns, missing, meta, lines.numbers, order)
+
+
+def _missing(lines: Lines, values: pa.Array, name: str) -> npt.NDArray[np.bool_] | None:
+    """Say which rows do not have the column at all: Arrow's parser gives null for those too."""
+    if not values.null_count:
+        return None
+    null = pc.is_null(values)
+    there = pc.match_substring_regex(lines.array.filter(null), rf'"{re.escape(name)}"\s*:')
+    if pc.all(there).as_py():
+        return None
+    gone = mask(null).copy()
+    gone[gone] = ~mask(there)
+    return gone
+
+
+def _json_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type to parse into: dates, times and bytes are text in JSON."""
+    match kind:
+        case schema.Date() | schema.Time() | schema.Bytes():
+            return pa.string()
+        case schema.Array(item):
+            return pa.list_(_json_type(item))
+        case _:
+            return arrow_type(kind)
+
+
+def _typed(values: pa.Array, kind: Type) -> pa.Array:
+    match kind:
+        case schema.Date() | schema.Time() | schema.Bytes():
+            return from_text(values, kind)
+        case schema.Array(schema.Date() | schema.Time() | schema.Bytes() as item):
+            items = from_text(values.flatten(), item)
+            return pa.ListArray.from_arrays(values.offsets, items, mask=pc.is_null(values))
+        case _:
+            return values

@@ -1,0 +1,157 @@
+"""CSV (with a header) and Parquet of the hvr dialect: tables already, cast column by column."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from integrator.arrays import first, mask
+from integrator.dialects.hvr_records import META, Records
+from integrator.dialects.lines import BLOCK_BYTES, open_file
+from integrator.dialects.reading import Reading
+from integrator.dialects.values import ValueRefused, from_text
+from integrator.errors import DataError
+from integrator.schema import Table, Type, arrow_type
+
+ROWS = 65_536
+
+
+def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+    """Yield the records of a file, batch by batch, and how many were of tables that the channel does not have."""
+    line = 2 if container == "csv" else 1
+    batches = _batches(file, container, None)
+    for batch in [pa.Table.from_batches(list(batches))] if reading.whole_files else map(_table, batches):
+        numbers = np.arange(line, line + batch.num_rows)
+        line += batch.num_rows
+        result = []
+        unknown = 0
+        for name, at in _by_table(file, batch, numbers, reading):
+            table = reading.find(None, name)
+            if table is not None:
+                result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at))
+            elif reading.ignore_unknown_tables:
+                unknown += len(at)
+            else:
+                raise reading.unknown(file, int(numbers[at[0]]), name)
+        yield result, {"rows of unknown tables": unknown} if unknown else {}
+
+
+def transactions(file: str, container: str) -> Iterator[pa.Array]:
+    """Yield the hvr_tx_seq of each record."""
+    for batch in _batches(file, container, ["hvr_integ_seq", "hvr_tx_seq"]):
+        given = _meta(file, _table(batch), "hvr_integ_seq")
+        yield pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), _meta(file, _table(batch), "hvr_tx_seq"))
+
+
+def _table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def _batches(file: str, container: str, only: list[str] | None) -> Iterator[pa.RecordBatch]:
+    try:
+        if container == "parquet":
+            with open_file(file) as stream:
+                opened = pyarrow.parquet.ParquetFile(pa.BufferReader(stream.read_buffer()))
+                columns = None if only is None else [name for name in only if name in opened.schema_arrow.names]
+                yield from opened.iter_batches(ROWS, columns=columns)
+        else:
+            yield from _csv(file, only)
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{file}: not {container}, or broken: {error}") from None
+
+
+def _csv(file: str, only: list[str] | None) -> Iterator[pa.RecordBatch]:
+    with open_file(file) as stream:
+        start = stream.read(BLOCK_BYTES).split(b"\n", 1)[0]
+    header = next(csv.reader([start.decode("utf-8-sig").rstrip("\r")]), [])
+    if "hvr_op" not in header:
+        raise DataError(f"{file}:1: not JSON lines, not Parquet, and no CSV header with hvr_op; it begins {start[:100]!r}")
+    with open_file(file) as stream:
+        yield from pyarrow.csv.open_csv(
+            stream,
+            read_options=pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()),
+                null_values=[""],  # an empty field is null, a quoted empty one is empty text
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                include_columns=None if only is None else [name for name in only if name in header],
+            ),
+        )
+
+
+def _meta(file: str, batch: pa.Table, name: str) -> pa.Array:
+    """Return an hvr_ column in its type; all null where the file does not have it."""
+    if name not in batch.column_names:
+        return pa.nulls(batch.num_rows, META[name])
+    try:
+        return batch[name].combine_chunks().cast(META[name])
+    except pa.ArrowInvalid as error:
+        raise DataError(f"{file}: column {name}: {error}; expected {META[name]}") from None
+
+
+def _by_table(
+    file: str, batch: pa.Table, numbers: npt.NDArray[np.int64], reading: Reading
+) -> list[tuple[str, npt.NDArray[np.int64]]]:
+    names = _meta(file, batch, "hvr_tbl_name")
+    nameless = np.flatnonzero(mask(pc.is_null(names)))
+    if len(nameless) and reading.default_table is None:
+        raise DataError(
+            f"{file}:{numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several tables; add it, "
+            "or name the table at the source location"
+        )
+    encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
+
+
+def _records(
+    file: str, batch: pa.Table, table: Table, numbers: npt.NDArray[np.int64], at: npt.NDArray[np.int64]
+) -> Records:
+    meta = {name: _meta(file, batch, name) for name in META}
+    columns: dict[str, pa.Array] = {}
+    missing: dict[str, npt.NDArray[np.bool_]] = {}
+    named = _named_missing(meta["hvr_missing"])
+    for column in table.columns:
+        if column.name not in batch.column_names:
+            columns[column.name] = pa.nulls(len(at), arrow_type(column.type))
+            missing[column.name] = np.ones(len(at), bool)
+            continue
+        values = batch[column.name].combine_chunks()
+        try:
+            columns[column.name] = _typed(values, column.type)
+        except ValueRefused as error:
+            where = f"{file}:{numbers[error.index]}: table {table.name}, column {column.name}"
+            raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise DataError(f"{file}: table {table.name}, column {column.name}: {error}") from None
+        if column.name in named:
+            missing[column.name] = named[column.name]
+    for name in batch.column_names:
+        if name not in META and table.column(name) is None and batch[name].null_count < batch.num_rows:
+            line = numbers[first(mask(pc.is_valid(batch[name]))) or 0]
+            known = ", ".join(column.name for column in table.columns)
+            raise DataError(f"{file}:{line}: table {table.name} has no column {name!r}; it has {known}")
+    return Records(table.name, columns, missing, meta, numbers, at)
+
+
+def _named_missing(names: pa.Array) -> dict[str, npt.NDArray[np.bool_]]:
+    if names.null_count == len(names):
+        return {}
+    padded = pc.binary_join_element_wise(",", pc.replace_substring(pc.fill_null(names, ""), " ", ""), ",", "")
+    every = {name for entry in pc.unique(names).to_pylist() if entry for name in entry.replace(" ", "").split(",")}
+    return {name: mask(pc.match_substring(padded, f",{name},")) for name in every}
+
+
+def _typed(values: pa.Array, kind: Type) -> pa.Array:
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return from_text(values.cast(pa.string()), kind)
+    return pc.cast(values, arrow_type(kind))

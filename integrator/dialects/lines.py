@@ -1,0 +1,171 @@
+"""Files of JSON lines, read in blocks of whole lines and parsed by Arrow; the first bad line is named."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs
+import pyarrow.json
+
+from integrator.arrays import first_refused
+from integrator.errors import DataError, EnvironmentFault
+
+BLOCK_BYTES = 16 * 1024 * 1024
+_SHOWN = 200
+_QUOTE, _NEWLINE, _NULL = 0x22, 0x0A, ord("n")
+_BARE = bytes(byte not in b' \t\r\n,:[]{}"' for byte in range(256))
+
+Parse = Callable[[bytes], pa.Table]
+
+
+def open_file(path: str) -> pa.NativeFile:
+    """Open a local path or a URI that Arrow knows (s3, gs, hdfs, file); .gz, .zst and .bz2 are unpacked."""
+    try:
+        filesystem, inside = (
+            pyarrow.fs.FileSystem.from_uri(path) if "://" in path else (pyarrow.fs.LocalFileSystem(), path)
+        )
+        return filesystem.open_input_stream(inside, compression="detect")
+    except (OSError, pa.ArrowInvalid) as error:
+        raise EnvironmentFault(f"{path}: the change file cannot be read: {error}") from error
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Whole lines of a file: their bytes without the blank ones, and the number of each line in the file."""
+
+    file: str
+    data: bytes
+    numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def array(self) -> pa.Array:
+        """The lines as Arrow strings, sharing the bytes."""
+        ends = np.flatnonzero(np.frombuffer(self.data, np.uint8) == _NEWLINE) + 1
+        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        return pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+
+    def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
+        """Return the lines at `indices`."""
+        taken = self.array.take(pa.array(indices))
+        _, offsets, data = taken.buffers()
+        bounds = np.frombuffer(offsets, np.int32)
+        first, last = bounds[taken.offset], bounds[taken.offset + len(taken)]
+        return Lines(self.file, data[first : last - first].to_pybytes() if data else b"", self.numbers[indices])
+
+
+def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
+    number = 1
+    rest = b""
+    with open_file(path) as stream:
+        while True:
+            try:
+                block = stream.read(block_bytes)
+            except (OSError, pa.ArrowInvalid) as error:
+                raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
+            if not block:
+                break
+            whole, newline, tail = block.rpartition(b"\n")
+            if not newline:
+                rest += block
+                continue
+            lines = _lines(path, rest + whole + b"\n", number)
+            number, rest = number + lines[1], tail
+            yield lines[0]
+    if rest:
+        yield _lines(path, rest + b"\n", number)[0]
+
+
+def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
+    total = data.count(b"\n")
+    numbers = np.arange(number, number + total)
+    if b"\n\n" in data or data.startswith(b"\n") or b"\r\n" in data:
+        kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(data.split(b"\n")[:-1]) if line.strip()]
+        data = b"".join(line + b"\n" for _, line in kept)
+        numbers = numbers[[at for at, _ in kept]]
+    lines = Lines(path, data, numbers)
+    try:
+        lines.array.validate(full=True)
+    except pa.ArrowInvalid:
+        for at, line in enumerate(data.split(b"\n")):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                shown = line[max(0, error.start - 40) : error.start + 10]
+                raise DataError(f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8") from None
+        raise
+    return lines, total
+
+
+def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
+    """Return a parser of JSON lines into `schema`; `unexpected` fields are `ignore`d or an `error`."""
+
+    def parse(data: bytes) -> pa.Table:
+        return pyarrow.json.read_json(
+            io.BytesIO(data),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
+            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+        )
+
+    return parse
+
+
+def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str] = frozenset()) -> pa.Table:
+    """Parse each line as one record. Raises DataError naming the first line that is not what is `expected`.
+
+    `known` are the only names a record may have, where `parse` refuses others: then the error names the other.
+    """
+    try:
+        table = parse(lines.data)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        at, reason = _first_bad(lines, parse)
+        line = lines.array[at].as_py().rstrip("\n")
+        if "unexpected field" in reason:
+            reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
+        shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+        raise DataError(f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {shown}") from None
+    if table.num_rows != len(lines):
+        at = next(i for i in range(len(lines)) if parse(lines.array[i].as_py().encode()).num_rows != 1)
+        raise DataError(f"{lines.file}:{lines.numbers[at]}: not one record in this line; expected {expected}")
+    return table
+
+
+def _first_bad(lines: Lines, parse: Parse) -> tuple[int, str]:
+    """Return the first line that cannot be parsed, and why."""
+
+    def reason(start: int, stop: int) -> str | None:
+        try:
+            parse(lines.take(np.arange(start, stop)).data)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            return str(error).replace(" in row 0", "")
+        return None
+
+    at = first_refused(len(lines), lambda start, stop: reason(start, stop) is None)
+    return at, reason(at, at + 1) or "cannot be parsed"
+
+
+def quote_scalars(data: bytes) -> bytes:
+    """Put quotes around each number, true and false outside strings, so that Arrow reads it as its exact text.
+
+    A JSON value whose type differs from record to record (as in wal2json) has no one Arrow type but text; null stays
+    null. RFC 8259: outside strings, whatever is not punctuation or white space is a number or one of the three names.
+    """
+    text = np.frombuffer(data, np.uint8)
+    plain = data.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in data else data
+    quotes = np.frombuffer(plain, np.uint8) == _QUOTE
+    inside = np.bitwise_xor.accumulate(quotes)
+    bare = np.frombuffer(data.translate(_BARE), np.bool_) & ~inside
+    edges = np.flatnonzero(bare[1:] != bare[:-1]) + 1  # a line begins with { and ends with a newline
+    starts, ends = edges[0::2], edges[1::2]
+    scalars = text[starts] != _NULL
+    places = np.column_stack([starts[scalars], ends[scalars]]).ravel()
+    return np.insert(text, places, _QUOTE).tobytes()

@@ -1,0 +1,55 @@
+"""What every dialect is given, and what it hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from integrator.changes import Changes, OpenTransaction
+from integrator.errors import DataError
+from integrator.schema import Table
+
+Before = Callable[[], OpenTransaction]
+"""Asked for only when a file's first record needs it: finding out may mean to read the file before."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The tables of the channel, and how to read."""
+
+    tables: tuple[Table, ...]
+    default_table: str | None
+    ignore_unknown_tables: bool
+    whole_files: bool
+    """Read each file as one batch: needed where a transaction's end must be known, for {hvr_tx_countdown}."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Table]:
+        """The tables by their names in the channel, and by their names in the database."""
+        names = {table.base_name: table for table in self.tables}
+        return names | {table.name: table for table in self.tables}
+
+    def find(self, schema: str | None, name: str) -> Table | None:
+        """Return the table that a record means, or None."""
+        table = self.by_name.get(name) or self.by_name.get(name.lower())
+        if table is not None and table.schema and schema and table.schema.lower() != schema.lower():
+            return None
+        return table
+
+    def unknown(self, file: str, line: int, name: str) -> DataError:
+        """Return the error for a record of a table that the channel does not have."""
+        known = ", ".join(sorted(table.name for table in self.tables))
+        return DataError(
+            f"{file}:{line}: a change of table {name!r}, which the channel does not have; its tables are {known}; "
+            "define it, or set unknown_tables: ignore at the source location"
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A part of a file: its change rows by table, where it ended, and what in it was no change row of the channel."""
+
+    changes: list[Changes]
+    open: OpenTransaction
+    ignored: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,119 @@
+"""Text as databases print it -> typed Arrow values, exactly or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import first_refused, flat, from_flat
+from integrator.schema import Type, arrow_type, describe
+
+_NIBBLE = np.full(256, 255, np.uint8)
+_NIBBLE[list(b"0123456789abcdef")] = np.arange(16)
+_NIBBLE[list(b"ABCDEF")] = np.arange(10, 16)
+
+
+class ValueRefused(ValueError):
+    """The value at `index` is not of the type; the text says what is accepted."""
+
+    def __init__(self, index: int, text: str) -> None:
+        self.index = index
+        super().__init__(text)
+
+
+def from_text(values: pa.Array, kind: Type) -> pa.Array:
+    """Return text values (null stays null) as `arrow_type(kind)`. Raises ValueRefused for the first that is none."""
+    convert = _converter(kind)
+
+    def accepts(start: int, stop: int) -> bool:
+        try:
+            convert(values.slice(start, stop - start))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
+            return False
+        return True
+
+    try:
+        return convert(values)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        index = first_refused(len(values), accepts)
+        value = values[index].as_py()
+        raise ValueRefused(index, f"{value!r} is no {describe(kind)} ({error})") from None
+
+
+def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
+    match kind:
+        case schema.String():
+            return lambda values: values
+        case schema.Bytes():
+            return from_hex
+        case schema.Time():
+            return lambda values: _time(values, kind)
+        case schema.Array(item):
+            return lambda values: _array(values, item)
+        case _:
+            return lambda values: pc.cast(values, arrow_type(kind))
+
+
+def _time(values: pa.Array, kind: schema.Time) -> pa.Array:
+    moments = pc.binary_join_element_wise("1970-01-01 ", values, "").cast(pa.timestamp(kind.unit))
+    return moments.cast(arrow_type(kind))
+
+
+def from_hex(values: pa.Array) -> pa.Array:
+    r"""Return bytes written as hex digits, with or without `\x` before them."""
+    plain = pc.replace_substring_regex(values, r"^\\x", "")
+    data, offsets = flat(plain)
+    if (np.diff(offsets) % 2).any():
+        raise ValueError("expected pairs of hex digits")
+    nibbles = _NIBBLE[data]
+    if (nibbles == 255).any():  # noqa: PLR2004
+        raise ValueError("expected hex digits")
+    decoded = (nibbles[0::2] << 4) | nibbles[1::2]
+    return from_flat(decoded, offsets // 2, pa.binary(), plain)
+
+
+def _array(values: pa.Array, item: Type) -> pa.Array:
+    """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
+    odd = pc.fill_null(pc.match_substring_regex(values, r'^\{.*["\\{].*\}$|^\{\}$|(?i)\bnull\b|^[^{]|[^}]$'), fill_value=False)
+    if pc.any(odd).as_py():
+        lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
+        split = pa.array(lists, pa.list_(pa.string()))
+    else:
+        split = pc.split_pattern(pc.utf8_slice_codeunits(values, 1, -1), ",")
+    items = from_text(pc.list_flatten(split), item)
+    offsets = split.offsets
+    result = pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
+    return pc.if_else(pc.is_valid(values), result, pa.scalar(None, result.type)) if values.null_count else result
+
+
+def parse_array(text: str) -> list[str | None]:
+    """Return the items of one array literal with one dimension. Raises ValueError."""
+    if not (text.startswith("{") and text.endswith("}")):
+        raise ValueError("expected an array literal {…} of one dimension")
+    items: list[str | None] = []
+    at, end = 1, len(text) - 1
+    while at < end:
+        if text[at] == '"':
+            item = []
+            at += 1
+            while text[at] != '"':
+                at += text[at] == "\\"
+                item.append(text[at])
+                at += 1
+            items.append("".join(item))
+            at += 1
+        elif text[at] == "{":
+            raise ValueError("an array of several dimensions; declare the column as text")
+        else:
+            stop = text.find(",", at, end)
+            word = text[at : end if stop < 0 else stop]
+            items.append(None if word.upper() == "NULL" else word)
+            at += len(word)
+        if at < end and text[at] != ",":
+            raise ValueError("expected a comma between items")
+        at += 1
+    return items

@@ -1,0 +1,96 @@
+"""The four kinds of error, named by who must act, with the exit code of each.
+
+An error says what happened, where (file, line, value), what is accepted, and by its kind who must act. Workers and
+the driver are different processes, so an error crosses as text: `to_wire` and `from_wire`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What follows from a kind of error: who acts, the process's exit code, and whether time alone may mend it."""
+
+    name: str
+    who: str
+    exit_code: int
+    retriable: bool
+
+
+CONFIGURATION = Kind("configuration", "the author of the channel", 2, retriable=False)
+DATA = Kind("data", "the owner of the source data", 3, retriable=False)
+DELIVERY = Kind("delivery", "nobody at first: run it again; if it stays, the operator of Kafka", 4, retriable=True)
+ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
+
+_MARK = "INTEGRATOR-ERROR:"
+
+
+class IntegratorError(Exception):
+    """An error that a person can act on. `kind` says who."""
+
+    kind: ClassVar[Kind]
+
+    def to_wire(self) -> str:
+        """Return one line of text from which `from_wire` makes the same error in another process."""
+        return _MARK + json.dumps([self.kind.name, str(self)]) + _MARK
+
+
+class DataError(IntegratorError):
+    """A record cannot be read or said; the owner of the data acts."""
+
+    kind = DATA
+
+
+class DeliveryError(IntegratorError):
+    """Kafka did not acknowledge everything; the cycle is not synced and will be sent again."""
+
+    kind = DELIVERY
+
+
+class EnvironmentFault(IntegratorError):
+    """A file, a broker, a topic or a lock is not as it must be; the operator acts."""
+
+    kind = ENVIRONMENT
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing that is wrong with what the author wrote: where it stands, and what is accepted instead."""
+
+    file: str
+    line: int
+    path: str
+    text: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.path}: {self.text}" if self.path else f"{place}: {self.text}"
+
+
+class ConfigurationError(IntegratorError):
+    """The channel or its table definitions are wrong; every problem found in one run is in `problems`."""
+
+    kind = CONFIGURATION
+
+    def __init__(self, problems: Sequence[Problem] | str) -> None:
+        self.problems = () if isinstance(problems, str) else tuple(sorted(set(problems)))
+        super().__init__(problems if isinstance(problems, str) else "\n".join(map(str, self.problems)))
+
+
+_BY_NAME: dict[str, type[IntegratorError]] = {
+    kind.kind.name: kind for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault)
+}
+
+
+def from_wire(text: str) -> IntegratorError | None:
+    """Return the error that a worker put into `text` by `to_wire`, or None if there is none in it."""
+    parts = text.split(_MARK)
+    if len(parts) < 3:
+        return None
+    name, message = json.loads(parts[1])
+    return _BY_NAME[name](message)

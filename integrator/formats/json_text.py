@@ -1,0 +1,64 @@
+"""JSON's scalars (RFC 8259), column by column: typed Arrow values -> the text of each."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import first, flat
+
+_NEEDS_ESCAPE = np.zeros(256, bool)
+_NEEDS_ESCAPE[:32] = True
+_NEEDS_ESCAPE[[ord('"'), ord("\\")]] = True
+_ESCAPE_PATTERN = r'["\\\x00-\x1f]'
+_SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_CONTROLS = re.compile(r"[\x00-\x1f]")
+
+
+def quoted(values: pa.Array) -> pa.Array:
+    """Return text as JSON strings; only the rows that need it are escaped."""
+    return pc.binary_join_element_wise('"', escaped(values), '"', "")
+
+
+def escaped(values: pa.Array) -> pa.Array:
+    """Return text with JSON's escapes in it, without the quotes."""
+    data, _ = flat(values)
+    if not _NEEDS_ESCAPE[data].any():
+        return values
+    needs = pc.fill_null(pc.match_substring_regex(values, _ESCAPE_PATTERN), fill_value=False)
+    return pc.replace_with_mask(values, needs, _escape(values.filter(needs)))
+
+
+def _escape(values: pa.Array) -> pa.Array:
+    for plain, escape in _SHORT.items():
+        values = pc.replace_substring(values, plain, escape)
+    rest = pc.match_substring_regex(values, r"[\x00-\x1f]")
+    if pc.any(rest).as_py():
+        texts = [_CONTROLS.sub(lambda c: f"\\u{ord(c[0]):04x}", text) for text in values.to_pylist()]
+        values = pa.array(texts, pa.string())
+    return values
+
+
+def numbers(values: pa.Array) -> pa.Array:
+    """Return integers, decimals and booleans as JSON writes them."""
+    if pa.types.is_decimal(values.type):
+        return _plain_decimals(values)
+    return values.cast(pa.string())
+
+
+def _plain_decimals(values: pa.Array) -> pa.Array:
+    """Arrow prints a decimal of many zeros after the point with an exponent; here all its digits stand."""
+    text = values.cast(pa.string())
+    exponent = pc.fill_null(pc.match_substring(text, "E"), fill_value=False)
+    if pc.any(exponent).as_py():
+        plain = pa.array([f"{value:f}" for value in values.filter(exponent).to_pylist()], pa.string())
+        text = pc.replace_with_mask(text, exponent, plain)
+    return text
+
+
+def not_finite(values: pa.Array) -> int | None:
+    """Return the first row that JSON has no number for (NaN, infinity), or None."""
+    return first(pc.invert(pc.is_finite(values)))

@@ -1,0 +1,168 @@
+"""ColumnProperties -> the fields of a table's messages, and its keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from integrator import schema
+from integrator.channel.load import Source
+from integrator.errors import Problem
+from integrator.expression import (
+    INTEG_SEQ_LENGTH,
+    ExpressionError,
+    Op,
+    natural_type,
+    op_mapping,
+    parse,
+)
+from integrator.recipe import Field
+from integrator.schema import Column, Table, Type
+
+Merged = dict[str, tuple[dict[str, Any], dict[str, int]]]
+
+DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
+NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
+
+
+class _Reporter:
+    """Puts a problem at the action that set the parameter which is wrong."""
+
+    def __init__(self, source: Source, places: dict[str, int], table: Table, problems: list[Problem]) -> None:
+        self._source, self._places, self._table, self._problems = source, places, table, problems
+
+    def __call__(self, parameter: str, text: str) -> None:
+        place = self._places.get(parameter, next(iter(self._places.values())))
+        self._problems.append(self._source.problem(("actions", place, parameter), f"table {self._table.name}: {text}"))
+
+
+def fields_of(table: Table, merged: Merged, source: Source, problems: list[Problem]) -> tuple[Field, ...]:
+    """Return the fields of the table's messages: its columns in their order, then the Extra columns."""
+    fields: list[Field] = []
+    for column in table.columns:
+        values, places = merged.get(column.name, ({}, {}))
+        _check_column(values, column, table, _Reporter(source, places, table, problems))
+        if not values.get("Absent"):
+            fields.append(_field(column.name, column, values, table, _Reporter(source, places, table, problems)))
+    for name, (values, places) in merged.items():
+        if table.column(name) is not None:
+            continue
+        report = _Reporter(source, places, table, problems)
+        if not values.get("Extra"):
+            known = ", ".join(column.name for column in table.columns)
+            report("Name", f"{name!r} is no column, and not Extra; known are {known}")
+        elif "Datatype" not in values and not values.get("SoftDelete"):
+            report("Extra", f"the Extra column {name!r} needs a Datatype or SoftDelete")
+        else:
+            _check_extra(name, values, report)
+            fields.append(_field(name, None, values, table, report))
+    seen: set[str] = set()
+    for field in fields:
+        if field.name in seen:
+            problems.append(Problem(source.file, 0, "", f"table {table.name}: two columns are named {field.name!r}"))
+        seen.add(field.name)
+    return tuple(fields)
+
+
+def _check_column(values: dict[str, Any], column: Column, table: Table, report: _Reporter) -> None:
+    if values.get("Extra"):
+        report("Extra", f"{column.name!r} is a column of the table; an Extra column needs a name of its own")
+    if values.get("SoftDelete"):
+        report("SoftDelete", f"{column.name!r} is a column of the table; SoftDelete goes with an Extra column")
+    if values.get("Absent") and (column.name in table.key or values.get("Key")):
+        report("Absent", f"{column.name!r} belongs to the key, which cannot be absent")
+    if values.get("Absent") and values.get("BaseName"):
+        report("BaseName", "BaseName and Absent exclude each other")
+
+
+def _check_extra(name: str, values: dict[str, Any], report: _Reporter) -> None:
+    if values.get("Key") or values.get("DistributionKey"):
+        report("Key" if values.get("Key") else "DistributionKey", f"the Extra column {name!r} cannot be in a key")
+    for other in ("Absent", "BaseName"):
+        if values.get(other):
+            report(other, f"{other} and Extra exclude each other")
+    if values.get("SoftDelete") and values.get("IntegrateExpression") is not None:
+        report("IntegrateExpression", "a SoftDelete column has its own value: leave the expression out")
+    if values.get("TimeKey") and not values.get("IntegrateExpression"):
+        report("TimeKey", 'a TimeKey needs a growing value, for example IntegrateExpression: "{hvr_integ_seq}"')
+
+
+def _field(name: str, column: Column | None, values: dict[str, Any], table: Table, report: _Reporter) -> Field:
+    if "Datatype" not in values:
+        for parameter in NEEDS_DATATYPE:
+            if parameter in values:
+                report(parameter, f"{parameter} needs a Datatype beside it")
+    soft_delete = bool(values.get("SoftDelete"))
+    declared = _declared(values, soft_delete, report) or (column.type if column else schema.String())
+    nullable = values.get("Nullable")
+    if nullable is None:
+        nullable = column.nullable if column else not (soft_delete or values.get("TimeKey"))
+    text = values.get("IntegrateExpression")
+    expression = ()
+    if text is not None:
+        try:
+            expression = parse(text, table, "IntegrateExpression")
+            _check_expression(name, expression, declared, table)
+        except ExpressionError as error:
+            report("IntegrateExpression", str(error))
+    elif column is not None and not convertible(column.type, declared):
+        report("Datatype", f"{name!r}: {schema.describe(column.type)} cannot become {schema.describe(declared)}")
+    return Field(
+        name=values.get("BaseName") or name,
+        type=declared,
+        nullable=nullable,
+        source=column.name if column and not expression else None,
+        expression=expression,
+        soft_delete=soft_delete,
+        extra=column is None,
+    )
+
+
+def _declared(values: dict[str, Any], soft_delete: bool, report: _Reporter) -> Type | None:
+    if "Datatype" not in values:
+        return schema.Integer(32) if soft_delete else None
+    try:
+        return schema.datatype(values["Datatype"], values.get("Length"), values.get("Precision"), values.get("Scale"))
+    except KeyError as error:
+        report("Datatype", str(error.args[0]))
+        return None
+
+
+def _check_expression(name: str, expression: tuple[Any, ...], declared: Type, table: Table) -> None:
+    for part in expression:
+        if isinstance(part, Op):
+            if part.name == name:
+                # HVR leaves such a column empty: https://fivetran.com/docs/hvr6/action-reference/columnproperties
+                raise ExpressionError(f"a column named {name} cannot take {{{name}}}; rename it, for example op_val")
+            if part.name == "hvr_op_str":
+                op_mapping(part.spec)
+            if part.name == "hvr_integ_seq" and isinstance(declared, schema.String):
+                length = declared.length or INTEG_SEQ_LENGTH
+                if length < INTEG_SEQ_LENGTH:
+                    raise ExpressionError(f"{{hvr_integ_seq}} has 45 characters; Length {length} is too short")
+    natural = natural_type(expression, table)
+    if not convertible(natural, declared):
+        raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")
+
+
+def convertible(given: Type, wanted: Type) -> bool:
+    """Say whether values of type `given` can become `wanted`, each checked when it comes."""
+    if given == wanted or isinstance(wanted, schema.String) and not isinstance(given, schema.Array | schema.Bytes):
+        return True
+    try:
+        pa.array([], schema.arrow_type(given)).cast(schema.arrow_type(wanted))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def implicit_key(table: Table) -> tuple[str, ...]:
+    """Return the key of a table that has none: all columns but long ones, as HVR takes it."""
+    return tuple(c.name for c in table.columns if not isinstance(c.type, schema.Bytes | schema.Array))
+
+
+def distribution_key(merged: Merged, key: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the columns hashed for Kafka: those flagged, else the first of the replication key."""
+    flagged = tuple(name for name, (values, _) in merged.items() if values.get("DistributionKey"))
+    return flagged or key[:DISTRIBUTION_KEY_LIMIT]

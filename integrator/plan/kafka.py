@@ -1,0 +1,117 @@
+"""Kafka location + Environment actions -> librdkafka's properties and our limits.
+
+Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from integrator.channel import scope
+from integrator.channel.load import Source
+from integrator.channel.model import DEFAULT_MAX_BYTES, MIN_MAX_BYTES, Channel, Environment, KafkaLocation
+from integrator.channel.secret import SENSITIVE
+from integrator.errors import Problem
+
+DEFAULT_DELIVERY_TIMEOUT_S = 300
+DEFAULT_PORT = 9092
+
+# linger and batch size: the default batches of a few records cost a round trip each (debezium/debezium#7725).
+DEFAULTS = {
+    "acks": "all",
+    "enable.idempotence": "true",
+    "linger.ms": "20",
+    "batch.size": "1000000",
+    "queue.buffering.max.messages": "500000",
+    "queue.buffering.max.kbytes": "262144",
+}
+
+# What the delivery's counting rests on, or what has a parameter of its own in the channel.
+RESERVED = {
+    "bootstrap.servers": "use Kafka_Brokers",
+    "metadata.broker.list": "use Kafka_Brokers",
+    "compression.type": "use Kafka_Message_Compress",
+    "compression.codec": "use Kafka_Message_Compress",
+    "message.max.bytes": "use HVR_KAFKA_MSG_MAX_BYTES",
+    "message.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
+    "delivery.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
+    "delivery.report.only.error": "the counting of acknowledgements rests on it",
+    "transactional.id": "transactions are not available",
+}
+
+
+@dataclass(frozen=True)
+class KafkaSettings:
+    """librdkafka's producer properties, and the limits that are checked before a message reaches it."""
+
+    producer: dict[str, str]
+    max_bytes: int
+    delivery_timeout_s: int
+
+
+def kafka_settings(
+    channel: Channel, name: str, location: KafkaLocation, source: Source, problems: list[Problem]
+) -> KafkaSettings:
+    """Return the settings for the Kafka location `name`; what is wrong is added to `problems`."""
+    chosen: dict[str, str] = {}
+    places: dict[str, int] = {}
+    actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
+    for variable in sorted({action.Name for _, action in actions}):
+        named = [(place, action) for place, action in actions if action.Name == variable]
+        values, set_at, disagreements = scope.merge(named, channel, name, "*", source)
+        problems += disagreements
+        if values:
+            chosen[variable], places[variable] = values["Value"], set_at["Value"]
+    for place, action in actions:
+        if action.table != "*":
+            text = "an Environment holds for the whole job: table must be *"
+            problems.append(source.problem(("actions", place, "table"), text))
+
+    def report(variable: str, text: str) -> None:
+        problems.append(source.problem(("actions", places[variable], "Value"), f"{variable}: {text}"))
+
+    def number(variable: str, default: int, least: int) -> int:
+        text = chosen.get(variable, str(default))
+        if text.isdigit() and int(text) >= least:
+            return int(text)
+        report(variable, f"{text!r} is not accepted; a whole number from {least} on is")
+        return default
+
+    max_bytes = number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES)
+    timeout = number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1)
+    extra = {}
+    for entry in filter(None, map(str.strip, chosen.get("HVR_KAFKA_PROPERTY", "").split(";"))):
+        key, equals, value = entry.partition("=")
+        key = key.strip()
+        if SENSITIVE.search(key):
+            source.secrets.add(value)
+        if not equals:
+            report("HVR_KAFKA_PROPERTY", f"{entry!r} is no property; write name=value;name=value")
+        elif key in RESERVED:
+            report("HVR_KAFKA_PROPERTY", f"{key} cannot be set here: {RESERVED[key]}")
+        elif key in ("acks", "request.required.acks") and value.strip() == "0":
+            report("HVR_KAFKA_PROPERTY", "acks=0 acknowledges nothing, so nothing could be synced; use 1 or all")
+        else:
+            extra[key] = value
+    return KafkaSettings(
+        producer=_defaults(location, max_bytes, timeout, extra) | extra,
+        max_bytes=max_bytes,
+        delivery_timeout_s=timeout,
+    )
+
+
+def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: dict[str, str]) -> dict[str, str]:
+    defaults = dict(DEFAULTS)
+    if any(name in extra for name in ("acks", "request.required.acks")):
+        del defaults["acks"], defaults["enable.idempotence"]
+    return defaults | {
+        "bootstrap.servers": ",".join(_with_port(broker) for broker in location.Kafka_Brokers),
+        "compression.type": location.Kafka_Message_Compress.lower(),
+        "message.max.bytes": str(max_bytes),
+        "message.timeout.ms": str(timeout_s * 1000),
+    }
+
+
+def _with_port(broker: str) -> str:
+    host = broker.rpartition("]")[2] if broker.startswith("[") else broker
+    return broker if ":" in host else f"{broker}:{DEFAULT_PORT}"

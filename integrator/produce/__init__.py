@@ -1,0 +1,8 @@
+"""Messages -> Kafka. Accepted: in librdkafka's queue. Acknowledged: the broker said so. Synced: see `sync`.
+
+producer   the Kafka client, once a worker
+delivery   one task's messages, counted to the last
+report     what came of it
+topics     metadata: which topics there are, and creating them
+embedded   librdkafka's in-process cluster, for trying things out
+"""

@@ -1,0 +1,51 @@
+"""One task's delivery: every message is acknowledged, or the Report says what failed first."""
+
+from __future__ import annotations
+
+from integrator.bundle import RECORD_OVERHEAD, Messages
+from integrator.errors import DataError
+from integrator.fragments import Note
+from integrator.produce.producer import acquire, discard
+from integrator.produce.report import Report
+from integrator.recipe import Recipe
+
+
+class Delivery:
+    """Sends the messages of one task, and accounts for each."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._producer = acquire(recipe.producer)
+        self._bytes = 0
+
+    def send(self, messages: Messages) -> None:
+        """Send messages; once one has failed no more are sent, for the cycle will be sent again. Raises DataError."""
+        if self._producer.latch.error:
+            return
+        limit = self._recipe.max_bytes - RECORD_OVERHEAD
+        longest = max(map(len, messages.values)) + max(map(len, messages.keys))
+        if longest > limit:  # I5; the first pass has told the row, so this is a last line
+            raise DataError(f"{messages.topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
+        self._producer.send(messages.topic, messages.keys, messages.values)
+        self._bytes += sum(map(len, messages.values)) + sum(map(len, messages.keys))
+
+    def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
+        """Wait for the acknowledgements, and return the task's Report."""
+        left = self._producer.flush(self._recipe.delivery_timeout_s)
+        latch = self._producer.latch
+        error = latch.error
+        if left and not error:
+            error = f"{left} messages are not acknowledged after {self._recipe.delivery_timeout_s} s"
+        if error and latch.transport:
+            error = f"{error}; the client last said: {latch.transport}"
+        if error:
+            discard(self._recipe.producer)
+        return Report(
+            messages=latch.accepted,
+            acknowledged=latch.accepted - latch.failed - left,
+            bytes=self._bytes,
+            error=error,
+            newest=newest,
+            operations=operations,
+            notes=tuple(notes),
+        )

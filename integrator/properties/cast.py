@@ -1,0 +1,83 @@
+"""Values into a declared type, exactly or not at all."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import first, first_refused
+from integrator.schema import Type, arrow_type, describe
+
+DEFAULT_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S"
+"""How a timestamp becomes text where no format is given (https://fivetran.com/docs/hvr6/action-reference/columnproperties)."""
+
+_SUBSECONDS = "SSS"
+
+
+class Refused(ValueError):
+    """A value that cannot be; `index` is its row, where it is known."""
+
+    def __init__(self, text: str, index: int | None = None) -> None:
+        self.index = index
+        super().__init__(text)
+
+
+def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
+    """Return `values` as `kind`. Raises Refused for a value that would not survive it, or is too long."""
+    wanted = arrow_type(kind)
+    if isinstance(kind, schema.String):
+        text = _text(values, timezone)
+        _check_length(text, kind.length)
+        return text
+    if values.type == wanted:
+        return values
+
+    def accepts(start: int, stop: int) -> bool:
+        try:
+            pc.cast(values.slice(start, stop - start), wanted)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return False
+        return True
+
+    try:
+        return pc.cast(values, wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        index = first_refused(len(values), accepts)
+        raise Refused(f"{values[index].as_py()!r} cannot become {describe(kind)}: {error}", index) from None
+
+
+def _text(values: pa.Array, timezone: str) -> pa.Array:
+    if pa.types.is_string(values.type):
+        return values
+    if pa.types.is_timestamp(values.type):
+        return format_timestamp(values, DEFAULT_FORMAT, timezone)
+    return values.cast(pa.string())
+
+
+def _check_length(text: pa.Array, length: int | None) -> None:
+    if length is None or not len(text):
+        return
+    longest = pc.max(pc.binary_length(text)).as_py()  # bytes: never fewer than characters
+    if longest is None or longest <= length:
+        return
+    index = first(pc.greater(pc.utf8_length(text), length))
+    if index is not None:
+        raise Refused(f"{text[index].as_py()!r} is longer than varchar({length})", index)
+
+
+def format_timestamp(values: pa.Array, spec: str, timezone: str) -> pa.Array:
+    """Return timestamps as text by HVR's format: strftime's letters, `%[utc]` or `%[localtime]` before them, `SSS`.
+
+    Timestamps without zone are wall clock readings, and stay what they are.
+    """
+    pattern = spec.strip()
+    zone = timezone if pattern.startswith("%[localtime]") else "UTC"
+    pattern = pattern.removeprefix("%[localtime]").removeprefix("%[utc]").strip()
+    unit = "ms" if _SUBSECONDS in pattern else "s"
+    zoned = pa.timestamp(unit, zone if values.type.tz else None)
+    cut = pc.floor_temporal(values, unit="millisecond" if unit == "ms" else "second").cast(zoned, safe=False)
+    if unit == "ms":
+        # Arrow's %S has the fraction behind it: 05.123
+        pattern = pattern.replace("%S[.SSS]", "%S").replace("%S.SSS", "%S")
+    return pc.strftime(cut, format=pattern)

@@ -1,0 +1,211 @@
+"""The type tree that every dialect reads into and every format writes from, and its map to Arrow.
+
+HVR's repository types (https://fivetran.com/docs/hvr6/advanced-operations/data-type-mapping/data-type-mapping-for-kafka)
+are the names people write; `DATATYPES` maps them to the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Boolean:
+    """True or false."""
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A signed integer of `bits` bits."""
+
+    bits: Literal[16, 32, 64] = 32
+
+
+@dataclass(frozen=True)
+class Float:
+    """An IEEE 754 number of `bits` bits."""
+
+    bits: Literal[32, 64] = 64
+
+
+@dataclass(frozen=True)
+class Decimal:
+    """An exact number of at most `precision` digits, `scale` of them after the point."""
+
+    precision: int
+    scale: int
+
+
+@dataclass(frozen=True)
+class String:
+    """Unicode text, of at most `length` characters where a length is known."""
+
+    length: int | None = None
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """A string of bytes."""
+
+
+@dataclass(frozen=True)
+class Date:
+    """A day of the proleptic Gregorian calendar."""
+
+
+@dataclass(frozen=True)
+class Time:
+    """A time of day without zone, in `unit`."""
+
+    unit: Literal["ms", "us"] = "us"
+
+
+@dataclass(frozen=True)
+class Timestamp:
+    """A moment in `unit`: an instant where `zoned`, else a wall clock reading, counted as if it were UTC."""
+
+    unit: Literal["ms", "us"] = "us"
+    zoned: bool = False
+
+
+@dataclass(frozen=True)
+class Array:
+    """A list of values of one type, null among them."""
+
+    item: Type
+
+
+Type = Boolean | Integer | Float | Decimal | String | Bytes | Date | Time | Timestamp | Array
+
+MAX_PRECISION = 76  # Arrow's decimal256; https://arrow.apache.org/docs/format/Columnar.html
+MAX_MILLIS_DIGITS = 3
+UNCONSTRAINED_DECIMAL = String(50)  # HVR's varchar(50) for a number without precision
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table or of a message."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database."""
+
+    name: str
+    base_name: str
+    schema: str | None
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+
+    def column(self, name: str) -> Column | None:
+        """Return the column of that name, or None."""
+        return next((column for column in self.columns if column.name == name), None)
+
+
+def decimal(precision: int | None, scale: int | None) -> Type:
+    """Return the exact type for `decimal(precision, scale)`; text where no Arrow decimal is wide enough."""
+    if precision is None:
+        return UNCONSTRAINED_DECIMAL
+    if precision > MAX_PRECISION:
+        return String(precision + 2)
+    return Decimal(precision, scale or 0)
+
+
+def _unit(digits: int | None) -> Literal["ms", "us"]:
+    return "ms" if digits is not None and digits <= MAX_MILLIS_DIGITS else "us"
+
+
+Size = int | None
+
+DATATYPES: dict[str, Callable[[Size, Size, Size], Type]] = {
+    "boolean": lambda _length, _precision, _scale: Boolean(),
+    "smallint": lambda _length, _precision, _scale: Integer(16),
+    "integer": lambda _length, _precision, _scale: Integer(32),
+    "bigint": lambda _length, _precision, _scale: Integer(64),
+    "real": lambda _length, _precision, _scale: Float(32),
+    "float": lambda _length, _precision, _scale: Float(64),
+    "double": lambda _length, _precision, _scale: Float(64),
+    "decimal": lambda _length, precision, scale: decimal(precision, scale),
+    "numeric": lambda _length, precision, scale: decimal(precision, scale),
+    "char": lambda length, _precision, _scale: String(length),
+    "varchar": lambda length, _precision, _scale: String(length),
+    "text": lambda _length, _precision, _scale: String(),
+    "uuid": lambda _length, _precision, _scale: String(36),
+    "json": lambda _length, _precision, _scale: String(),
+    "blob": lambda _length, _precision, _scale: Bytes(),
+    "binary": lambda _length, _precision, _scale: Bytes(),
+    "date": lambda _length, _precision, _scale: Date(),
+    "time": lambda _length, precision, _scale: Time(_unit(precision)),
+    "timestamp": lambda _length, precision, _scale: Timestamp(_unit(precision)),
+    "timestamptz": lambda _length, precision, _scale: Timestamp(_unit(precision), zoned=True),
+}
+
+
+def datatype(name: str, length: Size = None, precision: Size = None, scale: Size = None) -> Type:
+    """Return the type that HVR's repository type `name` stands for; `name[]` is an array of it.
+
+    Raises KeyError, with the accepted names, for a name that is none of them.
+    """
+    if name.endswith("[]"):
+        return Array(datatype(name[:-2], length, precision, scale))
+    if name not in DATATYPES:
+        raise KeyError(f"{name!r} is no datatype; accepted are {', '.join(DATATYPES)}, and NAME[] for arrays")
+    return DATATYPES[name](length, precision, scale)
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type in which values of `kind` travel."""
+    match kind:
+        case Boolean():
+            return pa.bool_()
+        case Integer(bits):
+            return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
+        case Float(bits):
+            return {32: pa.float32(), 64: pa.float64()}[bits]
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+        case String():
+            return pa.string()
+        case Bytes():
+            return pa.binary()
+        case Date():
+            return pa.date32()
+        case Time(unit):
+            return pa.time32("ms") if unit == "ms" else pa.time64("us")
+        case Timestamp(unit, zoned):
+            return pa.timestamp(unit, "UTC" if zoned else None)
+        case Array(item):
+            return pa.list_(arrow_type(item))
+
+
+def describe(kind: Type) -> str:
+    """Return the type as people write it, for plans and error texts."""
+    match kind:
+        case Boolean():
+            return "boolean"
+        case Integer(bits):
+            return {16: "smallint", 32: "integer", 64: "bigint"}[bits]
+        case Float(bits):
+            return {32: "real", 64: "double"}[bits]
+        case Decimal(precision, scale):
+            return f"decimal({precision},{scale})"
+        case String(length):
+            return "text" if length is None else f"varchar({length})"
+        case Bytes():
+            return "blob"
+        case Date():
+            return "date"
+        case Time(unit):
+            return f"time({3 if unit == 'ms' else 6})"
+        case Timestamp(unit, zoned):
+            return f"timestamp{'tz' if zoned else ''}({3 if unit == 'ms' else 6})"
+        case Array(item):
+            return f"{describe(item)}[]"

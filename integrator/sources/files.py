@@ -1,0 +1,139 @@
+"""Change files as a Spark stream of runs: one row a file, cut into consecutive parts, never a file in two.
+
+Spark's own file source orders by time only, and cuts and reorders files inside a batch; order is what this is about.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
+
+from integrator.channel.model import FilesLocation
+from integrator.errors import IntegratorError
+from integrator.first_pass import RUN_DDL
+from integrator.sources.journal import Entry, Journal, Listing
+
+NAME = "change_files"
+ONE_TASK_BYTES = 4 * 1024 * 1024
+"""A cycle of no more than this is read by one task, in order, and needs no shuffle: that is quicker than two stages."""
+
+Row = tuple[int, str, int, bool]
+
+
+def stream(spark: SparkSession, location: FilesLocation, journal: Path, cycle_bytes: int) -> DataFrame:
+    """Return the stream of runs of the change files at `location`."""
+    spark.dataSource.register(ChangeFiles)
+    listing = {
+        "path": location.path if "://" in location.path else str(Path(location.path).absolute()),
+        "pattern": location.pattern,
+        "ignore": location.ignore,
+        "order": location.order,
+    }
+    options = {
+        "listing": json.dumps(listing),
+        "journal": str(journal),
+        "bytes": str(cycle_bytes),
+        "tasks": str(spark.sparkContext.defaultParallelism),
+    }
+    return spark.readStream.format(NAME).options(**options).load()
+
+
+class ChangeFiles(DataSource):
+    """The data source `change_files`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the format's name."""
+        return NAME
+
+    def schema(self) -> str:
+        """Return the columns of a run."""
+        return RUN_DDL
+
+    def streamReader(self, schema: Any) -> _Reader:  # noqa: N802, ARG002 - Spark's
+        """Return the reader of a stream."""
+        return _Reader(dict(self.options))
+
+
+class _Part(InputPartition):
+    """Consecutive files for one task, and those before them in the cycle."""
+
+    def __init__(self, rows: list[Row]) -> None:
+        super().__init__(rows)
+        self.rows = rows
+
+
+class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets are numbers of files in the journal: `{"files": 7}` is after the seventh."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        listing = json.loads(options["listing"])
+        self._listing = Listing(listing["path"], listing["pattern"], tuple(listing["ignore"]), listing["order"])
+        self._journal_path = Path(options["journal"])
+        self._bytes = int(options["bytes"])
+        self._tasks = int(options["tasks"])
+        self._opened: Journal | None = None
+        self._frozen = False
+
+    @property
+    def _journal(self) -> Journal:
+        # opened where it is used: the reader itself also goes to executors, which must not touch the journal
+        if self._opened is None:
+            self._opened = Journal(self._journal_path)
+        return self._opened
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's
+        """Return the offset before the first file."""
+        return {"files": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's
+        """Return how much a cycle may read."""
+        return ReadMaxBytes(self._bytes) if self._bytes else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's
+        """Take what is there now, and nothing after it."""
+        self._look()
+        self._frozen = True
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802 - Spark's
+        """Return the end of the next cycle."""
+        if not self._frozen:
+            self._look()
+        max_bytes = 0 if isinstance(limit, ReadAllAvailable) else self._bytes
+        return {"files": self._journal.limit(start["files"], max_bytes)}
+
+    def _look(self) -> None:
+        try:
+            self._journal.take(self._listing.files())
+        except IntegratorError as error:
+            raise RuntimeError(error.to_wire()) from None
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:  # type: ignore[override]
+        """Cut the cycle's files into consecutive parts of about equal size."""
+        entries = self._journal.between(start["files"], end["files"])
+        total = sum(entry.size for _, entry in entries)
+        tasks = 1 if total <= ONE_TASK_BYTES else min(self._tasks, len(entries))
+        parts: list[list[tuple[int, Entry]]] = [[] for _ in range(tasks)]
+        done = 0
+        for number, entry in entries:
+            middle = done + entry.size // 2
+            parts[min(tasks - 1, middle * tasks // max(total, 1))].append((number, entry))
+            done += entry.size
+        result = []
+        before: list[Row] = []
+        for part in filter(None, parts):
+            rows = [(number, entry.path, entry.size, True) for number, entry in part]
+            result.append(_Part(before + rows))
+            before += [(number, path, size, False) for number, path, size, _ in rows]
+        return result
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Yield a part's runs."""
+        if isinstance(partition, _Part):
+            yield from partition.rows

@@ -1,0 +1,124 @@
+"""Which change files there are, in the order in which they were taken: their numbers are the stream's offsets.
+
+A file once taken keeps its number, so a cycle that is sent again has the same files (I2). The journal is on disk before
+Spark can write an offset that speaks of it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow.fs
+
+from integrator.errors import EnvironmentFault
+
+GLOB = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A change file: its path and its size in bytes when it was taken."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Where change files appear, and which of the names there are change files."""
+
+    path: str
+    pattern: str
+    ignore: tuple[str, ...]
+    order: Literal["name", "time"]
+
+    def files(self) -> list[Entry]:
+        """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
+        filesystem, base, pattern = self._place()
+        try:
+            selected = filesystem.get_file_info(base)
+            if selected.type == pyarrow.fs.FileType.NotFound:
+                raise EnvironmentFault(f"{self.path}: there is no such directory or file; make it, or mend the path")
+            infos = [selected]
+            if selected.type == pyarrow.fs.FileType.Directory:
+                infos = filesystem.get_file_info(pyarrow.fs.FileSelector(base))
+        except OSError as error:
+            raise EnvironmentFault(f"{self.path}: cannot be listed: {error}") from error
+        files = [
+            info
+            for info in infos
+            if info.type == pyarrow.fs.FileType.File
+            and fnmatch.fnmatchcase(info.base_name, pattern)
+            and not any(fnmatch.fnmatchcase(info.base_name, ignored) for ignored in self.ignore)
+        ]
+        if self.order == "time":
+            files.sort(key=lambda info: (info.mtime_ns, info.base_name))
+        else:
+            files.sort(key=lambda info: info.base_name)
+        prefix = f"{self.path.split('://', 1)[0]}://" if "://" in self.path else ""
+        return [Entry(prefix + info.path, info.size) for info in files]
+
+    def _place(self) -> tuple[pyarrow.fs.FileSystem, str, str]:
+        path, pattern = self.path, self.pattern
+        directory, _, name = path.rpartition("/")
+        if GLOB & set(name):
+            path, pattern = directory or ".", name
+        if "://" in path:
+            filesystem, base = pyarrow.fs.FileSystem.from_uri(path)
+            return filesystem, base, pattern
+        return pyarrow.fs.LocalFileSystem(), str(Path(path).absolute()), pattern
+
+
+class Journal:
+    """The files taken so far, in order, on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._entries = list(self._read())
+        self._known = {entry.path for entry in self._entries}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def between(self, start: int, end: int) -> list[tuple[int, Entry]]:
+        """Return the entries numbered `start` + 1 to `end`."""
+        return [(number + 1, self._entries[number]) for number in range(start, end)]
+
+    def take(self, files: list[Entry]) -> None:
+        """Add the files that are not known yet, and have them on disk before returning."""
+        new = [file for file in files if file.path not in self._known]
+        if not new:
+            return
+        with self._path.open("a", encoding="utf-8") as journal:
+            journal.writelines(json.dumps(asdict(entry)) + "\n" for entry in new)
+            journal.flush()
+            os.fsync(journal.fileno())
+        self._entries += new
+        self._known |= {entry.path for entry in new}
+
+    def limit(self, start: int, max_bytes: int) -> int:
+        """Return the number of the last file of a cycle after `start`: at least one, up to `max_bytes` (0: all)."""
+        total = 0
+        for number in range(start, len(self._entries)):
+            total += self._entries[number].size
+            if max_bytes and total > max_bytes and number > start:
+                return number
+        return len(self._entries)
+
+    def _read(self) -> Iterator[Entry]:
+        """Read the journal; a line that a crash cut short was never spoken of, and is cut off."""
+        if not self._path.exists():
+            return
+        data = self._path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            with self._path.open("r+b") as journal:
+                journal.truncate(len(whole))
+        for line in whole.splitlines():
+            yield Entry(**json.loads(line))

@@ -1,0 +1,95 @@
+"""A channel's state directory: who holds it, and what was synced.
+
+lock            held by the one process that integrates the channel
+senders         held (shared) by each task that is sending: a successor waits until those of a killed process have ended
+files.jsonl     the journal of change files, see sources.journal
+checkpoint/     Spark's: which cycle has which files
+synced/N.json   one a synced cycle: counts, and where the next cycle begins
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import json
+import os
+from pathlib import Path
+from typing import IO
+
+from integrator.changes import OpenTransaction
+from integrator.errors import EnvironmentFault
+from integrator.fragments import Carry
+from integrator.produce.senders import SENDERS, wait_for_senders
+from integrator.sync import Cycle
+
+KEPT_CYCLES = 100
+
+
+class State:
+    """The state directory of one channel, on the driver."""
+
+    def __init__(self, directory: str) -> None:
+        self.path = Path(directory).absolute()
+        self._lock: IO[bytes] | None = None
+
+    @property
+    def checkpoint(self) -> str:
+        """Where Spark keeps its offsets and commits."""
+        return str(self.path / "checkpoint")
+
+    def lock(self, channel: str, wait_s: float) -> None:
+        """Take the channel. Raises EnvironmentFault if another process has it, or `wait_s` is over.
+
+        `wait_s` is for the tasks of a process that was killed: they end by themselves.
+        """
+        try:
+            (self.path / "synced").mkdir(parents=True, exist_ok=True)
+            (self.path / SENDERS).touch()
+            self._lock = (self.path / "lock").open("a+b")
+        except OSError as error:
+            raise EnvironmentFault(f"{self.path}: the state directory cannot be used: {error}") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.seek(0)
+            holder = self._lock.read().decode() or "unknown"
+            raise EnvironmentFault(
+                f"channel {channel} is being integrated already, by process {holder} (lock {self.path / 'lock'}); "
+                "stop that one first"
+            ) from None
+        self._lock.seek(0)
+        self._lock.truncate()
+        self._lock.write(str(os.getpid()).encode())
+        self._lock.flush()
+        wait_for_senders(self.path / SENDERS, wait_s)
+
+    def unlock(self) -> None:
+        """Give the channel back."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def mark(self, cycle: Cycle) -> None:
+        """Write that `cycle` is synced. I1: called only after every acknowledgement, before Spark's commit."""
+        directory = self.path / "synced"
+        temporary = directory / f".{cycle.cycle}.tmp"
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(dataclasses.asdict(cycle), file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(directory / f"{cycle.cycle}.json")
+        (directory / f"{cycle.cycle - KEPT_CYCLES}.json").unlink(missing_ok=True)
+
+    def carry(self, cycle: int) -> Carry:
+        """Return where `cycle` begins: where the cycle before it ended. Raises EnvironmentFault if that is lost."""
+        if cycle == 0:
+            return Carry()
+        path = self.path / "synced" / f"{cycle - 1}.json"
+        try:
+            carry = json.loads(path.read_text(encoding="utf-8"))["carry"]
+        except (OSError, ValueError, KeyError) as error:
+            raise EnvironmentFault(
+                f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the whole "
+                "state directory to send everything again"
+            ) from error
+        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]))
