@@ -1,0 +1,65 @@
+"""librdkafka's in-process Kafka cluster, for trying the integrator out where there is no Kafka.
+
+Its C interface (rdkafka_mock.h, declared experimental) is in the library that confluent-kafka ships. It keeps at most
+5 MiB a partition in memory, knows no admin requests, and is gone with this process: good for a demonstration, no more.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+import confluent_kafka
+
+from integrator.errors import EnvironmentFault
+
+_PRODUCER = 0
+_BROKERS = 1
+
+
+class EmbeddedCluster:
+    """A cluster of one broker on a port of 127.0.0.1, as long as the `with` block lasts."""
+
+    def __init__(self, topics: Sequence[str], partitions: int = 4) -> None:
+        self._library = _library()
+        text = ctypes.create_string_buffer(512)
+        configuration = self._library.rd_kafka_conf_new()
+        self._client = self._library.rd_kafka_new(_PRODUCER, ctypes.c_void_p(configuration), text, len(text))
+        if not self._client:
+            raise EnvironmentFault(f"the in-process cluster does not start: {text.value.decode()}")
+        self._cluster = self._library.rd_kafka_mock_cluster_new(ctypes.c_void_p(self._client), _BROKERS)
+        cluster = ctypes.c_void_p(self._cluster)
+        # without these, a group's first member waits 3 s, and metadata names a controller that is not there
+        self._library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0)
+        self._library.rd_kafka_mock_set_controller_id(cluster, 1)
+        for topic in topics:
+            self._library.rd_kafka_mock_topic_create(cluster, topic.encode(), partitions, 1)
+        self.brokers: str = self._library.rd_kafka_mock_cluster_bootstraps(cluster).decode()
+
+    def __enter__(self) -> EmbeddedCluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._library.rd_kafka_mock_cluster_destroy(ctypes.c_void_p(self._cluster))
+        self._library.rd_kafka_destroy(ctypes.c_void_p(self._client))
+
+
+def _library() -> ctypes.CDLL:
+    """Return the librdkafka inside the confluent-kafka wheel, its functions declared."""
+    package = Path(confluent_kafka.__file__).parent
+    places = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
+    try:
+        library = ctypes.CDLL(str(places[0]))
+        for name in ("rd_kafka_conf_new", "rd_kafka_new", "rd_kafka_mock_cluster_new"):
+            getattr(library, name).restype = ctypes.c_void_p
+        library.rd_kafka_mock_cluster_bootstraps.restype = ctypes.c_char_p
+        _ = library.rd_kafka_mock_set_controller_id
+    except (IndexError, OSError, AttributeError) as error:
+        raise EnvironmentFault(
+            f"the confluent-kafka installed here has no in-process cluster ({error}); name a real broker instead"
+        ) from None
+    return library

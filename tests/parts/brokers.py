@@ -1,0 +1,161 @@
+"""The broker that the tests talk to: the most real one that can be had here, and which one it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+HERE = Path(__file__).parent
+LIBRARIES = HERE.parent.parent / "build" / "kafka-libs"
+VARIABLE = "INTEGRATOR_TEST_BROKERS"
+READY_S = 60
+
+
+@dataclass
+class Broker:
+    """Where it listens, what it is, and whether it is a real Apache Kafka."""
+
+    servers: str
+    kind: str
+    real: bool
+
+
+@contextlib.contextmanager
+def broker() -> Iterator[Broker]:
+    """A broker named in the environment; Docker's; Apache Kafka from Maven Central; librdkafka's in-process cluster."""
+    if os.environ.get(VARIABLE):
+        yield Broker(os.environ[VARIABLE], f"named by {VARIABLE}", real=True)
+        return
+    for way in (_docker, _maven):
+        with contextlib.ExitStack() as stack:
+            found = stack.enter_context(way())
+            if found is not None:
+                yield found
+                return
+    from integrator.produce.embedded import EmbeddedCluster
+
+    with EmbeddedCluster([]) as cluster:
+        yield Broker(cluster.brokers, "librdkafka's in-process cluster (no Docker, no mvn and Java 17 here)", real=False)
+
+
+@contextlib.contextmanager
+def _docker() -> Iterator[Broker | None]:
+    try:
+        import docker
+
+        docker.from_env(timeout=5).ping()
+    except Exception:  # noqa: BLE001 - whatever the reason, there is no Docker engine to talk to
+        yield None
+        return
+    from testcontainers.kafka import KafkaContainer
+
+    with KafkaContainer("apache/kafka:4.1.1") as container:
+        yield Broker(container.get_bootstrap_server(), "Apache Kafka in Docker", real=True)
+
+
+def libraries() -> str | None:
+    """The class path of Kafka's jars from Maven Central, fetched if need be; None where there is no Maven or Java."""
+    if not LIBRARIES.exists():
+        if not (shutil.which("mvn") and shutil.which("java")):
+            return None
+        command = ["mvn", "-q", "-B", "-f", str(HERE / "kafka" / "pom.xml"), "dependency:copy-dependencies"]
+        command += ["-DincludeScope=runtime", f"-DoutputDirectory={LIBRARIES}.part", f"-DbuildDirectory={LIBRARIES}.build"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"Maven Central gave no Kafka: {done.stdout[-2000:]}")
+            return None
+        Path(f"{LIBRARIES}.part").rename(LIBRARIES)
+    return f"{LIBRARIES}/*"
+
+
+@contextlib.contextmanager
+def _maven() -> Iterator[Broker | None]:
+    class_path = libraries()
+    if class_path is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="kafka-") as directory, KraftBroker(class_path, Path(directory)) as kraft:
+        yield Broker(kraft.servers, "Apache Kafka 4.1.1 (KRaft) from Maven Central", real=True)
+
+
+class KraftBroker:
+    """One Apache Kafka process, broker and controller in one, on ports of 127.0.0.1; it can be stopped and started."""
+
+    def __init__(self, class_path: str, directory: Path) -> None:
+        self._class_path, self._directory = class_path, directory
+        port, controller = free_port(), free_port()
+        self.servers = f"127.0.0.1:{port}"
+        (directory / "server.properties").write_text(
+            f"""
+process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+controller.quorum.bootstrap.servers=127.0.0.1:{controller}
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+log.dirs={directory}/data
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+"""
+        )
+        self._run("kafka.tools.StorageTool", "format", "--standalone", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def _command(self, *words: str) -> list[str]:
+        java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=ERROR", "-cp", self._class_path]
+        return [*java, *words, str(self._directory / "server.properties")]
+
+    def _run(self, *words: str) -> None:
+        subprocess.run(self._command(*words), check=True, capture_output=True)
+
+    def start(self) -> None:
+        log = (self._directory / "log").open("ab")
+        self._process = subprocess.Popen(self._command("kafka.Kafka"), stdout=log, stderr=log)
+        deadline = time.monotonic() + READY_S
+        while time.monotonic() < deadline:
+            try:
+                AdminClient({"bootstrap.servers": self.servers, "log_level": 0}).list_topics(timeout=2)
+            except KafkaException:
+                time.sleep(0.2)
+            else:
+                return
+        raise RuntimeError((self._directory / "log").read_text()[-4000:])
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def __enter__(self) -> KraftBroker:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
