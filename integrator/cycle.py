@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from integrator.ahead import ahead
 from integrator.errors import from_wire
 from integrator.first_pass import first_pass
 from integrator.fragments import FRAGMENT_DDL
@@ -28,10 +29,15 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
         before = state.carry(number)
-        fragments = runs.mapInArrow(first_pass(plan.recipe, before, datetime.now(timezone.utc)), FRAGMENT_DDL)
-        ordered = in_key_order(fragments, tasks) if runs.rdd.getNumPartitions() > 1 else fragments
+        first = first_pass(plan.recipe, before, datetime.now(timezone.utc))
+        second = second_pass(plan.recipe, str(state.path))
+        if runs.rdd.getNumPartitions() > 1:
+            fragments = runs.mapInArrow(first, FRAGMENT_DDL)
+            reported = in_key_order(fragments, tasks).mapInArrow(second, REPORT_DDL)
+        else:  # one ordered run: in order already, and both passes in one task
+            reported = runs.mapInArrow(lambda batches: second(ahead(first(batches))), REPORT_DDL)
         try:
-            rows = ordered.mapInArrow(second_pass(plan.recipe, str(state.path)), REPORT_DDL).collect()
+            rows = reported.collect()
         except Exception as error:
             raise from_wire(str(error)) or error from None
         reports = [Report.of_json(row.report) for row in rows]
@@ -43,5 +49,5 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
 
 
 def in_key_order(fragments: DataFrame, tasks: int) -> DataFrame:
-    """Bring all changes of a key into one task, in source order (I3). One ordered run is in order already."""
+    """Bring all changes of a key into one task, in source order (I3)."""
     return fragments.repartition(tasks, f.col("topic"), f.col("key")).sortWithinPartitions("integ_seq")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,12 +12,12 @@ import pyarrow as pa
 import pyarrow.fs
 import pyarrow.json
 
-from integrator.arrays import first_refused
+from integrator.arrays import first_refused, flat
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
 _SHOWN = 200
-_QUOTE, _NEWLINE, _NULL = 0x22, 0x0A, ord("n")
+_QUOTE, _NEWLINE, _RETURN, _NULL = 0x22, 0x0A, 0x0D, ord("n")
 _BARE = bytes(byte not in b' \t\r\n,:[]{}"' for byte in range(256))
 
 Parse = Callable[[bytes], pa.Table]
@@ -42,6 +41,7 @@ class Lines:
     file: str
     data: bytes
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
+    offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -49,23 +49,20 @@ class Lines:
     @cached_property
     def array(self) -> pa.Array:
         """The lines as Arrow strings, sharing the bytes."""
-        ends = np.flatnonzero(np.frombuffer(self.data, np.uint8) == _NEWLINE) + 1
-        offsets = np.concatenate([[0], ends]).astype(np.int32)
-        return pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data)])
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.string(), len(self), buffers)
 
     def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
         """Return the lines at `indices`."""
         taken = self.array.take(pa.array(indices))
-        _, offsets, data = taken.buffers()
-        bounds = np.frombuffer(offsets, np.int32)
-        first, last = bounds[taken.offset], bounds[taken.offset + len(taken)]
-        return Lines(self.file, data[first : last - first].to_pybytes() if data else b"", self.numbers[indices])
+        data, offsets = flat(taken)
+        return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32))
 
 
 def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
     """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
     number = 1
-    rest = b""
+    rest: list[bytes | memoryview] = []
     with open_file(path) as stream:
         while True:
             try:
@@ -74,25 +71,28 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
                 raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
             if not block:
                 break
-            whole, newline, tail = block.rpartition(b"\n")
-            if not newline:
-                rest += block
-                continue
-            lines = _lines(path, rest + whole + b"\n", number)
-            number, rest = number + lines[1], tail
-            yield lines[0]
-    if rest:
-        yield _lines(path, rest + b"\n", number)[0]
+            end = block.rfind(b"\n") + 1
+            rest.append(memoryview(block)[:end])
+            if end:
+                lines, number = _lines(path, b"".join(rest), number)
+                rest = [memoryview(block)[end:]]
+                if len(lines):
+                    yield lines
+    last = b"".join(rest)
+    if last.strip():
+        yield _lines(path, last + b"\n", number)[0]
 
 
 def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
-    total = data.count(b"\n")
-    numbers = np.arange(number, number + total)
-    if b"\n\n" in data or data.startswith(b"\n") or b"\r\n" in data:
+    """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+    numbers = np.arange(number, number + len(ends))
+    if ends[0] == 0 or (np.diff(ends) == 1).any() or data[ends[0] - 1] == _RETURN:
         kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(data.split(b"\n")[:-1]) if line.strip()]
         data = b"".join(line + b"\n" for _, line in kept)
         numbers = numbers[[at for at, _ in kept]]
-    lines = Lines(path, data, numbers)
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+    lines = Lines(path, data, numbers, np.concatenate([[0], ends + 1]).astype(np.int32))
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
@@ -103,7 +103,7 @@ def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
                 shown = line[max(0, error.start - 40) : error.start + 10]
                 raise DataError(f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8") from None
         raise
-    return lines, total
+    return lines, int(number + len(ends) if len(numbers) == len(ends) else numbers[-1] + 1)
 
 
 def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
@@ -111,7 +111,7 @@ def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
 
     def parse(data: bytes) -> pa.Table:
         return pyarrow.json.read_json(
-            io.BytesIO(data),
+            pa.BufferReader(data),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
             parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
         )

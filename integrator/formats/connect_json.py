@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -51,21 +52,43 @@ def encoder(columns: Sequence[Column], decimals: Decimals, times: Times) -> Enco
 
     The function raises Unsayable. Null becomes null; whether it may be null is for the caller to know.
     """
-    pieces: list[tuple[str, str, Callable[[pa.Array], pa.Array]]] = []
+    pieces: list[tuple[str, str, _Value]] = []
     for place, column in enumerate(columns):
         lead = ("{" if place == 0 else ",") + json.dumps(column.name, ensure_ascii=False) + ":"
         pieces.append((lead, column.name, _value(column.type, decimals, times)))
 
     def encode_rows(arrays: dict[str, pa.Array]) -> pa.Array:
         parts: list[Any] = []
+        text = ""
         for lead, name, value in pieces:
             try:
-                parts += [lead, value(arrays[name])]
+                encoded = value.encode(arrays[name])
             except _Refused as error:
                 raise Unsayable(name, error.index, str(error)) from None
-        return pc.binary_join_element_wise(*parts, TAIL, "", null_handling="replace", null_replacement="null")
+            if not value.quoted:
+                parts += [text + lead, encoded]
+                text = ""
+            elif encoded.null_count:
+                parts += [text + lead, _quoted(encoded)]
+                text = ""
+            else:  # the quotes go with the text around: one copy of the column less
+                parts += [text + lead + '"', encoded]
+                text = '"'
+        return pc.binary_join_element_wise(*parts, text + TAIL, "", null_handling="replace", null_replacement="null")
 
     return encode_rows
+
+
+@dataclass(frozen=True)
+class _Value:
+    """How values of a type are written, and whether in quotes, which `encode` leaves out."""
+
+    encode: Callable[[pa.Array], pa.Array]
+    quoted: bool = False
+
+
+def _quoted(text: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise('"', text, '"', "")
 
 
 class _Refused(ValueError):
@@ -114,30 +137,30 @@ def _plain_type(kind: Type) -> str:
             return "string"
 
 
-def _value(kind: Type, decimals: Decimals, times: Times) -> Callable[[pa.Array], pa.Array]:
+def _value(kind: Type, decimals: Decimals, times: Times) -> _Value:
     match kind:
         case schema.String():
-            return json_text.quoted
+            return _Value(json_text.escaped, quoted=True)
         case schema.Bytes():
-            return lambda values: pc.binary_join_element_wise('"', base64(values), '"', "")
+            return _Value(base64, quoted=True)
         case schema.Decimal() if decimals == "BASE64":
-            return _decimal
+            return _Value(_decimal, quoted=True)
         case schema.Float():
-            return _float
+            return _Value(_float)
         case schema.Date():
-            return lambda values: values.cast(pa.int32()).cast(pa.string())
+            return _Value(lambda values: values.cast(pa.int32()).cast(pa.string()))
         case schema.Time() | schema.Timestamp():
-            return lambda values: _moment(values, whole=times == "ADAPTIVE")
+            return _Value(lambda values: _moment(values, whole=times == "ADAPTIVE"))
         case schema.Array(item):
             inner = _value(item, decimals, times)
-            return lambda values: _list(values, inner)
+            return _Value(lambda values: _list(values, inner))
         case _:
-            return json_text.numbers
+            return _Value(json_text.numbers)
 
 
 def _decimal(values: pa.Array) -> pa.Array:
     data, offsets = twos_complement(values)
-    return pc.binary_join_element_wise('"', encode(data, offsets, values), '"', "")
+    return encode(data, offsets, values)
 
 
 def _float(values: pa.Array) -> pa.Array:
@@ -161,8 +184,9 @@ def _moment(values: pa.Array, *, whole: bool) -> pa.Array:
     return integers.cast(pa.string())
 
 
-def _list(values: pa.Array, inner: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    items = pc.fill_null(inner(values.flatten()), "null")
+def _list(values: pa.Array, inner: _Value) -> pa.Array:
+    items = inner.encode(values.flatten())
+    items = pc.fill_null(_quoted(items) if inner.quoted else items, "null")
     offsets = values.offsets
     if values.null_count or values.offset:
         lengths = pc.fill_null(pc.list_value_length(values), 0)

@@ -18,13 +18,8 @@ _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b":
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 
 
-def quoted(values: pa.Array) -> pa.Array:
-    """Return text as JSON strings; only the rows that need it are escaped."""
-    return pc.binary_join_element_wise('"', escaped(values), '"', "")
-
-
 def escaped(values: pa.Array) -> pa.Array:
-    """Return text with JSON's escapes in it, without the quotes."""
+    """Return text as it stands between the quotes of a JSON string; only the rows that need it are escaped."""
     data, _ = flat(values)
     if not _NEEDS_ESCAPE[data].any():
         return values

@@ -23,7 +23,7 @@ DEFAULTS = {
     "linger.ms": "20",
     "batch.size": "1000000",
     "queue.buffering.max.messages": "500000",
-    "queue.buffering.max.kbytes": "262144",
+    "queue.buffering.max.kbytes": "32768",
 }
 
 # What the delivery's counting rests on, or what has a parameter of its own in the channel.

@@ -21,7 +21,9 @@ from integrator.sources.journal import Entry, Journal, Listing
 
 NAME = "change_files"
 ONE_TASK_BYTES = 4 * 1024 * 1024
-"""A cycle of no more than this is read by one task, in order, and needs no shuffle: that is quicker than two stages."""
+SHUFFLING_CORES = 4
+"""A cycle of few bytes, or on few cores, is read by one task, in order, and needs no shuffle. Measured on 2 cores, the
+shuffle costs 5 of 17 µs a row, and one task whose two passes overlap is half as fast again as two tasks (docs/speed.md)."""
 
 Row = tuple[int, str, int, bool]
 
@@ -118,7 +120,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Cut the cycle's files into consecutive parts of about equal size."""
         entries = self._journal.between(start["files"], end["files"])
         total = sum(entry.size for _, entry in entries)
-        tasks = 1 if total <= ONE_TASK_BYTES else min(self._tasks, len(entries))
+        few = total <= ONE_TASK_BYTES or self._tasks < SHUFFLING_CORES
+        tasks = 1 if few else min(self._tasks, len(entries))
         parts: list[list[tuple[int, Entry]]] = [[] for _ in range(tasks)]
         done = 0
         for number, entry in entries:

@@ -19,6 +19,8 @@ import time
 import uuid
 from pathlib import Path
 
+import psutil
+
 from tests.bench import rows as table
 from tests.parts.brokers import broker
 from tests.parts.kafka_io import create
@@ -61,6 +63,18 @@ class Daemon:
                 return messages, size
         raise RuntimeError("the daemon ended")
 
+    def cpu(self) -> dict[str, float]:
+        """CPU seconds so far of Spark's JVM, of its Python workers, and of all other processes of ours (the broker)."""
+        daemon = psutil.Process(self._process.pid)
+        inside = [daemon, *daemon.children(recursive=True)]
+        used = {"jvm": 0.0, "python": 0.0, "broker": 0.0}
+        for process in inside:
+            used["jvm" if process.name() == "java" else "python"] += sum(process.cpu_times()[:2])
+        for process in psutil.Process().children(recursive=True):
+            if process not in inside:
+                used["broker"] += sum(process.cpu_times()[:2])
+        return used
+
     def stop(self) -> int:
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(60)
@@ -87,14 +101,17 @@ def main() -> None:
             count = options.rows // 2 if run < 0 else options.rows
             table.write(inbox, count, options.files, start, f"r{run + 1:02d}-")
             start += count
+            before = daemon.cpu()
             began = time.monotonic()
             size = table.publish(inbox, f"r{run + 1:02d}-")
             messages, sent = daemon.wait_for(count)
             seconds = time.monotonic() - began
             assert messages == count
+            spent = {name: (used - before[name]) / count * 1e6 for name, used in daemon.cpu().items()}
+            shares = ", ".join(f"{name} {micros:.1f}" for name, micros in spent.items())
             label = "warm-up" if run < 0 else f"run {run + 1}  "
             print(f"{label} {count / seconds:10,.0f} rows/s  {seconds:6.2f} s  {size / count:.0f} bytes/row in the file, "
-                  f"{sent / messages:.0f} bytes/message", flush=True)
+                  f"{sent / messages:.0f} bytes/message; CPU µs/row: {shares}", flush=True)
             if run >= 0:
                 rates.append(count / seconds)
         print(f"median  {statistics.median(rates):10,.0f} rows/s; exit code {daemon.stop()}")
