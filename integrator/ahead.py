@@ -43,7 +43,7 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
         worker.join()
 
 
-def _put(ready: queue.Queue[object], item: object, over: threading.Event) -> None:
+def _put(ready: queue.Queue[Item], item: Item, over: threading.Event) -> None:
     while not over.is_set():
         try:
             ready.put(item, timeout=0.1)

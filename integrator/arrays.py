@@ -38,7 +38,7 @@ def mask(values: pa.Array | pa.ChunkedArray) -> Mask:
     """Return a boolean array as numpy's; null is False."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    return pc.fill_null(values, fill_value=False).to_numpy(zero_copy_only=False)
+    return np.asarray(pc.fill_null(values, fill_value=False).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def first(where: pa.Array | Mask) -> int | None:

@@ -22,11 +22,21 @@ RECORD_OVERHEAD = 100
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages for one topic, in order."""
+    """Messages for one topic, in order; keys and values are binary, of equal length."""
 
     topic: str
-    keys: list[bytes]
-    values: list[bytes]
+    keys: pa.BinaryArray
+    values: pa.BinaryArray
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all keys and values."""
+        return sum(pc.sum(pc.binary_length(part).cast(pa.int64())).as_py() for part in (self.keys, self.values))
+
+    @property
+    def longest(self) -> int:
+        """The bytes of the longest message, or a little more: the longest key's and the longest value's."""
+        return sum(pc.max(pc.binary_length(part)).as_py() for part in (self.keys, self.values))
 
 
 class RowFraming:
@@ -60,7 +70,7 @@ class RowFraming:
         kinds = _kinds(table, shape)
         frames = pa.array([self.frame_bytes(*kind.split("\0")) for kind in kinds.dictionary.to_pylist()], pa.int64())
         rows = pc.add(pc.binary_length(payload).cast(pa.int64()), pc.binary_length(key).cast(pa.int64()))
-        return pc.add(rows, frames.take(kinds.indices)).to_numpy(zero_copy_only=False)
+        return np.asarray(pc.add(rows, frames.take(kinds.indices)), np.int64)
 
     def messages(self, fragments: pa.RecordBatch) -> Iterator[Messages]:
         """Yield the messages of `fragments`, topic by topic, each in the order of its rows."""
@@ -72,10 +82,10 @@ class RowFraming:
         topics = fragments["topic"].dictionary_encode()
         for code, topic in enumerate(topics.dictionary.to_pylist()):
             if len(topics.dictionary) == 1:
-                yield Messages(topic, keys.to_pylist(), values.to_pylist())
+                yield Messages(topic, keys, values)
             else:
                 rows = pc.equal(topics.indices, code)
-                yield Messages(topic, keys.filter(rows).to_pylist(), values.filter(rows).to_pylist())
+                yield Messages(topic, keys.filter(rows), values.filter(rows))
 
 
 def _kinds(table: pa.Array, shape: pa.Array) -> pa.DictionaryArray:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask
 
 SEQUENCE_WIDTHS = (20, 16, 7)
-"""hvr_integ_seq: position of the commit, transaction, row in the transaction; hex digits joined by `|`, 45 characters."""
+"""hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
 MAX_ROWS_IN_TRANSACTION = 16 ** SEQUENCE_WIDTHS[2]
 
 _HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
@@ -95,7 +95,7 @@ def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
     digits = np.empty((len(values), width), np.uint8)
     for place in range(width):
         shift = 4 * (width - 1 - place)
-        digits[:, place] = _HEX[(values >> np.uint64(shift)) & np.uint64(15)] if shift < 64 else ord("0")  # noqa: PLR2004
+        digits[:, place] = _HEX[(values >> np.uint64(shift)) & np.uint64(15)] if shift < 64 else ord("0")
     offsets = np.arange(0, width * (len(values) + 1), width, dtype=np.int32)
     return pa.Array.from_buffers(pa.string(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(digits)])
 

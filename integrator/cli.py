@@ -57,10 +57,14 @@ def check(
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
     plan = planning.make(channel, local_timezone())
+    said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
     if connect:
-        topics.ensure(plan.recipe.producer, plan.topics, None)
-    reached = f", {len(plan.topics)} topics at {plan.brokers}" if connect else ""
-    Console().print(f"{channel}: {len(plan.recipe.tables)} tables{reached}: no problems", highlight=False)
+        absent = topics.missing(plan.recipe.producer, plan.topics)
+        if absent and plan.create_topics is None:
+            topics.ensure(plan.recipe.producer, plan.topics, None)  # says what to do
+        said += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
+        said += f", to be created: {', '.join(absent)}" if absent else ""
+    Console(soft_wrap=True).print(said, highlight=False)
 
 
 @app.command()

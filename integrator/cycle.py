@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
@@ -38,7 +39,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
             reported = runs.mapInArrow(lambda batches: second(ahead(first(batches))), REPORT_DDL)
         try:
             rows = reported.collect()
-        except Exception as error:
+        except PySparkException as error:
             raise from_wire(str(error)) or error from None
         reports = [Report.of_json(row.report) for row in rows]
         done = verdict(number, reports, before, time.monotonic() - started)

@@ -72,7 +72,7 @@ def _run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Even
         .foreachBatch(gate.around(integrate_cycle))
     )
     trigger = {"availableNow": True} if once else {"processingTime": f"{plan.source.poll_seconds} seconds"}
-    query = writer.trigger(**trigger).start()  # type: ignore[arg-type]
+    query = writer.trigger(**trigger).start()
     while query.isActive and not stopping.is_set():
         time.sleep(_POLL_S)
     if stopping.is_set():
@@ -120,4 +120,3 @@ class _Gate:
         while query.isActive and last is not None and not (checkpoint / "commits" / str(last)).exists():
             time.sleep(_POLL_S)
         query.stop()
-

@@ -1,7 +1,7 @@
 """Expressions: templates over HVR's substitutions (https://fivetran.com/docs/hvr6/action-reference/columnproperties).
 
-`{name spec}` is a substitution, `{{name spec}}` is "the value of"; `<hvr_op>` is another spelling of `{hvr_op}`. Text in
-braces that is no name stays text, so that JSON can be written around substitutions.
+`{name spec}` is a substitution, `{{name spec}}` is "the value of"; `<hvr_op>` is another spelling of `{hvr_op}`.
+Text in braces that is no name stays text, so that JSON can be written around substitutions.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
     "hvr_schema": Substitution(schema.String(), _BOTH),
 }
-"""Those of hvr-semantics section 2 that a row can have in integrate. Absent for a reason: {hvr_integ_key} is a clock (it
-would break I2), {hvr_var_…} and {hvr_slice_…} belong to refresh, {hvr_key_hash} and file names to message keys."""
+"""Those that a row can have in integrate. Absent for a reason: {hvr_integ_key} is a clock (it would break I2),
+{hvr_var_…} and {hvr_slice_…} belong to refresh, {hvr_key_hash} and file names to message keys."""
 
 DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
 ALLOW_MISSINGS = "%[allow_missings]"

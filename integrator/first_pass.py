@@ -19,7 +19,7 @@ from integrator.dialects.reading import Reading
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op
 from integrator.formats.connect_json import Encoder, Unsayable, encoder
-from integrator.fragments import FRAGMENT, Carry, Note, Shape, shapes
+from integrator.fragments import FRAGMENT, Carry, Note, Places, Shape, shapes
 from integrator.properties.columns import Columns, to_columns
 from integrator.properties.key_hash import key_hash
 from integrator.recipe import Recipe, TableRecipe
@@ -139,7 +139,7 @@ def _check_unchanged(run: Run) -> None:
         )
 
 
-def _in_source_order(parts: list[tuple[pa.RecordBatch, np.ndarray]]) -> Iterator[pa.RecordBatch]:
+def _in_source_order(parts: list[tuple[pa.RecordBatch, Places]]) -> Iterator[pa.RecordBatch]:
     """Yield the fragments of a batch in the order of its records, so that a cycle of one run needs no sorting (I3)."""
     parts = [(fragment, order) for fragment, order in parts if fragment.num_rows]
     if len(parts) == 1:
@@ -159,7 +159,7 @@ class _TableEncoder:
         self._encoders: dict[Shape, Encoder] = {}
         self._framing = RowFraming((recipe,), channel)
 
-    def encode(self, changes: Changes, not_sent: dict[str, int]) -> tuple[pa.RecordBatch, np.ndarray]:
+    def encode(self, changes: Changes, not_sent: dict[str, int]) -> tuple[pa.RecordBatch, Places]:
         changes = self._sent(changes, not_sent)
         columns = to_columns(changes, self._recipe, self._channel, self._now)
         key = key_hash(changes, self._recipe)
@@ -175,19 +175,22 @@ class _TableEncoder:
         """Return the changes that the replication style sends; the others are counted (I4)."""
         sent = mask(pc.is_in(changes.op, pa.array(self._recipe.operations, pa.int8())))
         if not sent.all():
-            for op, count in zip(*np.unique(changes.op.to_numpy(zero_copy_only=False)[~sent], return_counts=True)):
+            for op, count in zip(
+                *np.unique(changes.op.to_numpy(zero_copy_only=False)[~sent], return_counts=True), strict=True
+            ):
                 reason = f"op {op} in style {self._recipe.style}"
                 not_sent[reason] = not_sent.get(reason, 0) + int(count)
         return changes.where(sent)
 
     def _payloads(self, changes: Changes, columns: Columns) -> tuple[pa.Array, pa.Array]:
         missing = {self._places[name]: gone for name, gone in columns.missing.items()}
-        found = shapes(len(changes), missing, columns.truncate)
+        found = shapes(missing, columns.truncate)
         if len(found) == 1 and found[0][1] is None:
             shape = found[0][0]
             return self._encode(changes, shape, columns.values, None), pa.repeat(shape.to_text(), len(changes))
         payloads, texts, order = [], [], []
-        for shape, rows in found:
+        for shape, places in found:
+            rows = np.arange(len(changes)) if places is None else places
             at = pa.array(rows)
             values = {name: values.take(at) for name, values in columns.values.items()}
             payloads.append(self._encode(changes, shape, values, rows))
@@ -196,9 +199,7 @@ class _TableEncoder:
         back = pa.array(np.argsort(np.concatenate(order)))
         return pa.concat_arrays(payloads).take(back), pa.concat_arrays(texts).take(back)
 
-    def _encode(
-        self, changes: Changes, shape: Shape, values: dict[str, pa.Array], rows: np.ndarray | None
-    ) -> pa.Array:
+    def _encode(self, changes: Changes, shape: Shape, values: dict[str, pa.Array], rows: Places | None) -> pa.Array:
         if shape not in self._encoders:
             columns = shape.columns(self._recipe)
             self._encoders[shape] = encoder(columns, self._channel.decimals, self._channel.times)

@@ -9,14 +9,18 @@ Schema texts are long and the same for all rows of a table, so they are added af
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from integrator.arrays import Mask
 from integrator.changes import OpenTransaction
 from integrator.recipe import TableRecipe
 from integrator.schema import Column
+
+Places = npt.NDArray[np.int64]
 
 FRAGMENT = pa.schema(
     [
@@ -31,7 +35,8 @@ FRAGMENT = pa.schema(
     ]
 )
 FRAGMENT_DDL = (
-    "topic string, key string, table string, op tinyint, integ_seq string, cap_tstamp bigint, shape string, payload string"
+    "topic string, key string, table string, op tinyint, integ_seq string, cap_tstamp bigint, "
+    "shape string, payload string"
 )
 NOTE = -1
 """The op of a row that is a note: its payload is a Note in JSON."""
@@ -74,7 +79,7 @@ class Carry:
     """Where the last synced cycle ended: the number of its last file, and the transaction that is open there."""
 
     ordinal: int = 0
-    open: OpenTransaction = OpenTransaction()
+    open: OpenTransaction = field(default_factory=OpenTransaction)
 
 
 @dataclass(frozen=True)
@@ -100,13 +105,15 @@ class Note:
 
     def to_fragment(self) -> pa.RecordBatch:
         """Return the note as a row of fragments."""
-        columns = [pa.array([value], field.type) for value, field in zip(
-            ["", "", "", NOTE, "", None, "", self.to_json()], FRAGMENT, strict=True)]
+        columns = [
+            pa.array([value], field.type)
+            for value, field in zip(["", "", "", NOTE, "", None, "", self.to_json()], FRAGMENT, strict=True)
+        ]
         return pa.RecordBatch.from_arrays(columns, schema=FRAGMENT)
 
 
-def shapes(size: int, missing: dict[int, np.ndarray], truncate: np.ndarray) -> list[tuple[Shape, np.ndarray | None]]:
-    """Return the shapes among `size` rows, each with the places of its rows; None for all of them.
+def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[Shape, Places | None]]:
+    """Return the shapes among rows, each with the places of its rows; None for all of them.
 
     missing: by the field's place in the recipe, True for rows that have no value for it.
     """

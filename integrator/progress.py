@@ -21,7 +21,9 @@ def configure(secrets: Secrets, *, json_lines: bool | None = None) -> None:
         return {key: secrets.mask(value) if isinstance(value, str) else value for key, value in event.items()}
 
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
-    renderer: Any = structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else structlog.dev.ConsoleRenderer()
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else structlog.dev.ConsoleRenderer()
+    )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

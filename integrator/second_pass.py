@@ -17,7 +17,7 @@ from integrator.produce.senders import sending
 from integrator.recipe import Recipe
 
 REPORT_DDL = "report string"
-MAX_BATCH_ROWS = 4096
+MAX_BATCH_ROWS = 2048
 """Rows framed at a time: with a kilobyte of schema text each, a few megabytes."""
 
 

@@ -85,7 +85,7 @@ def on_jvm_signal(session: SparkSession, name: str, stop: Callable[[], None]) ->
     from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
 
     context = session.sparkContext
-    ensure_callback_server_started(context._gateway)  # noqa: SLF001
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001
     jvm = context._jvm  # noqa: SLF001
     if jvm is not None:
         jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal(name), _OnSignal(stop))

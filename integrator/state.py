@@ -89,7 +89,7 @@ class State:
             carry = json.loads(path.read_text(encoding="utf-8"))["carry"]
         except (OSError, ValueError, KeyError) as error:
             raise EnvironmentFault(
-                f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the whole "
-                "state directory to send everything again"
+                f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the "
+                "whole state directory to send everything again"
             ) from error
         return Carry(carry["ordinal"], OpenTransaction(**carry["open"]))

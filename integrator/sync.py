@@ -33,8 +33,8 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
     errors = [report.error for report in reports if report.error]
     if errors or acknowledged != sent:
         raise DeliveryError(
-            f"cycle {cycle}: {acknowledged} of {sent} messages acknowledged; {errors[0] if errors else 'no reason given'}; "
-            "the cycle is not synced, and will be sent again"
+            f"cycle {cycle}: {acknowledged} of {sent} messages acknowledged; "
+            f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again"
         )
     operations: dict[str, int] = {}
     not_sent: dict[str, int] = {}

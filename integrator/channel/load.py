@@ -51,7 +51,7 @@ def load(file: str) -> tuple[Channel, Source]:
         channel = Channel.model_validate(data)
     except ValidationError as error:
         problems += [source.problem(_path(data, found["loc"]), _said(dict(found))) for found in error.errors()]
-        problems += _table_problems(data, source)
+        problems += _table_problems(data)
         raise ConfigurationError(problems) from None
     if problems:
         raise ConfigurationError(problems)
@@ -72,7 +72,7 @@ class _Reader:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        scalar = self._scalars.construct_object(node)  # type: ignore[no-untyped-call]
+        scalar = self._scalars.construct_object(node)
         if not isinstance(scalar, str):
             return scalar
         try:
@@ -125,7 +125,7 @@ def _said(found: dict[str, Any]) -> str:
             return f"{found['msg']}; found {given!r}"
 
 
-def _table_problems(data: Any, source: Source) -> list[Problem]:
+def _table_problems(data: Any) -> list[Problem]:
     """Also read the table definitions of a channel whose other parts are wrong, so that one run tells everything."""
     from integrator import tables  # noqa: PLC0415 - only this road needs them here
 

@@ -1,7 +1,7 @@
 """Which action applies where: table before table group before `*`, then location before location group before `*`.
 
-HVR does not say which of two overlapping actions wins; here the most specific does, parameter by parameter, and two equally
-specific ones that disagree are a problem (hvr-semantics section 3).
+HVR does not say which of two overlapping actions wins; here the most specific does, parameter by parameter, and two
+equally specific ones that disagree are a problem.
 """
 
 from __future__ import annotations

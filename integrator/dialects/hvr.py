@@ -48,6 +48,7 @@ def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
 def tail(file: str, _reading: Reading) -> OpenTransaction:
     """Return the last transaction of the file, and how many of its last rows belong to it."""
     state = OpenTransaction()
+    columns: Iterator[pa.Array]
     if _container(file) == "json":
         columns = (hvr_json.transactions(lines) for lines in read_lines(file))
     else:
@@ -138,7 +139,7 @@ class _Order:
         return changes
 
     def _ranks(self, tx: pa.Array, order: Ints, *, counting: bool) -> Ints:
-        in_order = len(order) < 2 or bool((np.diff(order) > 0).all())  # noqa: PLR2004 - one row is in order
+        in_order = len(order) < 2 or bool((np.diff(order) > 0).all())
         sequence = None if in_order else np.argsort(order, kind="stable")
         sorted_tx = tx if sequence is None else tx.take(pa.array(sequence))
         starts = _starts(sorted_tx)
@@ -164,7 +165,7 @@ class _Order:
         at = first(~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))))
         if at is not None:
             raise DataError(
-                f"{self.file}:{part.line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 after update, "
+                f"{self.file}:{part.line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, "
                 "3 before key update, 4 before other update, 5 truncate"
             )
 

@@ -61,7 +61,8 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
     if len(nameless) and reading.default_table is None:
         raise DataError(
             f"{lines.file}:{lines.numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several "
-            f"tables; add it, or name the table at the source location; the line is {lines.array[nameless[0]].as_py()[:200]}"
+            "tables; add it, or name the table at the source location; the line is "
+            f"{lines.array[nameless[0]].as_py()[:200]}"
         )
     if len(nameless) == len(lines) and reading.default_table is not None:
         return [(reading.default_table, None)]

@@ -72,7 +72,9 @@ def _csv(file: str, only: list[str] | None) -> Iterator[pa.RecordBatch]:
         start = stream.read(BLOCK_BYTES).split(b"\n", 1)[0]
     header = next(csv.reader([start.decode("utf-8-sig").rstrip("\r")]), [])
     if "hvr_op" not in header:
-        raise DataError(f"{file}:1: not JSON lines, not Parquet, and no CSV header with hvr_op; it begins {start[:100]!r}")
+        raise DataError(
+            f"{file}:1: not JSON lines, not Parquet, and no CSV header with hvr_op; it begins {start[:100]!r}"
+        )
     with open_file(file) as stream:
         yield from pyarrow.csv.open_csv(
             stream,
@@ -105,8 +107,8 @@ def _by_table(
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise DataError(
-            f"{file}:{numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several tables; add it, "
-            "or name the table at the source location"
+            f"{file}:{numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several tables; add "
+            "it, or name the table at the source location"
         )
     encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)

@@ -136,10 +136,8 @@ class _Source:
     record: Ints
     is_old: Mask
 
-    def columns(
-        self, pairs: Ints
-    ) -> tuple[dict[str, pa.Array], dict[str, Mask], dict[str, pa.Array]]:
-        """Return typed columns, masks of missing values, and the columns' text. `pairs`: rows with the old one before."""
+    def columns(self, pairs: Ints) -> tuple[dict[str, pa.Array], dict[str, Mask], dict[str, pa.Array]]:
+        """Return typed columns, masks of missing values, and text. `pairs`: rows with the old image before."""
         values = pa.concat_arrays([self.records.new.values, self.records.old.values])
         shift = len(self.records.new.values)
         places = self._places(shift)
@@ -195,9 +193,7 @@ class _Source:
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
 
 
-def _key_changed(
-    table: Table, texts: dict[str, pa.Array], missing: dict[str, Mask], second: Ints
-) -> Mask:
+def _key_changed(table: Table, texts: dict[str, pa.Array], missing: dict[str, Mask], second: Ints) -> Mask:
     """Say for each update (the places of its new row) whether a key column has another value than before."""
     changed = np.zeros(len(second), bool)
     key = table.key or tuple(column.name for column in table.columns)

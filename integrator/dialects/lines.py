@@ -101,7 +101,9 @@ def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
                 line.decode()
             except UnicodeDecodeError as error:
                 shown = line[max(0, error.start - 40) : error.start + 10]
-                raise DataError(f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8") from None
+                raise DataError(
+                    f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8"
+                ) from None
         raise
     return lines, int(number + len(ends) if len(numbers) == len(ends) else numbers[-1] + 1)
 
@@ -132,7 +134,9 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
         if "unexpected field" in reason:
             reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
         shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
-        raise DataError(f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {shown}") from None
+        raise DataError(
+            f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {shown}"
+        ) from None
     if table.num_rows != len(lines):
         at = next(i for i in range(len(lines)) if parse(lines.array[i].as_py().encode()).num_rows != 1)
         raise DataError(f"{lines.file}:{lines.numbers[at]}: not one record in this line; expected {expected}")

@@ -70,15 +70,17 @@ def from_hex(values: pa.Array) -> pa.Array:
     if (np.diff(offsets) % 2).any():
         raise ValueError("expected pairs of hex digits")
     nibbles = _NIBBLE[data]
-    if (nibbles == 255).any():  # noqa: PLR2004
+    if (nibbles == 255).any():
         raise ValueError("expected hex digits")
-    decoded = (nibbles[0::2] << 4) | nibbles[1::2]
+    decoded = ((nibbles[0::2] << 4) | nibbles[1::2]).astype(np.uint8)
     return from_flat(decoded, offsets // 2, pa.binary(), plain)
 
 
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
-    odd = pc.fill_null(pc.match_substring_regex(values, r'^\{.*["\\{].*\}$|^\{\}$|(?i)\bnull\b|^[^{]|[^}]$'), fill_value=False)
+    odd = pc.fill_null(
+        pc.match_substring_regex(values, r'^\{.*["\\{].*\}$|^\{\}$|(?i)\bnull\b|^[^{]|[^}]$'), fill_value=False
+    )
     if pc.any(odd).as_py():
         lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
         split = pa.array(lists, pa.list_(pa.string()))

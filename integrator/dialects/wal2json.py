@@ -104,13 +104,13 @@ def _version(lines: Lines) -> int:
     if '"change"' in first:
         return 1
     raise DataError(
-        f"{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a \"change\" list) nor version 2 "
+        f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
         f'(a line has an "action"); the line is {first[:200].rstrip()}'
     )
 
 
 def _actions(table: pa.Table) -> npt.NDArray[np.str_]:
-    return pc.fill_null(table["action"], "?").combine_chunks().to_numpy(zero_copy_only=False).astype("U1")
+    return np.asarray(pc.fill_null(table["action"], "?").combine_chunks(), "U1")
 
 
 def _row_counts(table: pa.Table) -> npt.NDArray[np.int64]:
@@ -118,23 +118,23 @@ def _row_counts(table: pa.Table) -> npt.NDArray[np.int64]:
     actions = _actions(table)
     has_old = mask(pc.is_valid(table["identity"]))
     rows = np.isin(actions, ["I", "D", "T", "U"]).astype(np.int64)
-    return rows + ((actions == "U") & has_old)
+    return np.asarray(rows + ((actions == "U") & has_old), np.int64)
 
 
 def _begins(table: pa.Table) -> pa.Array:
     """Return for each line the transaction that it begins, as commit|xid|timestamp, or null."""
     commit, xid = _commit(table["nextlsn"].combine_chunks()), _xid(table["xid"].combine_chunks())
     stamp = pc.fill_null(table["timestamp"], "").combine_chunks()
-    return pc.if_else(pc.equal(table["action"].combine_chunks(), "B"), pc.binary_join_element_wise(commit, xid, stamp, "|"), None)
+    return pc.if_else(
+        pc.equal(table["action"].combine_chunks(), "B"), pc.binary_join_element_wise(commit, xid, stamp, "|"), None
+    )
 
 
 def _commit(nextlsn: pa.Array) -> pa.Array:
     """Return LSNs (`0/3BD39C8`) as 20 hex digits (https://www.postgresql.org/docs/15/datatype-pg-lsn.html)."""
     halves = pc.split_pattern(nextlsn, "/", max_splits=1)
     high, low = pc.list_element(halves, 0), pc.list_element(halves, 1)
-    return pc.utf8_upper(
-        pc.binary_join_element_wise("0000", pc.utf8_lpad(high, 8, "0"), pc.utf8_lpad(low, 8, "0"), "")
-    )
+    return pc.utf8_upper(pc.binary_join_element_wise("0000", pc.utf8_lpad(high, 8, "0"), pc.utf8_lpad(low, 8, "0"), ""))
 
 
 def _xid(xid: pa.Array) -> pa.Array:

@@ -1,7 +1,7 @@
 """Kafka Connect JSON: {"schema":…,"payload":…}, as Kafka's JsonConverter writes and reads it.
 
-The definition is https://github.com/apache/kafka, connect/json JsonConverter.java and connect/api data/*.java: the keys of
-a schema in their order, Decimal as base64 of the unscaled big-endian value, Date as days, Time and Timestamp as
+The definition is https://github.com/apache/kafka, connect/json JsonConverter.java and connect/api data/*.java: the keys
+of a schema in their order, Decimal as base64 of the unscaled big-endian value, Date as days, Time and Timestamp as
 milliseconds. Finer times have no Connect type; ADAPTIVE sends them as int64 microseconds under Debezium's names
 (https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-temporal-types).
 """
@@ -178,7 +178,7 @@ def _moment(values: pa.Array, *, whole: bool) -> pa.Array:
         exact = pc.equal(pc.multiply(millis, _MICROS), integers)
         if not pc.all(pc.fill_null(exact, fill_value=True)).as_py():
             index = pc.index(exact, value=False).as_py()
-            text = f"{values[index].as_py()} is finer than Connect's millisecond; use Json_Times: ADAPTIVE, or Precision: 3"
+            text = f"{values[index].as_py()} is finer than Connect's millisecond; use Json_Times: ADAPTIVE"
             raise _Refused(index, text)
         integers = millis
     return integers.cast(pa.string())

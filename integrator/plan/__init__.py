@@ -74,9 +74,9 @@ def make(file: str, timezone: str) -> Plan:
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
     recipes = []
     for table in tables:
-        recipe = _table_recipe(channel, table, kafka_name, source_name, source, problems)
-        if recipe is not None:
-            recipes.append(recipe)
+        table_recipe = _table_recipe(channel, table, kafka_name, source_name, source, problems)
+        if table_recipe is not None:
+            recipes.append(table_recipe)
     cycle_bytes = _cycle_bytes(channel, kafka_name, source, problems)
     if problems:
         raise ConfigurationError(problems)
@@ -173,9 +173,7 @@ def _column_properties(
     return merged
 
 
-def _topic(
-    channel: Channel, table: Table, kafka: str, cap_loc: str, source: Source, problems: list[Problem]
-) -> str:
+def _topic(channel: Channel, table: Table, kafka: str, cap_loc: str, source: Source, problems: list[Problem]) -> str:
     location = channel.locations[kafka]
     if not isinstance(location, KafkaLocation):
         raise TypeError(kafka)

@@ -13,6 +13,7 @@ from integrator.expression import (
     INTEG_SEQ_LENGTH,
     ExpressionError,
     Op,
+    Part,
     natural_type,
     op_mapping,
     parse,
@@ -99,7 +100,7 @@ def _field(name: str, column: Column | None, values: dict[str, Any], table: Tabl
     if nullable is None:
         nullable = column.nullable if column else not (soft_delete or values.get("TimeKey"))
     text = values.get("IntegrateExpression")
-    expression = ()
+    expression: tuple[Part, ...] = ()
     if text is not None:
         try:
             expression = parse(text, table, "IntegrateExpression")
@@ -129,7 +130,7 @@ def _declared(values: dict[str, Any], soft_delete: bool, report: _Reporter) -> T
         return None
 
 
-def _check_expression(name: str, expression: tuple[Any, ...], declared: Type, table: Table) -> None:
+def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, table: Table) -> None:
     for part in expression:
         if isinstance(part, Op):
             if part.name == name:
@@ -148,7 +149,7 @@ def _check_expression(name: str, expression: tuple[Any, ...], declared: Type, ta
 
 def convertible(given: Type, wanted: Type) -> bool:
     """Say whether values of type `given` can become `wanted`, each checked when it comes."""
-    if given == wanted or isinstance(wanted, schema.String) and not isinstance(given, schema.Array | schema.Bytes):
+    if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Array | schema.Bytes)):
         return True
     try:
         pa.array([], schema.arrow_type(given)).cast(schema.arrow_type(wanted))

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 import confluent_kafka
+from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault
 
@@ -22,7 +23,7 @@ _BROKERS = 1
 class EmbeddedCluster:
     """A cluster of one broker on a port of 127.0.0.1, as long as the `with` block lasts."""
 
-    def __init__(self, topics: Sequence[str], partitions: int = 4) -> None:
+    def __init__(self) -> None:
         self._library = _library()
         text = ctypes.create_string_buffer(512)
         configuration = self._library.rd_kafka_conf_new()
@@ -34,11 +35,14 @@ class EmbeddedCluster:
         # without these, a group's first member waits 3 s, and metadata names a controller that is not there
         self._library.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0)
         self._library.rd_kafka_mock_set_controller_id(cluster, 1)
-        for topic in topics:
-            self._library.rd_kafka_mock_topic_create(cluster, topic.encode(), partitions, 1)
         self.brokers: str = self._library.rd_kafka_mock_cluster_bootstraps(cluster).decode()
 
-    def __enter__(self) -> EmbeddedCluster:
+    def create(self, topics: Sequence[str], partitions: int = 4) -> None:
+        """Create topics; the cluster does not know Kafka's own request for it."""
+        for topic in topics:
+            self._library.rd_kafka_mock_topic_create(ctypes.c_void_p(self._cluster), topic.encode(), partitions, 1)
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

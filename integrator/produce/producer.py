@@ -46,21 +46,18 @@ class KafkaProducer:
         )
         self._budget = int(properties.get("queue.buffering.max.kbytes", "262144")) * 1024
 
-    def send(self, topic: str, keys: Sequence[bytes], values: Sequence[bytes]) -> None:
-        """Hand messages to librdkafka, in order, waiting while as many as it may hold are on their way.
+    def send(self, topic: str, keys: Sequence[bytes], values: Sequence[bytes], size: int) -> None:
+        """Hand messages of `size` bytes together to librdkafka, waiting while as many as it may hold are on their way.
 
         The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
         the next one, which would break the order (I3).
         """
-        for start in range(0, len(values), _CHUNK):
-            chunk = [
-                {"key": key, "value": value}
-                for key, value in zip(keys[start : start + _CHUNK], values[start : start + _CHUNK], strict=True)
-            ]
-            size = sum(map(len, values[start : start + _CHUNK]))
-            room = max(1, min(self._capacity, self._budget * len(chunk) // max(size, 1)))
-            for at in range(0, len(chunk), room):
-                self._send(topic, chunk[at : at + room], room)
+        messages: list[dict[str, object]] = [
+            {"key": key, "value": value} for key, value in zip(keys, values, strict=True)
+        ]
+        room = max(1, min(self._capacity, self._budget * len(messages) // max(size, 1)))
+        for start in range(0, len(messages), min(room, _CHUNK)):
+            self._send(topic, messages[start : start + min(room, _CHUNK)], room)
 
     def _send(self, topic: str, chunk: list[dict[str, object]], room: int) -> None:
         while len(self._producer) and len(self._producer) + len(chunk) > room and not self.latch.failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -24,28 +25,38 @@ def ensure(properties: dict[str, str], topics: Sequence[str], creation: TopicCre
 
     Raises EnvironmentFault if the brokers cannot be reached, or topics are missing and may not or cannot be created.
     """
-    heard: list[str] = []
-    client = AdminClient(_client(properties) | {"error_cb": lambda error: heard.append(error.str())})
-    try:
-        there = client.list_topics(timeout=TIMEOUT_S).topics
-    except KafkaException as error:
-        said = f"; the client last said: {heard[-1]}" if heard else ""
-        raise EnvironmentFault(
-            f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()}){said}; "
-            "start it, or mend Kafka_Brokers"
-        ) from None
-    missing = [topic for topic in topics if topic not in there]
+    client, missing = _missing(properties, topics)
     if missing and creation is None:
         raise EnvironmentFault(
-            f"missing at {properties['bootstrap.servers']}: the topics {', '.join(missing)}; create them, or let the channel "
-            "do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location"
+            f"missing at {properties['bootstrap.servers']}: the topics {', '.join(missing)}; create them, or let the "
+            "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location"
         )
     if missing and creation is not None:
         _create(client, missing, creation)
     return missing
 
 
-def _client(properties: dict[str, str]) -> dict[str, object]:
+def missing(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
+    """Return which of `topics` are not there. Raises EnvironmentFault if the brokers cannot be reached."""
+    return _missing(properties, topics)[1]
+
+
+def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminClient, list[str]]:
+    heard: list[str] = []
+    settings: dict[str, Any] = {**_client(properties), "error_cb": lambda error: heard.append(error.str())}
+    client = AdminClient(settings)
+    try:
+        there = client.list_topics(timeout=TIMEOUT_S).topics
+    except KafkaException as error:
+        said = f"; the client last said: {heard[-1]}" if heard else ""
+        raise EnvironmentFault(
+            f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()})"
+            f"{said}; start it, or mend Kafka_Brokers"
+        ) from None
+    return client, [topic for topic in topics if topic not in there]
+
+
+def _client(properties: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in properties.items() if not name.startswith(_PRODUCER_ONLY)}
 
 

@@ -7,8 +7,8 @@ HVR does not publish its own. Here the hash is taken over one text: for each col
 
 with T and bytes: `i` integers in decimal; `d` decimals with all digits of their scale; `f` floats as the shortest text
 that reads back the same; `b` booleans, true or false; `t` text in UTF-8; `x` bytes as they are; `D` days since
-1970-01-01; `c` microseconds since midnight; `m` microseconds since 1970-01-01 00:00. Example: the integer 42 is `i2:42`,
-and its hash ec42cc5e0209b688 is what `xxhash.xxh64_hexdigest(b"i2:42")` gives.
+1970-01-01; `c` microseconds since midnight; `m` microseconds since 1970-01-01 00:00. Example: the integer 42 is
+`i2:42`, and its hash ec42cc5e0209b688 is what `xxhash.xxh64_hexdigest(b"i2:42")` gives.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def key_hash(changes: Changes, recipe: TableRecipe) -> pa.Array:
             if at is not None:
                 line = changes.line[at]
                 raise DataError(
-                    f"{changes.file}:{line}: table {changes.table}: the record has no value for {name}, which the message "
-                    "key is made of; record full old images, or distribute by the table's key"
+                    f"{changes.file}:{line}: table {changes.table}: the record has no value for {name}, which the "
+                    "message key is made of; record full old images, or distribute by the table's key"
                 )
         parts.append(canonical(changes.columns[name]))
     text = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")

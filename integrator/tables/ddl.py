@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import sqlglot
 from sqlglot import exp
@@ -13,12 +13,12 @@ from integrator import schema
 from integrator.errors import Problem
 from integrator.schema import Column, Table, Type
 
-Kind = exp.DataType.Type
+Kind = exp.DType
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements that are passed over here
 Sizes = list[int]
 
 # Types by hvr-semantics 6.2; `sizes` are the numbers in brackets behind the type's name.
-TYPES: dict[Kind, Callable[[Sizes], Type]] = {
+TYPES: dict[exp.DType, Callable[[Sizes], Type]] = {
     Kind.BOOLEAN: lambda _: schema.Boolean(),
     Kind.BIT: lambda _: schema.Boolean(),
     **dict.fromkeys((Kind.TINYINT, Kind.UTINYINT, Kind.SMALLINT, Kind.YEAR), lambda _: schema.Integer(16)),
@@ -112,7 +112,7 @@ def _table(path: str, body: exp.Schema, tables: list[Table], problems: list[Prob
     tables.append(Table(base_name.lower(), base_name, body.this.db or None, tuple(columns), tuple(key)))
 
 
-def _not_null(constraints: list[exp.Expr]) -> bool:
+def _not_null(constraints: Sequence[exp.Expr]) -> bool:
     return any(
         isinstance(constraint, exp.NotNullColumnConstraint) and not constraint.args.get("allow_null")
         for constraint in constraints

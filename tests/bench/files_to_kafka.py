@@ -23,7 +23,6 @@ import psutil
 
 from tests.bench import rows as table
 from tests.parts.brokers import broker
-from tests.parts.kafka_io import create
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -91,7 +90,7 @@ def main() -> None:
         (directory / "in").mkdir()
         (directory / "orders.sql").write_text(table.DDL)
         topic = f"bench-{uuid.uuid4()}"
-        create(kafka.servers, [topic])
+        kafka.create([topic])
         channel = directory / "bench.yaml"
         channel.write_text(CHANNEL.format(directory=directory, servers=kafka.servers, topic=topic))
         daemon = Daemon(channel)
@@ -110,8 +109,11 @@ def main() -> None:
             spent = {name: (used - before[name]) / count * 1e6 for name, used in daemon.cpu().items()}
             shares = ", ".join(f"{name} {micros:.1f}" for name, micros in spent.items())
             label = "warm-up" if run < 0 else f"run {run + 1}  "
-            print(f"{label} {count / seconds:10,.0f} rows/s  {seconds:6.2f} s  {size / count:.0f} bytes/row in the file, "
-                  f"{sent / messages:.0f} bytes/message; CPU µs/row: {shares}", flush=True)
+            print(
+                f"{label} {count / seconds:10,.0f} rows/s  {seconds:6.2f} s  {size / count:.0f} bytes/row in the file, "
+                f"{sent / messages:.0f} bytes/message; CPU µs/row: {shares}",
+                flush=True,
+            )
             if run >= 0:
                 rates.append(count / seconds)
         print(f"median  {statistics.median(rates):10,.0f} rows/s; exit code {daemon.stop()}")

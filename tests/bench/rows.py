@@ -7,7 +7,8 @@ import random
 from pathlib import Path
 
 DDL = """create table orders(
-  id bigint primary key, customer int not null, sku varchar(20) not null, qty int not null, amount decimal(12,2) not null,
+  id bigint primary key, customer int not null, sku varchar(20) not null, qty int not null,
+  amount decimal(12,2) not null,
   price double precision, placed timestamp(3) not null, due date, note text, flag boolean not null,
   status varchar(10) not null, city varchar(40), zip char(5));
 """

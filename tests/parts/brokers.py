@@ -15,6 +15,7 @@ from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 HERE = Path(__file__).parent
 LIBRARIES = HERE.parent.parent / "build" / "kafka-libs"
@@ -29,6 +30,16 @@ class Broker:
     servers: str
     kind: str
     real: bool
+    embedded: object = None
+
+    def create(self, topics: list[str], partitions: int = 4) -> None:
+        """Make topics, in the way this broker can."""
+        if self.embedded is not None:
+            self.embedded.create(topics, partitions)  # type: ignore[attr-defined]
+            return
+        admin = AdminClient({"bootstrap.servers": self.servers})
+        for future in admin.create_topics([NewTopic(topic, partitions, 1) for topic in topics]).values():
+            future.result()
 
 
 @contextlib.contextmanager
@@ -45,8 +56,9 @@ def broker() -> Iterator[Broker]:
                 return
     from integrator.produce.embedded import EmbeddedCluster
 
-    with EmbeddedCluster([]) as cluster:
-        yield Broker(cluster.brokers, "librdkafka's in-process cluster (no Docker, no mvn and Java 17 here)", real=False)
+    with EmbeddedCluster() as cluster:
+        kind = "librdkafka's in-process cluster (no Docker, no mvn and Java 17 here)"
+        yield Broker(cluster.brokers, kind, real=False, embedded=cluster)
 
 
 @contextlib.contextmanager
@@ -70,7 +82,11 @@ def libraries() -> str | None:
         if not (shutil.which("mvn") and shutil.which("java")):
             return None
         command = ["mvn", "-q", "-B", "-f", str(HERE / "kafka" / "pom.xml"), "dependency:copy-dependencies"]
-        command += ["-DincludeScope=runtime", f"-DoutputDirectory={LIBRARIES}.part", f"-DbuildDirectory={LIBRARIES}.build"]
+        command += [
+            "-DincludeScope=runtime",
+            f"-DoutputDirectory={LIBRARIES}.part",
+            f"-DbuildDirectory={LIBRARIES}.build",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             print(f"Maven Central gave no Kafka: {done.stdout[-2000:]}")

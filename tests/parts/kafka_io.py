@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 
 @dataclass(frozen=True)
@@ -24,12 +22,6 @@ class Read:
     offset: int
     key: bytes | None
     value: bytes
-
-
-def create(servers: str, topics: list[str], partitions: int = 4) -> None:
-    admin = AdminClient({"bootstrap.servers": servers})
-    for future in admin.create_topics([NewTopic(topic, partitions, 1) for topic in topics]).values():
-        future.result()
 
 
 def read_all(servers: str, topics: list[str]) -> list[Read]:

@@ -1,0 +1,51 @@
+# make quickstart and make test set everything up themselves: Python, Java 17 or newer, and make are enough.
+VENV ?= .venv
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 10) <= sys.version_info[:2] < (3, 14)))' \
+	&& { echo $$p; break; }; done)
+BIN := $(VENV)/bin
+
+.PHONY: quickstart test lint bench faults lock docs clean
+
+quickstart: $(VENV)/installed
+	@$(BIN)/python run.py quickstart
+
+test: $(VENV)/installed lint
+	$(BIN)/pytest
+
+lint: $(VENV)/installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/installed
+	$(BIN)/python -m tests.bench.files_to_kafka
+	$(BIN)/python -m tests.bench.steps
+
+faults: $(VENV)/installed
+	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
+
+# The pages and the JSON Schema that are made from the code; a test checks that they are current.
+docs: $(VENV)/installed
+	$(BIN)/python -m tests.generate
+
+# The lock file: exact versions and hashes, for every Python and platform that is supported.
+lock:
+	$(PYTHON) -m venv build/lock && build/lock/bin/pip install -q uv
+	build/lock/bin/uv pip compile -q --universal --python-version 3.10 --all-extras --generate-hashes --no-header \
+		--no-emit-index-url --upgrade -o requirements.lock pyproject.toml
+
+$(VENV)/installed: requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.10 to 3.13 is needed, and none of python3.10 … python3.13, python3 is one."; exit 5; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian: python3-venv)."; exit 5; }
+	@command -v java >/dev/null 2>&1 || { echo "Java 17 or newer is needed, and there is no java on the PATH (Debian: openjdk-17-jre-headless)."; exit 5; }
+	@java -version 2>&1 | sed -n '1s/.*version "\([0-9]*\).*/\1/p' | { read version; test "$${version:-0}" -ge 17 || { echo "Java 17 or newer is needed; java here is version $$version."; exit 5; }; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked dependencies into $(VENV) …"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build state spark-warehouse *.egg-info

@@ -1,0 +1,68 @@
+"""A plain consumer that reads topics to their ends: for showing what arrived."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from integrator.errors import DeliveryError
+
+TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Received:
+    """A message as a consumer gets it."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes
+
+
+def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
+    """Return all messages of `topics`, by topic, partition and offset. Raises DeliveryError if that takes too long."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": brokers,
+            "group.id": "integrator-read-back",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 10,
+        }
+    )
+    try:
+        ends = {}
+        known = consumer.list_topics(timeout=TIMEOUT_S).topics
+        for topic in topics:
+            for partition in known[topic].partitions:
+                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=TIMEOUT_S)
+                if high > low:
+                    ends[topic, partition] = high
+        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in ends])
+        received: list[Received] = []
+        deadline = time.monotonic() + TIMEOUT_S
+        while ends:
+            if time.monotonic() > deadline:
+                raise DeliveryError(
+                    f"{brokers}: {len(ends)} partitions are not read to their ends in {TIMEOUT_S:.0f} s"
+                )
+            for message in consumer.consume(10_000, timeout=0.2):
+                got = _received(brokers, message)
+                received.append(got)
+                if ends.get((got.topic, got.partition)) == got.offset + 1:
+                    del ends[got.topic, got.partition]
+        return sorted(received, key=lambda message: (message.topic, message.partition, message.offset))
+    finally:
+        consumer.close()
+
+
+def _received(brokers: str, message: Message) -> Received:
+    failure = message.error()
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    if failure is not None or topic is None or partition is None or offset is None:
+        raise DeliveryError(f"{brokers}: {failure.str() if failure else 'a message without a place'}")
+    return Received(topic, partition, offset, message.key(), message.value() or b"")
