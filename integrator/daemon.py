@@ -45,7 +45,7 @@ def integrate(plan: Plan, *, once: bool) -> None:
             session.lock_jvm(spark, state.path / "jvm", SUCCESSOR_WAIT_S)
             stopping = _on_signals(spark)
             log.info("integrating", state=str(state.path), topics=list(plan.topics), once=once)
-            _run(spark, plan, state, stopping, once=once)
+            run(spark, plan, state, stopping, once=once)
             log.info("ended")
         finally:
             spark.stop()
@@ -62,7 +62,11 @@ def _on_signals(spark: SparkSession) -> threading.Event:
     return stopping
 
 
-def _run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, *, once: bool) -> None:
+def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, *, once: bool) -> None:
+    """Run the stream of a locked channel until it is through (`once`), or until `stopping` is set.
+
+    Raises IntegratorError, or what Spark itself failed with.
+    """
     gate = _Gate(stopping)
     integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, progress.reporter(plan.channel))
     runs = files.stream(spark, plan.source, state.path / "files.jsonl", plan.cycle_bytes)

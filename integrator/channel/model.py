@@ -53,7 +53,7 @@ class TopicCreation(Model):
 
     Partitions: Annotated[int, Field(ge=1)] = Field(1, description="Partitions of a new topic.")
     Replication_Factor: Annotated[int, Field(ge=1)] = Field(1, description="Replicas of each partition.")
-    Config: dict[str, str] = Field(default={}, description="Topic configuration, for example retention.ms.")
+    Topic_Config: dict[str, str] = Field(default={}, description="Topic configuration, for example retention.ms.")
 
 
 class KafkaLocation(Model):

@@ -72,12 +72,13 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
             if not block:
                 break
             end = block.rfind(b"\n") + 1
-            rest.append(memoryview(block)[:end])
-            if end:
-                lines, number = _lines(path, b"".join(rest), number)
-                rest = [memoryview(block)[end:]]
-                if len(lines):
-                    yield lines
+            if not end:  # a line longer than a block
+                rest.append(block)
+                continue
+            lines, number = _lines(path, b"".join([*rest, memoryview(block)[:end]]), number)
+            rest = [memoryview(block)[end:]]
+            if len(lines):
+                yield lines
     last = b"".join(rest)
     if last.strip():
         yield _lines(path, last + b"\n", number)[0]

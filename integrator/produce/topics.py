@@ -66,7 +66,7 @@ def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation)
             topic,
             num_partitions=creation.Partitions,
             replication_factor=creation.Replication_Factor,
-            config=creation.Config,
+            config=creation.Topic_Config,
         )
         for topic in topics
     ]

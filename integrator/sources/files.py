@@ -42,6 +42,8 @@ def stream(spark: SparkSession, location: FilesLocation, journal: Path, cycle_by
         "journal": str(journal),
         "bytes": str(cycle_bytes),
         "tasks": str(spark.sparkContext.defaultParallelism),
+        "one_task_bytes": str(ONE_TASK_BYTES),
+        "shuffling_cores": str(SHUFFLING_CORES),
     }
     return spark.readStream.format(NAME).options(**options).load()
 
@@ -80,6 +82,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._journal_path = Path(options["journal"])
         self._bytes = int(options["bytes"])
         self._tasks = int(options["tasks"])
+        self._one_task_bytes = int(options["one_task_bytes"])
+        self._shuffling_cores = int(options["shuffling_cores"])
         self._opened: Journal | None = None
         self._frozen = False
 
@@ -120,7 +124,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Cut the cycle's files into consecutive parts of about equal size."""
         entries = self._journal.between(start["files"], end["files"])
         total = sum(entry.size for _, entry in entries)
-        few = total <= ONE_TASK_BYTES or self._tasks < SHUFFLING_CORES
+        few = total <= self._one_task_bytes or self._tasks < self._shuffling_cores
         tasks = 1 if few else min(self._tasks, len(entries))
         parts: list[list[tuple[int, Entry]]] = [[] for _ in range(tasks)]
         done = 0

@@ -145,8 +145,8 @@ group.initial.rebalance.delay.ms=0
         subprocess.run(self._command(*words), check=True, capture_output=True)
 
     def start(self) -> None:
-        log = (self._directory / "log").open("ab")
-        self._process = subprocess.Popen(self._command("kafka.Kafka"), stdout=log, stderr=log)
+        with (self._directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(self._command("kafka.Kafka"), stdout=log, stderr=log)
         deadline = time.monotonic() + READY_S
         while time.monotonic() < deadline:
             try:

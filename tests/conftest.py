@@ -1,0 +1,94 @@
+"""The parts that tests share: one broker and one Spark session a run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.parts import brokers
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "data" / "postgres-shop"
+
+
+def pytest_report_header() -> str:
+    return "broker: said by the first test that needs one, and in the summary"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    took = getattr(config, "integrator_broker", None)
+    terminalreporter.write_line(f"broker taken: {took or 'none was needed'}")
+
+
+@pytest.fixture(scope="session")
+def broker(pytestconfig: pytest.Config) -> Iterator[brokers.Broker]:
+    with brokers.broker() as taken:
+        pytestconfig.integrator_broker = taken.kind
+        yield taken
+
+
+@pytest.fixture
+def real_broker(broker: brokers.Broker) -> brokers.Broker:
+    if not broker.real:
+        pytest.skip(f"only a real Apache Kafka can show this; here is {broker.kind}")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def converter_class_path() -> str:
+    class_path = brokers.libraries()
+    if class_path is None:
+        pytest.skip("Kafka's JsonConverter needs mvn and Java")
+    return class_path
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[object]:
+    """A session of four cores, so that cycles are cut and shuffled."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    from integrator import session
+
+    session.DEFAULTS["spark.master"] = "local[4]"
+    started = session.start("tests")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def at_the_root() -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(ROOT)
+    yield
+    os.chdir(before)
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no other test uses, for topics."""
+    return f"t{uuid.uuid4().hex[:10]}"
+
+
+@pytest.fixture(scope="session")
+def integrate_once(spark: object) -> Callable[[Path], None]:
+    """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
+    from integrator import daemon, plan
+    from integrator.produce import topics
+    from integrator.state import State
+
+    def run(channel: Path) -> None:
+        made = plan.make(str(channel), "UTC")
+        state = State(made.state)
+        state.lock(made.channel, 10)
+        try:
+            topics.ensure(made.recipe.producer, made.topics, made.create_topics)
+            daemon.run(spark, made, state, threading.Event(), once=True)  # type: ignore[arg-type]
+        finally:
+            state.unlock()
+
+    return run

@@ -1,0 +1,77 @@
+"""The first pass and the framing without Spark or Kafka: change files -> messages, in the order to send."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from integrator.bundle import RowFraming
+from integrator.errors import IntegratorError, from_wire
+from integrator.first_pass import RUN, first_pass
+from integrator.fragments import NOTE, Carry, Note
+from integrator.plan import make
+from integrator.recipe import Recipe
+
+NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
+
+
+def recipe(directory: Path, ddl: str, actions: str = "", dialect: str = "hvr", kafka: str = "", source: str = "") -> Recipe:
+    """The recipe of a channel over the tables of `ddl`."""
+    (directory / "tables.sql").write_text(ddl)
+    channel = directory / "channel.yaml"
+    channel.write_text(
+        f"""
+channel: pure
+locations:
+  src: {{class: files, path: {directory}/in, dialect: {dialect}{source}}}
+  kaf: {{class: kafka, Kafka_Brokers: [localhost]{kafka}}}
+tables: [{directory}/tables.sql]
+actions:
+  - {{action: Integrate, CycleByteLimit: 0}}
+{actions}
+"""
+    )
+    return make(str(channel), "Europe/Berlin").recipe
+
+
+def fragments(made: Recipe, *files: Path, carry: Carry | None = None) -> tuple[pa.Table, list[Note]]:
+    """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would."""
+    runs = [
+        {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": True}
+        for number, path in enumerate(files, 1)
+    ]
+    try:
+        batches = list(first_pass(made, carry or Carry(), NOW)(iter([pa.RecordBatch.from_pylist(runs, schema=RUN)])))
+    except RuntimeError as error:
+        raise from_wire(str(error)) or error from None
+    table = pa.Table.from_batches(batches)
+    rows = table.to_pylist()
+    notes = [Note.of_json(row["payload"]) for row in rows if row["op"] == NOTE]
+    return table.filter(pa.array([row["op"] != NOTE for row in rows])), notes
+
+
+def payloads(made: Recipe, *files: Path) -> list[dict[str, Any]]:
+    """The payloads of all messages, in order."""
+    sent, _ = fragments(made, *files)
+    framing = RowFraming(made.tables, made)
+    found = []
+    for batch in sent.combine_chunks().to_batches():
+        for row in range(batch.num_rows):
+            for messages in framing.messages(batch.slice(row, 1)):
+                found += [json.loads(value.as_py())["payload"] for value in messages.values]
+    return found
+
+
+def hvr(directory: Path, *records: dict[str, Any], name: str = "a.jsonl") -> Path:
+    """Records of the hvr dialect as a file of JSON lines; hvr_op and hvr_tx_seq are filled in where absent."""
+    path = directory / name
+    filled = ({"hvr_op": 1, "hvr_tx_seq": "1", **record} for record in records)
+    path.write_text("".join(json.dumps(record) + "\n" for record in filled))
+    return path
+
+
+__all__ = ["NOW", "IntegratorError", "fragments", "hvr", "payloads", "recipe"]

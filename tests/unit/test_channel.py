@@ -1,0 +1,151 @@
+"""What may be written in a channel, and what is said of the rest: file, line, path, what is accepted."""
+
+import pytest
+
+from integrator import plan
+from integrator.errors import ConfigurationError
+
+BASE = {
+    "channel": "channel: shop",
+    "locations": """locations:
+  src: {class: files, path: in, dialect: hvr}
+  kaf: {class: kafka, Kafka_Brokers: [localhost]}""",
+    "tables": "tables: [schemas/shop.sql]",
+    "actions": "actions: []",
+}
+
+CASES = [
+    # the part that is written otherwise, and what is said
+    ({"channel": "channel: Shop-1"}, ":1: $.channel: String should match pattern"),
+    ({"channel": "chanel: shop"}, ":1: $.chanel: this key is not known here"),
+    ({"channel": "chanel: shop"}, ":1: $.channel: this key is missing"),
+    ({"channel": "channel: shop\nchannel: two"}, ":2: $.channel: the key stands twice"),
+    ({"channel": "channel: ["}, "broken YAML"),
+    ({"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"}, "one location of class files; found 0"),
+    ({"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"}, "$.locations.kaf.Kafka_Brokers: List should"),
+    ({"locations": "locations: {src: {class: socket}}"}, "$.locations.src: 'socket' is not one of 'files', 'kafka'"),
+    ({"locations": "locations: {src: {path: x}}"}, "$.locations.src: one key must say the kind: 'class'"),
+    (
+        {"locations": BASE["locations"].replace("dialect: hvr", "dialect: hvr, table: nope")},
+        ":3: $.locations.src.table: 'nope' is no table; known are audit, customers, orders, products",
+    ),
+    (
+        {"locations": BASE["locations"].replace("[localhost]", "[localhost], Kafka_Message_Bundling: ALL")},
+        ":4: $.locations.kaf.Kafka_Message_Bundling: 'ALL' is not one of 'ROW'",
+    ),
+    (
+        {"locations": BASE["locations"].replace("[localhost]", "[localhost], Kafka_Default_Topic: '{hvr_op}'")},
+        "{hvr_op} cannot stand in a topic; accepted there are hvr_cap_loc",
+    ),
+    (
+        {"locations": BASE["locations"].replace("[localhost]", "[localhost], Kafka_Default_Topic: 'a b'")},
+        "the topic of table audit would be 'a b'; accepted are",
+    ),
+    ({"locations": BASE["locations"].replace("localhost", "'${NOT_THERE}'")}, "the environment has no NOT_THERE"),
+    ({"locations": BASE["locations"].replace("localhost", "'${file:/not/there}'")}, "cannot be read: No such file"),
+    ({"tables": "tables: [nothing.sql]"}, "nothing.sql: the table definition cannot be read"),
+    ({"tables": "tables: [README.md]"}, "README.md: a table definition ends in one of .sql"),
+    ({"tables": "tables: [schemas/shop.sql, schemas/shop.sql]"}, "table 'orders' is defined twice"),
+    ({"tables": "tables: [{file: schemas/shop.sql, only: [x]}]"}, "schemas/shop.sql defines no table 'x'"),
+    ({"tables": "tables: [schemas/shop.sql]\ntable_groups: {G: [x]}"}, "$.table_groups.G[0]: 'x' is no table"),
+]
+
+ACTIONS = [
+    ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'Environment', 'Integrate'"),
+    ("{action: ColumnProperties, Name: x, table: nope, Absent: true}", "'nope' is no table or table group; known are"),
+    ("{action: ColumnProperties, Name: x, group: NOPE, Absent: true}", "'NOPE' is no location or location group"),
+    ("{action: ColumnProperties, Name: x, Absent: true}", "table audit: 'x' is no column, and not Extra; known are id,"),
+    ("{action: ColumnProperties, Name: x, Extra: true}", "the Extra column 'x' needs a Datatype or SoftDelete"),
+    ("{action: ColumnProperties, Name: id, table: audit, Absent: true}", "belongs to the key, which cannot be absent"),
+    ("{action: ColumnProperties, Name: big, table: audit, Length: 5}", "Length needs a Datatype beside it"),
+    ("{action: ColumnProperties, Name: big, table: audit, Datatype: txt}", "'txt' is no datatype; accepted are boolean,"),
+    ("{action: ColumnProperties, Name: avatar, table: customers, Datatype: date}", "blob cannot become date"),
+    ("{action: ColumnProperties, Name: big, table: audit, Extra: true, Datatype: text}", "is a column of the table"),
+    ("{action: ColumnProperties, Name: x, Extra: true, Datatype: text, Key: true}", "cannot be in a key"),
+    ("{action: ColumnProperties, Name: x, Extra: true, SoftDelete: true, IntegrateExpression: '1'}", "its own value"),
+    ("{action: ColumnProperties, Name: x, Extra: true, Datatype: text, TimeKey: true}", "a TimeKey needs a growing value"),
+    ("{action: ColumnProperties, Name: big, table: audit, BaseName: what}", "two columns are named 'what'"),
+    (
+        "{action: ColumnProperties, Name: x, Extra: true, Datatype: varchar, Length: 36, "
+        "IntegrateExpression: '{hvr_integ_seq}'}",
+        "{hvr_integ_seq} has 45 characters; Length 36 is too short",
+    ),
+    ("{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '4095'}", "'4095' is not accepted; a whole number from 4096"),
+    ("{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: 'linger.ms'}", "is no property; write name=value"),
+    ("{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: 'acks=0'}", "acks=0 acknowledges nothing"),
+    (
+        "{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: 'bootstrap.servers=x'}",
+        "bootstrap.servers cannot be set here: use Kafka_Brokers",
+    ),
+    ("{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '5000', table: audit}", "table must be *"),
+    ("{action: Integrate, CycleByteLimit: 5, table: audit}", "table must be *"),
+    (
+        "{action: ColumnProperties, Name: big, table: audit, Absent: true}\n"
+        "  - {action: ColumnProperties, Name: big, table: audit, Absent: false}",
+        "Absent is False here and True at $.actions[0], equally specific",
+    ),
+]
+
+
+def make(tmp_path, **other):
+    path = tmp_path / "channel.yaml"
+    path.write_text("\n".join({**BASE, **other}.values()) + "\n")
+    return plan.make(str(path), "UTC")
+
+
+@pytest.mark.parametrize(("other", "told"), CASES)
+def test_problems_of_the_file(other, told, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        make(tmp_path, **other)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(("action", "told"), ACTIONS)
+def test_problems_of_actions(action, told, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        make(tmp_path, actions=f"actions:\n  - {action}")
+    assert told in str(raised.value)
+    assert "channel.yaml:" in str(raised.value)
+
+
+def field(made, table, name):
+    [recipe] = [recipe for recipe in made.recipe.tables if recipe.table.name == table]
+    [found] = [field for field in recipe.fields if field.name == name]
+    return found
+
+
+def test_the_most_specific_action_wins(tmp_path):
+    actions = """actions:
+  - {action: ColumnProperties, Name: x, Extra: true, Datatype: varchar, Length: 1}
+  - {action: ColumnProperties, Name: x, table: BIG, Datatype: varchar, Length: 2}
+  - {action: ColumnProperties, Name: x, table: audit, Length: 3}
+  - {action: ColumnProperties, Name: x, table: audit, group: kaf, Length: 4}
+table_groups: {BIG: [audit, orders]}"""
+    made = make(tmp_path, actions=actions)
+    lengths = {table: field(made, table, "x").type.length for table in ("customers", "orders", "audit")}
+    assert lengths == {"customers": 1, "orders": 2, "audit": 4}
+
+
+def test_keys_and_topics(tmp_path):
+    made = make(
+        tmp_path,
+        locations=BASE["locations"].replace("[localhost]", "[a, 'b:1'], Kafka_Default_Topic: '{hvr_cap_loc}.<hvr_tbl_name>'"),
+        actions="actions:\n  - {action: ColumnProperties, Name: line_no, table: orders, DistributionKey: true}",
+    )
+    keys = {recipe.table.name: recipe.distribution_key for recipe in made.recipe.tables}
+    assert keys == {"audit": ("id",), "customers": ("id",), "orders": ("line_no",), "products": ("sku",)}
+    assert made.topics == ("src.audit", "src.customers", "src.orders", "src.products")
+    assert made.brokers == "a:9092,b:1"
+
+
+def test_librdkafka_has_safe_defaults_and_the_channels_properties(tmp_path):
+    value = "linger.ms=5;sasl.password=hush"
+    made = make(tmp_path, actions=f"actions:\n  - {{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: '{value}'}}")
+    producer = made.recipe.producer
+    assert (producer["acks"], producer["enable.idempotence"], producer["linger.ms"]) == ("all", "true", "5")
+    assert made.secrets.mask("it is hush") == "it is ********"
+    assert "hush" not in repr(made)
+
+
+def test_a_plan_is_data_that_compares(tmp_path):
+    assert make(tmp_path) == make(tmp_path)

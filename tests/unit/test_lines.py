@@ -1,0 +1,57 @@
+"""Blocks of lines: every line is there, with its number, whatever the size of the blocks."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from integrator.dialects.lines import arrow_json, parse_lines, quote_scalars, read_lines
+from integrator.errors import DataError
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab\"\\:,'{} ", max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n\n"])
+@pytest.mark.parametrize("block", [1, 2, 7, 64, 1000])
+def test_every_line_with_its_number(block, end, tmp_path):
+    texts = ["a", "", "bb", "é" * 20, "  ", "last"]
+    (tmp_path / "f").write_bytes("\n".join(texts).encode() + end.encode())
+    got = [
+        (int(number), text.as_py().rstrip("\n"))
+        for lines in read_lines(str(tmp_path / "f"), block)
+        for number, text in zip(lines.numbers, lines.array, strict=True)
+    ]
+    assert [(n, t) for n, t in got if t.strip()] == [(n, t) for n, t in enumerate(texts, 1) if t.strip()]
+
+
+@given(st.lists(JSON, min_size=1, max_size=5), st.booleans())
+def test_scalars_become_text_and_strings_stay(values, spaces):
+    separators = (", ", ": ") if spaces else (",", ":")
+    data = "".join(json.dumps({"v": v}, ensure_ascii=False, separators=separators) + "\n" for v in values).encode()
+    for line, value in zip(quote_scalars(data).decode().split("\n"), values, strict=False):
+        assert json.loads(line) == {"v": texts(value)}
+
+
+def texts(value):
+    if isinstance(value, dict):
+        return {key: texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [texts(item) for item in value]
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def test_the_first_bad_line_is_named(tmp_path):
+    import pyarrow as pa
+
+    lines_ = ['{"a": 1}'] * 1000
+    lines_[700] = '{"a": "x"}'
+    lines_[900] = "{"
+    (tmp_path / "f").write_text("\n".join(lines_))
+    [lines, *_] = read_lines(str(tmp_path / "f"))
+    with pytest.raises(DataError, match=r'f:701: .*expected numbers; the line is {"a": "x"}'):
+        parse_lines(lines, arrow_json(pa.schema([("a", pa.int64())]), "error"), "numbers")

@@ -1,0 +1,178 @@
+"""The small parts: key hash, journal, state, sync, working ahead, errors over processes."""
+
+import multiprocessing
+import time
+
+import pyarrow as pa
+import pytest
+import xxhash
+
+from integrator.ahead import ahead
+from integrator.changes import OpenTransaction
+from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
+from integrator.fragments import Carry, Note, Shape
+from integrator.produce.report import Report
+from integrator.produce.senders import sending
+from integrator.properties.key_hash import canonical
+from integrator.sources.journal import Entry, Journal, Listing
+from integrator.state import State
+from integrator.sync import verdict
+from tests.parts import pure
+
+CANONICAL = [
+    (pa.array([42, None]), [b"i2:42", b"-"]),
+    (pa.array(["é", ""]), [b"t2:\xc3\xa9", b"t0:"]),
+    (pa.array([b"\x00"]), [b"x1:\x00"]),
+    (pa.array([True]), [b"b4:true"]),
+    (pa.array([1.5]), [b"f3:1.5"]),
+    (pa.array(["1.50"]).cast(pa.decimal128(5, 2)), [b"d4:1.50"]),
+    (pa.array([1], pa.date32()), [b"D1:1"]),
+    (pa.array([1], pa.time32("ms")), [b"c4:1000"]),
+    (pa.array([1], pa.timestamp("ms", "UTC")), [b"m4:1000"]),
+]
+
+
+@pytest.mark.parametrize(("values", "texts"), CANONICAL)
+def test_what_a_key_hash_is_taken_over(values, texts):
+    assert canonical(values).to_pylist() == texts
+
+
+def test_the_key_hash_of_two_columns(tmp_path):
+    recipe = pure.recipe(
+        tmp_path,
+        "create table t(a int, b text, c text, primary key(a, b));",
+        "\n".join(f"  - {{action: ColumnProperties, Name: {name}, DistributionKey: true}}" for name in "ab"),
+    )
+    sent, _ = pure.fragments(recipe, pure.hvr(tmp_path, {"a": 7, "b": "x", "c": "y"}))
+    assert sent["key"].to_pylist() == [xxhash.xxh64_hexdigest(b"i1:7t1:x")]
+
+
+def test_a_key_without_a_value_is_an_error(tmp_path):
+    recipe = pure.recipe(tmp_path, "create table t(a int primary key, b text);")
+    with pytest.raises(DataError, match="the record has no value for a, which the message key is made of"):
+        pure.fragments(recipe, pure.hvr(tmp_path, {"b": "x"}))
+
+
+def test_i5_a_message_above_the_maximum_is_refused_with_its_row_and_remedy(tmp_path):
+    recipe = pure.recipe(
+        tmp_path,
+        "create table t(a int primary key, b text);",
+        '  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "4096"}',
+    )
+    _, [note] = pure.fragments(recipe, pure.hvr(tmp_path, {"a": 1, "b": "x" * 3600}))
+    assert note.rows == 1
+    with pytest.raises(DataError) as raised:
+        pure.fragments(recipe, pure.hvr(tmp_path, {"a": 1, "b": "x"}, {"a": 2, "b": "x" * 4000}))
+    told = str(raised.value)
+    assert "a.jsonl:2: table t, key a=2: the message has" in told
+    assert "HVR_KAFKA_MSG_MAX_BYTES is 4096; the largest columns are b (4000 bytes)" in told
+
+
+def test_shapes_are_short_texts():
+    for shape in (Shape(), Shape((0, 5, 70)), Shape(truncate=True), Shape((2,), truncate=True)):
+        assert Shape.of_text(shape.to_text()) == shape
+
+
+def test_the_journal_keeps_numbers_and_survives_a_torn_line(tmp_path):
+    path = tmp_path / "files.jsonl"
+    journal = Journal(path)
+    journal.take([Entry("b", 10), Entry("c", 10)])
+    with path.open("a") as torn:
+        torn.write('{"path": "d"')
+    again = Journal(path)
+    again.take([Entry("a", 10), Entry("b", 99), Entry("c", 10)])
+    assert [(n, e.path, e.size) for n, e in Journal(path).between(0, 3)] == [(1, "b", 10), (2, "c", 10), (3, "a", 10)]
+    assert [again.limit(0, size) for size in (1, 10, 15, 20, 0)] == [1, 1, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("order", "names"), [("name", ["a.jsonl", "b.jsonl"]), ("time", ["b.jsonl", "a.jsonl"])])
+def test_files_are_listed_in_order_without_temporary_ones(order, names, tmp_path):
+    for name in ("b.jsonl", "a.jsonl", ".hidden.jsonl", "_x.jsonl", "c.jsonl.tmp", "other.txt"):
+        (tmp_path / name).write_text("x")
+        time.sleep(0.01)
+    found = Listing(str(tmp_path), "*.jsonl", (".*", "_*", "*.tmp"), order).files()
+    assert [entry.path.rpartition("/")[2] for entry in found] == names
+    assert Listing(f"{tmp_path}/b*", "*", (), order).files()[0].path.endswith("/b.jsonl")
+    with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
+        Listing(str(tmp_path / "nothing"), "*", (), order).files()
+
+
+def test_two_integrators_of_one_channel_refuse_each_other(tmp_path):
+    first, second = State(str(tmp_path / "s")), State(str(tmp_path / "s"))
+    first.lock("shop", 0)
+    with pytest.raises(EnvironmentFault, match=r"shop is being integrated already, by process \d+"):
+        second.lock("shop", 0)
+    first.unlock()
+    second.lock("shop", 0)
+    second.unlock()
+
+
+def test_i3_a_successor_waits_for_tasks_that_still_send(tmp_path):
+    state = State(str(tmp_path))
+    state.lock("shop", 0)
+    state.unlock()
+    context = multiprocessing.get_context("spawn")
+    ready, leave = context.Event(), context.Event()
+    sender = context.Process(target=hold, args=(str(tmp_path), ready, leave))
+    sender.start()
+    assert ready.wait(30)
+    with pytest.raises(EnvironmentFault, match="still sending"):
+        state.lock("shop", 0.2)
+    state.unlock()
+    leave.set()
+    sender.join()
+    state.lock("shop", 5)
+    state.unlock()
+
+
+def hold(directory, ready, leave):
+    with sending(directory):
+        ready.set()
+        leave.wait(30)
+
+
+def report(sent, acknowledged, error=None, notes=()):
+    return Report(messages=sent, acknowledged=acknowledged, bytes=0, error=error, newest=5, notes=notes)
+
+
+def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
+    note = Note(3, 5, OpenTransaction("A", 1, since_start=False), {"op 0 in style Standard": 2})
+    cycle = verdict(4, [report(2, 2, notes=(note,)), report(1, 1)], Carry(), 0.5)
+    assert (cycle.messages, cycle.rows, cycle.carry, cycle.not_sent) == (3, 5, Carry(3, note.open), note.not_sent)
+    state = State(str(tmp_path))
+    state.lock("shop", 0)
+    state.mark(cycle)
+    assert state.carry(5) == cycle.carry
+    assert state.carry(0) == Carry()
+    with pytest.raises(EnvironmentFault, match="says where cycle 9 begins"):
+        state.carry(9)
+    state.unlock()
+    for reports in ([report(2, 1)], [report(2, 2, "broken")]):
+        with pytest.raises(DeliveryError, match="cycle 0: [12] of 2 messages acknowledged"):
+            verdict(0, reports, Carry(), 0.5)
+
+
+def test_reports_and_errors_cross_processes_as_text():
+    note = Note(1, 2, OpenTransaction("A", 1, since_start=True), {"x": 1})
+    sent = report(1, 1, notes=(note,))
+    assert Report.of_json(sent.to_json()) == sent
+    error = from_wire(f"java.lang.Exception: RuntimeError: {DataError('a\nb').to_wire()}\n at org.apache")
+    assert isinstance(error, DataError)
+    assert str(error) == "a\nb"
+    assert from_wire("something else") is None
+
+
+def test_working_ahead_keeps_order_and_passes_errors_on():
+    assert list(ahead(iter(range(100)))) == list(range(100))
+
+    def broken():
+        yield 1
+        raise DataError("here")
+
+    items = ahead(broken())
+    assert next(items) == 1
+    with pytest.raises(DataError, match="here"):
+        next(items)
+    for item in ahead(iter(range(100))):  # a consumer that stops early leaves no thread behind
+        assert item == 0
+        break

@@ -1,0 +1,100 @@
+"""Table definitions people already have: one table in three notations is the same table; types of five databases."""
+
+import pytest
+
+from integrator import tables
+from integrator.schema import describe
+
+DDL = """create table Items(
+  id bigint not null, name varchar(20), price decimal(10,2) not null, day date, at timestamp(3), tags text[],
+  primary key (id));"""
+AVSC = """{"type": "record", "name": "x.Items", "key": ["id"], "fields": [
+  {"name": "id", "type": "long"}, {"name": "name", "type": ["null", "string"]},
+  {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}},
+  {"name": "day", "type": ["null", {"type": "int", "logicalType": "date"}]},
+  {"name": "at", "type": ["null", {"type": "long", "logicalType": "local-timestamp-millis"}]},
+  {"name": "tags", "type": ["null", {"type": "array", "items": "string"}]}]}"""
+YAML = """tables:
+  - name: Items
+    key: [id]
+    columns:
+      - {name: id, datatype: bigint}
+      - {name: name, datatype: varchar, length: 20}
+      - {name: price, datatype: decimal, precision: 10, scale: 2, nullable: false}
+      - {name: day, datatype: date}
+      - {name: at, datatype: timestamp, precision: 3}
+      - {name: tags, datatype: "text[]"}
+"""
+
+
+def read(tmp_path, name, text, dialect="postgres"):
+    (tmp_path / name).write_text(text)
+    return tables.read(str(tmp_path / name), dialect)
+
+
+@pytest.mark.parametrize(("name", "text"), [("t.sql", DDL), ("t.avsc", AVSC), ("t.yaml", YAML)])
+def test_three_notations_of_one_table(name, text, tmp_path):
+    [table], problems = read(tmp_path, name, text)
+    assert problems == []
+    assert (table.name, table.base_name, table.key) == ("items", "Items", ("id",))
+    columns = {column.name: (describe(column.type), column.nullable) for column in table.columns}
+    assert columns == {
+        "id": ("bigint", False),
+        "name": ("varchar(20)" if name != "t.avsc" else "text", True),
+        "price": ("decimal(10,2)", False),
+        "day": ("date", True),
+        "at": ("timestamp(3)", True),
+        "tags": ("text[]", True),
+    }
+
+
+TYPES = [
+    ("postgres", "bigserial", "bigint"),
+    ("postgres", "numeric", "varchar(50)"),
+    ("postgres", "numeric(80,2)", "varchar(82)"),
+    ("postgres", "real", "real"),
+    ("postgres", "timestamptz", "timestamptz(6)"),
+    ("postgres", "time", "time(6)"),
+    ("postgres", "jsonb", "text"),
+    ("postgres", "uuid", "varchar(36)"),
+    ("postgres", "bytea", "blob"),
+    ("mysql", "bigint unsigned", "decimal(20,0)"),
+    ("mysql", "int unsigned", "bigint"),
+    ("mysql", "mediumint", "integer"),
+    ("mysql", "datetime(3)", "timestamp(3)"),
+    ("mysql", "longtext", "text"),
+    ("oracle", "number(26)", "decimal(26,0)"),
+    ("oracle", "varchar2(9)", "varchar(9)"),
+    ("tsql", "money", "decimal(19,4)"),
+    ("tsql", "uniqueidentifier", "varchar(36)"),
+    ("tsql", "datetime2(3)", "timestamp(3)"),
+    ("tsql", "bit", "boolean"),
+]
+
+
+@pytest.mark.parametrize(("dialect", "written", "type_"), TYPES)
+def test_types_of_databases(dialect, written, type_, tmp_path):
+    [table], problems = read(tmp_path, "t.sql", f"create table t(c {written})", dialect)
+    assert problems == []
+    assert describe(table.columns[0].type) == type_
+
+
+BAD = [
+    ("t.sql", "create table t(\n a int", ":2: bad SQL: Expecting )"),
+    ("t.sql", "create table t(a int,\n b frobnicate)", ":2: t.b: the type frobnicate is not known"),
+    ("t.sql", "select 1", "holds no CREATE TABLE"),
+    ("t.avsc", "{", ":1: bad JSON"),
+    ("t.avsc", '{"type": "int"}', "expected an Avro record schema with a name"),
+    ("t.avsc", '{"type":"record","name":"t","fields":[{"name":"a","type":"duck"}]}', "t.a: the Avro type 'duck'"),
+    ("t.yaml", "tables: [", "broken YAML"),
+    ("t.yaml", "tables: [{name: t, columns: [{name: a, datatype: duck}]}]", "t.a: 'duck' is no datatype"),
+    ("t.yaml", "tables: [{name: t, key: [b], columns: [{name: a, datatype: text}]}]", "t.key: names no column: b"),
+    ("t.yaml", "tables: [{name: t, colums: []}]", "Extra inputs are not permitted"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "told"), BAD)
+def test_bad_definitions_are_problems(name, text, told, tmp_path):
+    _, problems = read(tmp_path, name, text)
+    assert told in "\n".join(map(str, problems))
+    assert name in str(problems[0])
