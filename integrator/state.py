@@ -53,6 +53,7 @@ class State:
         except BlockingIOError:
             self._lock.seek(0)
             holder = self._lock.read().decode() or "unknown"
+            self.unlock()
             raise EnvironmentFault(
                 f"channel {channel} is being integrated already, by process {holder} (lock {self.path / 'lock'}); "
                 "stop that one first"
@@ -61,7 +62,11 @@ class State:
         self._lock.truncate()
         self._lock.write(str(os.getpid()).encode())
         self._lock.flush()
-        wait_for_senders(self.path / SENDERS, wait_s)
+        try:
+            wait_for_senders(self.path / SENDERS, wait_s)
+        except EnvironmentFault:
+            self.unlock()
+            raise
 
     def unlock(self) -> None:
         """Give the channel back."""

@@ -17,6 +17,7 @@ from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
 _SHOWN = 200
+_SHORT = 4  # characters of a line too short to hold a record, its end included
 _QUOTE, _NEWLINE, _RETURN, _NULL = 0x22, 0x0A, 0x0D, ord("n")
 _BARE = bytes(byte not in b' \t\r\n,:[]{}"' for byte in range(256))
 
@@ -87,8 +88,9 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
 def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
-    numbers = np.arange(number, number + len(ends))
-    if ends[0] == 0 or (np.diff(ends) == 1).any() or data[ends[0] - 1] == _RETURN:
+    after = number + len(ends)
+    numbers = np.arange(number, after)
+    if (np.diff(ends, prepend=-1) <= _SHORT).any() or data[ends[0] - 1] == _RETURN:
         kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(data.split(b"\n")[:-1]) if line.strip()]
         data = b"".join(line + b"\n" for _, line in kept)
         numbers = numbers[[at for at, _ in kept]]
@@ -106,7 +108,7 @@ def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
                     f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8"
                 ) from None
         raise
-    return lines, int(number + len(ends) if len(numbers) == len(ends) else numbers[-1] + 1)
+    return lines, after
 
 
 def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:

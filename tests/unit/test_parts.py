@@ -118,7 +118,6 @@ def test_i3_a_successor_waits_for_tasks_that_still_send(tmp_path):
     assert ready.wait(30)
     with pytest.raises(EnvironmentFault, match="still sending"):
         state.lock("shop", 0.2)
-    state.unlock()
     leave.set()
     sender.join()
     state.lock("shop", 5)
@@ -156,7 +155,8 @@ def test_reports_and_errors_cross_processes_as_text():
     note = Note(1, 2, OpenTransaction("A", 1, since_start=True), {"x": 1})
     sent = report(1, 1, notes=(note,))
     assert Report.of_json(sent.to_json()) == sent
-    error = from_wire(f"java.lang.Exception: RuntimeError: {DataError('a\nb').to_wire()}\n at org.apache")
+    wire = DataError("a\nb").to_wire()
+    error = from_wire(f"java.lang.Exception: RuntimeError: {wire}\n at org.apache")
     assert isinstance(error, DataError)
     assert str(error) == "a\nb"
     assert from_wire("something else") is None
