@@ -1,0 +1,83 @@
+"""The daemon as a process: its end, its double, its crash, and a broker that goes away under it."""
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import DATA
+from tests.faults import kill_minus_nine
+from tests.parts import brokers, channels, kafka_io
+from tests.parts.daemon import Daemon
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+
+@pytest.mark.parametrize("submit", [False, True], ids=["python run.py", "spark-submit run.py"])
+def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, tmp_path, name):
+    broker.create(channels.shop_topics(name))
+    channel = channels.shop(tmp_path, broker.servers, name)
+    daemon = Daemon(channel, submit=submit)
+    daemon.wait_for("integrating")
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.tmp")
+    (tmp_path / "in" / "a.tmp").rename(tmp_path / "in" / "a.jsonl")
+    time.sleep(1.0)  # in the middle of the first cycle, or before it
+    assert daemon.terminate() == 0, daemon.lines[-20:]
+    synced = len(list((tmp_path / "state" / "shop" / "synced").glob("*.json")))
+    commits = tmp_path / "state" / "shop" / "checkpoint" / "commits"
+    assert synced == len([path for path in commits.glob("*") if path.name.isdigit()])
+    assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102 * synced
+    again = Daemon(channel, "--once")
+    assert again.wait() == 0
+    assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
+
+
+def test_new_files_are_picked_up_and_a_second_daemon_is_refused(broker, tmp_path, name):
+    broker.create(channels.shop_topics(name))
+    channel = channels.shop(tmp_path, broker.servers, name)
+    daemon = Daemon(channel)
+    daemon.wait_for("integrating")
+    channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "cut", 3)
+    for number, path in enumerate(sorted((tmp_path / "cut").glob("*")), 1):
+        path.rename(tmp_path / "in" / path.name)
+        daemon.wait_for("cycle synced", number)
+    double = Daemon(channel)
+    assert double.wait() == 5
+    assert "channel shop is being integrated already, by process" in "\n".join(double.lines)
+    assert daemon.running
+    assert daemon.terminate() == 0
+    [*_, last] = daemon.events("cycle synced")
+    assert {"rows", "messages", "bytes", "rows_per_second", "latency_seconds", "operations"} <= set(last)
+    assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
+
+
+def test_kill_minus_nine(real_broker, tmp_path):
+    """A few kills here; `make faults` does 20."""
+    counted = kill_minus_nine.run(real_broker.servers, tmp_path, 4, 7, real_broker.create)
+    assert counted["messages"] == counted["rows"] + counted["repeats"]
+
+
+def test_i1_a_broker_that_dies_in_the_middle_fails_the_cycle_and_the_next_run_goes_on(
+    real_broker, converter_class_path, tmp_path, name
+):
+    """A broker of this test's own is killed while messages are on their way; exit code 4, nothing synced."""
+    with tempfile.TemporaryDirectory() as home, brokers.KraftBroker(converter_class_path, Path(home)) as kraft:
+        own = brokers.Broker(kraft.servers, "this test's", real=True)
+        own.create(channels.shop_topics(name))
+        channel = channels.shop(tmp_path, own.servers, name)
+        channel.write_text(channel.read_text().replace('Value: "20"', 'Value: "3"'))
+        daemon = Daemon(channel)
+        daemon.wait_for("integrating")
+        kraft.stop()
+        shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.jsonl")
+        assert daemon.wait() == 4
+        told = "\n".join(daemon.lines)
+        assert "0 of 2102 messages acknowledged" in told
+        assert "the cycle is not synced, and will be sent again" in told
+        assert not list((tmp_path / "state" / "shop" / "synced").glob("*.json"))
+        kraft.start()
+        again = Daemon(channel, "--once")
+        assert again.wait() == 0, again.lines[-20:]
+        assert len(kafka_io.read_all(own.servers, channels.shop_topics(name))) == 2102

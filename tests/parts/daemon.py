@@ -1,0 +1,82 @@
+"""The integrator as its users run it: a process, its log, its signals."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Daemon:
+    """A running `run.py`, by Python or by spark-submit."""
+
+    def __init__(self, channel: Path, *words: str, submit: bool = False) -> None:
+        python = Path(sys.executable)
+        runner = [str(python.with_name("spark-submit"))] if submit else [str(python)]
+        environment = {**os.environ, "SPARK_MASTER": "local[2]", "PYSPARK_PYTHON": str(python)}
+        self.lines: list[str] = []
+        self._process = subprocess.Popen(
+            [*runner, "run.py", "--channel", str(channel), *words],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self.lines.append(line.rstrip("\n"))
+
+    def events(self, name: str) -> list[dict]:
+        events = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
+        return [event for event in events if event["event"] == name]
+
+    def wait_for(self, name: str, count: int = 1, seconds: float = 90) -> list[dict]:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and self._process.poll() is None:
+            found = self.events(name)
+            if len(found) >= count:
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"no {name!r} within {seconds} s: " + "\n".join(self.lines[-30:]))
+
+    def terminate(self, seconds: float = 60) -> int:
+        self._process.send_signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def wait(self, seconds: float = 120) -> int:
+        code = self._process.wait(seconds)
+        self._reader.join(10)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+        return code
+
+    def kill(self, *, everything: bool) -> None:
+        """kill -9 of the process alone, whose JVM and workers are left to find out, or of all of them at once."""
+        family = [psutil.Process(self._process.pid)]
+        if everything:
+            family += family[0].children(recursive=True)
+        for process in family:
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        self.wait()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
