@@ -15,7 +15,13 @@ DATA = "org.apache.kafka.connect.data."
 MICRO = "io.debezium.time.Micro"
 
 CASES = [
-    ("boolean", schema.Boolean(), [True, False, None], ["true", "false", "null"], ("boolean", None, ["true", "false", None])),
+    (
+        "boolean",
+        schema.Boolean(),
+        [True, False, None],
+        ["true", "false", "null"],
+        ("boolean", None, ["true", "false", None]),
+    ),
     (
         "smallint",
         schema.Integer(16),
@@ -62,7 +68,18 @@ CASES = [
     (
         "text",
         schema.String(),
-        ["", "plain", 'q"uote', "back\\slash", "new\nline\ttab\r\b\f", "\x00\x01\x1f", "Zoë 李雷 🚀", "</script>", "null", None],
+        [
+            "",
+            "plain",
+            'q"uote',
+            "back\\slash",
+            "new\nline\ttab\r\b\f",
+            "\x00\x01\x1f",
+            "Zoë 李雷 🚀",
+            "</script>",
+            "null",
+            None,
+        ],
         [
             '""',
             '"plain"',
@@ -78,7 +95,18 @@ CASES = [
         (
             "string",
             None,
-            ["", "plain", 'q"uote', "back\\slash", "new\nline\ttab\r\b\f", "\x00\x01\x1f", "Zoë 李雷 🚀", "</script>", "null", None],
+            [
+                "",
+                "plain",
+                'q"uote',
+                "back\\slash",
+                "new\nline\ttab\r\b\f",
+                "\x00\x01\x1f",
+                "Zoë 李雷 🚀",
+                "</script>",
+                "null",
+                None,
+            ],
         ),
     ),
     (

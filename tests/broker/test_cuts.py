@@ -77,7 +77,9 @@ def test_i3_a_cycle_of_many_tasks_keeps_each_keys_order(broker, tmp_path, name, 
     bench.write(tmp_path / "in", 40_000, 8)
     for path in (tmp_path / "in").glob(".c*"):
         lines = path.read_text().splitlines()
-        path.write_text("\n".join(line.replace('"id":', '"id":1000', 1) if i % 2 else line for i, line in enumerate(lines)))
+        path.write_text(
+            "\n".join(line.replace('"id":', '"id":1000', 1) if i % 2 else line for i, line in enumerate(lines))
+        )
     bench.publish(tmp_path / "in")
     (tmp_path / "orders.sql").write_text(bench.DDL)
     channel = tmp_path / "channel.yaml"

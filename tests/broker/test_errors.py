@@ -158,9 +158,7 @@ def test_all_problems_of_a_channel_and_its_ddl_come_at_once(tmp_path):
 
 def test_i7_a_password_is_in_no_text(tmp_path, name, monkeypatch):
     monkeypatch.setenv("THE_PASSWORD", "pa55word")
-    more = (
-        '  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "sasl.password=${THE_PASSWORD};nonsense pa55word"}\n'
-    )
+    more = '  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "sasl.password=${THE_PASSWORD};nonsense pa55word"}\n'
     channel = channels.shop(tmp_path, "localhost", name, more=more)
     with pytest.raises(ConfigurationError) as raised:
         make(str(channel), "UTC")

@@ -71,13 +71,18 @@ def run(servers: str, directory: Path, kills: int, seed: int, create) -> dict[st
             time.sleep(draw.uniform(0.0, 3.0))
             cycles_when_killed += len(daemon.events("cycle synced"))
             daemon.kill(everything=bool(kill % 2))
-            print(f"kill {kill + 1:2d}: {len(daemon.events('cycle synced'))} cycles in this life, {fed} files", flush=True)
+            print(
+                f"kill {kill + 1:2d}: {len(daemon.events('cycle synced'))} cycles in this life, {fed} files", flush=True
+            )
     finally:
         stop.set()
         feeder.join()
     last = Daemon(channel, "--once")
     assert last.wait(300) == 0, "\n".join(last.lines[-20:])
-    return check(kafka_io.read_all(servers, [topic]), fed * ROWS_A_FILE) | {"kills": kills, "cycles": cycles_when_killed}
+    return check(kafka_io.read_all(servers, [topic]), fed * ROWS_A_FILE) | {
+        "kills": kills,
+        "cycles": cycles_when_killed,
+    }
 
 
 def check(received: list[kafka_io.Read], rows: int) -> dict[str, int]:

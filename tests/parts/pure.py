@@ -19,7 +19,9 @@ from integrator.recipe import Recipe
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
 
 
-def recipe(directory: Path, ddl: str, actions: str = "", dialect: str = "hvr", kafka: str = "", source: str = "") -> Recipe:
+def recipe(
+    directory: Path, ddl: str, actions: str = "", dialect: str = "hvr", kafka: str = "", source: str = ""
+) -> Recipe:
     """The recipe of a channel over the tables of `ddl`."""
     (directory / "tables.sql").write_text(ddl)
     channel = directory / "channel.yaml"

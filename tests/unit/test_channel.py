@@ -22,7 +22,10 @@ CASES = [
     ({"channel": "channel: shop\nchannel: two"}, ":2: $.channel: the key stands twice"),
     ({"channel": "channel: ["}, "broken YAML"),
     ({"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"}, "one location of class files; found 0"),
-    ({"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"}, "$.locations.kaf.Kafka_Brokers: List should"),
+    (
+        {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},
+        "$.locations.kaf.Kafka_Brokers: List should",
+    ),
     ({"locations": "locations: {src: {class: socket}}"}, "$.locations.src: 'socket' is not one of 'files', 'kafka'"),
     ({"locations": "locations: {src: {path: x}}"}, "$.locations.src: one key must say the kind: 'class'"),
     (
@@ -54,23 +57,35 @@ ACTIONS = [
     ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'Environment', 'Integrate'"),
     ("{action: ColumnProperties, Name: x, table: nope, Absent: true}", "'nope' is no table or table group; known are"),
     ("{action: ColumnProperties, Name: x, group: NOPE, Absent: true}", "'NOPE' is no location or location group"),
-    ("{action: ColumnProperties, Name: x, Absent: true}", "table audit: 'x' is no column, and not Extra; known are id,"),
+    (
+        "{action: ColumnProperties, Name: x, Absent: true}",
+        "table audit: 'x' is no column, and not Extra; known are id,",
+    ),
     ("{action: ColumnProperties, Name: x, Extra: true}", "the Extra column 'x' needs a Datatype or SoftDelete"),
     ("{action: ColumnProperties, Name: id, table: audit, Absent: true}", "belongs to the key, which cannot be absent"),
     ("{action: ColumnProperties, Name: big, table: audit, Length: 5}", "Length needs a Datatype beside it"),
-    ("{action: ColumnProperties, Name: big, table: audit, Datatype: txt}", "'txt' is no datatype; accepted are boolean,"),
+    (
+        "{action: ColumnProperties, Name: big, table: audit, Datatype: txt}",
+        "'txt' is no datatype; accepted are boolean,",
+    ),
     ("{action: ColumnProperties, Name: avatar, table: customers, Datatype: date}", "blob cannot become date"),
     ("{action: ColumnProperties, Name: big, table: audit, Extra: true, Datatype: text}", "is a column of the table"),
     ("{action: ColumnProperties, Name: x, Extra: true, Datatype: text, Key: true}", "cannot be in a key"),
     ("{action: ColumnProperties, Name: x, Extra: true, SoftDelete: true, IntegrateExpression: '1'}", "its own value"),
-    ("{action: ColumnProperties, Name: x, Extra: true, Datatype: text, TimeKey: true}", "a TimeKey needs a growing value"),
+    (
+        "{action: ColumnProperties, Name: x, Extra: true, Datatype: text, TimeKey: true}",
+        "a TimeKey needs a growing value",
+    ),
     ("{action: ColumnProperties, Name: big, table: audit, BaseName: what}", "two columns are named 'what'"),
     (
         "{action: ColumnProperties, Name: x, Extra: true, Datatype: varchar, Length: 36, "
         "IntegrateExpression: '{hvr_integ_seq}'}",
         "{hvr_integ_seq} has 45 characters; Length 36 is too short",
     ),
-    ("{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '4095'}", "'4095' is not accepted; a whole number from 4096"),
+    (
+        "{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '4095'}",
+        "'4095' is not accepted; a whole number from 4096",
+    ),
     ("{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: 'linger.ms'}", "is no property; write name=value"),
     ("{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: 'acks=0'}", "acks=0 acknowledges nothing"),
     (
@@ -129,7 +144,9 @@ table_groups: {BIG: [audit, orders]}"""
 def test_keys_and_topics(tmp_path):
     made = make(
         tmp_path,
-        locations=BASE["locations"].replace("[localhost]", "[a, 'b:1'], Kafka_Default_Topic: '{hvr_cap_loc}.<hvr_tbl_name>'"),
+        locations=BASE["locations"].replace(
+            "[localhost]", "[a, 'b:1'], Kafka_Default_Topic: '{hvr_cap_loc}.<hvr_tbl_name>'"
+        ),
         actions="actions:\n  - {action: ColumnProperties, Name: line_no, table: orders, DistributionKey: true}",
     )
     keys = {recipe.table.name: recipe.distribution_key for recipe in made.recipe.tables}

@@ -54,7 +54,7 @@ GIVES = [
 @pytest.mark.parametrize(("written", "datatype", "given"), GIVES)
 def test_substitutions(written, datatype, given, tmp_path):
     action = f"  - {{action: ColumnProperties, Name: new, Extra: true, Datatype: {datatype}, IntegrateExpression: "
-    recipe = pure.recipe(tmp_path, DDL, action + repr(written).replace("\\'", "''").replace('"it\'\'s"', "x") + "}")
+    recipe = pure.recipe(tmp_path, DDL, action + repr(written).replace("\\'", "''").replace("\"it''s\"", "x") + "}")
     [payload] = pure.payloads(recipe, pure.hvr(tmp_path, RECORD))
     assert payload["new"] == given
 

@@ -57,7 +57,13 @@ def test_i4_what_a_style_does_not_send_is_counted(tmp_path):
 def test_soft_delete_says_whether_the_row_is_gone(tmp_path):
     recipe = pure.recipe(tmp_path, DDL, SOFT)
     path = pure.hvr(tmp_path, *CHANGES["insert"], *CHANGES["key update"], *CHANGES["delete"], *CHANGES["truncate"])
-    assert [(p["op_val"], p["deleted"]) for p in pure.payloads(recipe, path)] == [(1, 0), (3, 1), (2, 0), (0, 1), (5, 1)]
+    assert [(p["op_val"], p["deleted"]) for p in pure.payloads(recipe, path)] == [
+        (1, 0),
+        (3, 1),
+        (2, 0),
+        (0, 1),
+        (5, 1),
+    ]
 
 
 def test_the_reference_example_of_a_timekey_channel(tmp_path):
