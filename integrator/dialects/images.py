@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
-from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, hexadecimal, integ_seq
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import Reading
 from integrator.dialects.values import ValueRefused, from_text
@@ -206,16 +206,3 @@ def _key_changed(table: Table, texts: dict[str, pa.Array], missing: dict[str, Ma
             known = ~(missing[name][second] | missing[name][second - 1])
         changed |= (differs | one_null) & known
     return changed
-
-
-def decimal_to_hex(text: pa.Array, width: int) -> pa.Array:
-    """Return unsigned decimal numbers, as text, in `width` hex digits."""
-    return hexadecimal(text.cast(pa.uint64()).to_numpy(zero_copy_only=False), width)
-
-
-def instants(lines: Lines, text: pa.Array) -> pa.Array:
-    """Return commit times, as PostgreSQL prints them with a zone, as timestamp(us, UTC)."""
-    try:
-        return text.cast(pa.timestamp("us", "UTC"))
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{lines.file}: a transaction's timestamp cannot be read: {error}") from None

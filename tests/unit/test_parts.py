@@ -147,7 +147,7 @@ def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
         state.carry(9)
     state.unlock()
     for reports in ([report(2, 1)], [report(2, 2, "broken")]):
-        with pytest.raises(DeliveryError, match="cycle 0: [12] of 2 messages acknowledged"):
+        with pytest.raises(DeliveryError, match=r"cycle 0: [12] of 2 messages acknowledged"):
             verdict(0, reports, Carry(), 0.5)
 
 

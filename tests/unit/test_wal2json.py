@@ -1,5 +1,6 @@
 """wal2json: real records and small ones, whose change rows are told beside them."""
 
+import itertools
 import json
 
 import pytest
@@ -90,7 +91,7 @@ def test_transactions_over_files_with_and_without_their_end(tmp_path):
         bounds = [0, *cuts, len(records)]
         files = [
             write(tmp_path / f"{start:02d}", *records[start:end])
-            for start, end in zip(bounds, bounds[1:], strict=False)
+            for start, end in itertools.pairwise(bounds)
         ]
         assert [p["seq"] for p in pure.payloads(recipe, *files)] == whole
 
@@ -101,7 +102,7 @@ def test_a_cycle_goes_on_where_the_one_before_ended(tmp_path):
     _, [note] = pure.fragments(recipe, write(tmp_path / "1", begin(7), inserts[0]))
     sent, _ = pure.fragments(recipe, write(tmp_path / "2", inserts[1], END), carry=Carry(1, note.open))
     assert sent["integ_seq"].to_pylist() == ["00000000000100000007|0000000000000007|0000001"]
-    with pytest.raises(DataError, match="2:1: a change whose transaction began in no file before this one"):
+    with pytest.raises(DataError, match=r"2:1: a change whose transaction began in no file before this one"):
         pure.fragments(recipe, tmp_path / "2")
 
 

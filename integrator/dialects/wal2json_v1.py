@@ -1,0 +1,84 @@
+"""wal2json, format version 1: a line is a transaction with the list of its changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import first, mask
+from integrator.dialects import images, postgres
+from integrator.dialects.images import Records
+from integrator.dialects.lines import Lines, arrow_json, parse_lines, quote_scalars
+from integrator.errors import DataError
+
+_TEXT = pa.string()
+_TEXTS = pa.list_(_TEXT)
+V1 = pa.schema(
+    [
+        ("xid", _TEXT),
+        ("timestamp", _TEXT),
+        ("nextlsn", _TEXT),
+        (
+            "change",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("kind", _TEXT),
+                        ("schema", _TEXT),
+                        ("table", _TEXT),
+                        ("columnnames", _TEXTS),
+                        ("columnvalues", _TEXTS),
+                        ("oldkeys", pa.struct([("keynames", _TEXTS), ("keyvalues", _TEXTS)])),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+KINDS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
+
+
+def records(lines: Lines) -> Records:
+    """Return the changes of the transactions in `lines`. Raises DataError."""
+    table = parse_lines(lines, lambda data: arrow_json(V1, "ignore")(quote_scalars(data)), "wal2json version 1")
+    for name in ("change", "nextlsn"):
+        absent = first(pc.is_null(table[name]))
+        if absent is not None:
+            raise DataError(
+                f"{lines.file}:{lines.numbers[absent]}: the transaction has no {name}; record with the option "
+                "include-lsn=1, and without write-in-chunks"
+            )
+    change = table["change"].combine_chunks()
+    flat = change.flatten()
+    parent = pc.list_parent_indices(change).to_numpy(zero_copy_only=False)
+    kinds = pc.fill_null(flat.field("kind"), "?").to_numpy(zero_copy_only=False)
+    wrong = [(at, kind) for at, kind in enumerate(kinds) if kind not in KINDS]
+    if wrong:
+        at, kind = wrong[0]
+        raise DataError(f"{lines.file}:{lines.numbers[parent[at]]}: the kind {kind!r} is none of {', '.join(KINDS)}")
+    actions = np.array([KINDS[kind] for kind in kinds], "U1")
+    old = flat.field("oldkeys")
+    rows = (actions != "M").astype(np.int64)
+    rows += (actions == "U") & mask(pc.is_valid(old))
+    before = np.concatenate([[0], np.cumsum(rows)])
+    starts = np.searchsorted(parent, np.arange(len(lines)))
+    rank = before[:-1] - before[starts][parent]
+    total = np.concatenate([before[starts[1:]], before[-1:]])
+    index = pa.array(parent)
+    names, values = flat.field("columnnames"), flat.field("columnvalues")
+    old_names, old_values = old.field("keynames"), old.field("keyvalues")
+    return Records(
+        lines=lines,
+        action=actions,
+        schema=flat.field("schema"),
+        table=flat.field("table"),
+        new=images.Images.of(names.offsets, names.flatten(), values.flatten(), names),
+        old=images.Images.of(old_names.offsets, old_names.flatten(), old_values.flatten(), old),
+        line=lines.numbers[parent],
+        commit=postgres.commit(table["nextlsn"].combine_chunks()).take(index),
+        transaction=postgres.transaction(table["xid"].combine_chunks()).take(index),
+        cap_tstamp=postgres.instants(lines, table["timestamp"].combine_chunks()).take(index),
+        rank=rank,
+        countdown=total[parent] - before[:-1],
+    )
