@@ -62,7 +62,7 @@ class _Task:
     def __init__(self, recipe: Recipe, carry: Carry, now: datetime) -> None:
         self._recipe, self._carry, self._now = recipe, carry, now
         self._dialect = DIALECTS[recipe.dialect]
-        self._reading = _reading(recipe)
+        self._reading = reading_of(recipe)
         self._tables = {table.table.name: _TableEncoder(table, recipe, now) for table in recipe.tables}
         self._before: list[Run] = []
         self._state: OpenTransaction | None = None
@@ -107,7 +107,8 @@ class _Task:
         return self._state
 
 
-def _reading(recipe: Recipe) -> Reading:
+def reading_of(recipe: Recipe) -> Reading:
+    """Return what a dialect needs to know of the recipe."""
     counted_down = any(
         isinstance(part, Op) and part.name == "hvr_tx_countdown"
         for table in recipe.tables

@@ -89,10 +89,7 @@ def test_transactions_over_files_with_and_without_their_end(tmp_path):
     whole = [p["seq"] for p in pure.payloads(recipe, write(tmp_path / "w", *records))]
     for cuts in ([2], [1, 3, 4], [5, 6], [7], list(range(1, 9))):
         bounds = [0, *cuts, len(records)]
-        files = [
-            write(tmp_path / f"{start:02d}", *records[start:end])
-            for start, end in itertools.pairwise(bounds)
-        ]
+        files = [write(tmp_path / f"{start:02d}", *records[start:end]) for start, end in itertools.pairwise(bounds)]
         assert [p["seq"] for p in pure.payloads(recipe, *files)] == whole
 
 

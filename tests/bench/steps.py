@@ -1,0 +1,93 @@
+"""The share of each step, on one core, without Spark: microseconds a row of the benchmark's table.
+
+python -m tests.bench.steps [--rows 200000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+
+from integrator.bundle import RowFraming
+from integrator.changes import OpenTransaction
+from integrator.dialects import DIALECTS
+from integrator.first_pass import RUN, reading_of, first_pass
+from integrator.formats.connect_json import encoder
+from integrator.fragments import Carry, Shape
+from integrator.properties.columns import to_columns
+from integrator.properties.key_hash import key_hash
+from tests.bench import rows as table
+from tests.parts import pure
+from tests.parts.channels import TIMEKEY
+
+
+def median(step: Callable[[], object], rows: int, runs: int = 5) -> float:
+    """Median microseconds a row."""
+    times = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        step()
+        times.append((time.perf_counter() - began) / rows * 1e6)
+    return statistics.median(times)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=200_000)
+    rows = parser.parse_args().rows
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        table.write(directory, rows, 1)
+        size = table.publish(directory)
+        [file] = directory.glob("c*.jsonl")
+        recipe = pure.recipe(directory, table.DDL, TIMEKEY)
+        [of_table] = recipe.tables
+        reading = reading_of(recipe)
+        read = DIALECTS["hvr"].read
+
+        def decode() -> list:
+            return [c for batch in read(str(file), OpenTransaction, reading) for c in batch.changes]
+
+        changes = decode()
+        columns = [to_columns(c, of_table, recipe, pure.NOW) for c in changes]
+        encode = encoder(Shape().columns(of_table), "BASE64", "ADAPTIVE")
+        run = {"ordinal": 1, "path": str(file), "size": size, "read": True}
+        whole = first_pass(recipe, Carry(), pure.NOW)
+        batch = pa.RecordBatch.from_pylist([run], schema=RUN)
+        fragments = [b for b in whole(iter([batch])) if b["op"][0].as_py() >= 0]
+        framing = RowFraming(recipe.tables, recipe)
+
+        def frame() -> int:
+            return sum(
+                len(m.values)
+                for b in fragments
+                for at in range(0, b.num_rows, 2048)
+                for m in framing.messages(b.slice(at, 2048))
+            )
+
+        plain = [row for c in columns for row in pa.table(c.values).slice(0, rows // 10).to_pylist()]
+        steps = {
+            "decode (JSON lines, positions)": median(decode, rows),
+            "columns": median(lambda: [to_columns(c, of_table, recipe, pure.NOW) for c in changes], rows),
+            "message keys": median(lambda: [key_hash(c, of_table) for c in changes], rows),
+            "encode (Connect JSON payload)": median(lambda: [encode(c.values) for c in columns], rows),
+            "first pass, all of it": median(lambda: list(whole(iter([batch]))), rows),
+            "frame (schema text, key)": median(frame, rows),
+            "beside it: json.dumps of each row": median(
+                lambda: [json.dumps(r, default=str) for r in plain], len(plain)
+            ),
+        }
+        print(f"{rows} rows of 13 columns, {size / rows:.0f} bytes each in the file; median of 5, one core")
+        for step, micros in steps.items():
+            print(f"{step:36} {micros:6.2f} µs/row {1 / micros:8.2f} M rows/s")
+
+
+if __name__ == "__main__":
+    main()
