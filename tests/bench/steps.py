@@ -18,7 +18,7 @@ import pyarrow as pa
 from integrator.bundle import RowFraming
 from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
-from integrator.first_pass import RUN, reading_of, first_pass
+from integrator.first_pass import RUN, first_pass, reading_of
 from integrator.formats.connect_json import encoder
 from integrator.fragments import Carry, Shape
 from integrator.properties.columns import to_columns
