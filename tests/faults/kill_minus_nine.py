@@ -24,7 +24,7 @@ from tests.parts.brokers import broker
 from tests.parts.daemon import Daemon
 
 KEYS = 500
-ROWS_A_FILE = 2000
+ROWS_A_FILE = 1000
 
 
 def write_changes(directory: Path, number: int) -> None:
@@ -55,7 +55,7 @@ def run(servers: str, directory: Path, kills: int, seed: int, create) -> dict[st
 
     def feed() -> None:
         nonlocal fed
-        while not stop.wait(0.3):
+        while not stop.wait(0.5):
             write_changes(inbox, fed)
             fed += 1
 
