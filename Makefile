@@ -1,7 +1,7 @@
 # make quickstart and make test set everything up themselves: Python, Java 17 or newer, and make are enough.
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; do \
-	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 10) <= sys.version_info[:2] < (3, 14)))' \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 10) <= sys.version_info[:2] < (3, 14)))' 2>/dev/null \
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 

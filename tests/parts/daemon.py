@@ -28,8 +28,8 @@ class Daemon:
             [*runner, "run.py", "--channel", str(channel), *words],
             cwd=ROOT,
             env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # spark-submit hands its driver's stderr on to its own stdout
             text=True,
             start_new_session=True,
         )
@@ -37,8 +37,8 @@ class Daemon:
         self._reader.start()
 
     def _read(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
             self.lines.append(line.rstrip("\n"))
 
     def events(self, name: str) -> list[dict]:
@@ -61,8 +61,8 @@ class Daemon:
     def wait(self, seconds: float = 120) -> int:
         code = self._process.wait(seconds)
         self._reader.join(10)
-        assert self._process.stderr is not None
-        self._process.stderr.close()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
         return code
 
     def kill(self, *, everything: bool) -> None:
