@@ -114,9 +114,9 @@ def _final(row: Row) -> Row:
         elif name in decimals:
             plain[name] = Decimal(value).quantize(Decimal(1).scaleb(-decimals[name]))
         elif name in ("created", "placed", "added"):
-            moment = datetime.datetime.fromisoformat(value)
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.timezone.utc)
-            since = moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+            text = value.removesuffix("+00:00")
+            pattern = "%Y-%m-%dT%H:%M:%S.%f" if "." in text else "%Y-%m-%dT%H:%M:%S"
+            since = datetime.datetime.strptime(text, pattern) - datetime.datetime(1970, 1, 1)
             plain[name] = since // datetime.timedelta(microseconds=1)
         elif name == "birth":
             plain[name] = (datetime.date.fromisoformat(value) - EPOCH).days

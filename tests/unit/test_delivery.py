@@ -9,6 +9,7 @@ import pytest
 
 from integrator.bundle import Messages
 from integrator.errors import DataError
+from integrator.produce import producer
 from integrator.produce.delivery import Delivery
 from integrator.produce.embedded import EmbeddedCluster
 from integrator.produce.read_back import read_back
@@ -23,10 +24,17 @@ def cluster():
         yield started
 
 
+@pytest.fixture(autouse=True)
+def no_producer_outlives_its_test():
+    yield
+    for properties in list(producer._PRODUCERS):
+        producer.discard(dict(properties))
+
+
 def recipe(tmp_path, servers, timeout=20, **properties):
     made = pure.recipe(tmp_path, "create table t(a int primary key);")
-    producer = {**made.producer, "bootstrap.servers": servers, "message.timeout.ms": str(timeout * 1000), **properties}
-    return dataclasses.replace(made, producer=producer, delivery_timeout_s=timeout)
+    settings = {**made.producer, "bootstrap.servers": servers, "message.timeout.ms": str(timeout * 1000), **properties}
+    return dataclasses.replace(made, producer=settings, delivery_timeout_s=timeout)
 
 
 def messages(topic, count, size=10):
