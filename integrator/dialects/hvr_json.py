@@ -53,6 +53,8 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
 
     A quote inside a JSON string is escaped, so `"hvr_tbl_name":` can only be a key.
     """
+    if reading.default_table is not None and b'"hvr_tbl_name"' not in lines.data:
+        return [(reading.default_table, None)]
     first = re.search(_TABLE, lines.array[0].as_py())
     if first and pc.all(pc.match_substring(lines.array, first[0])).as_py():
         return [(first[1], None)]
@@ -64,8 +66,6 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
             "tables; add it, or name the table at the source location; the line is "
             f"{lines.array[nameless[0]].as_py()[:200]}"
         )
-    if len(nameless) == len(lines) and reading.default_table is not None:
-        return [(reading.default_table, None)]
     encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
