@@ -86,10 +86,16 @@ def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event
 
 def _raise_failure(query: StreamingQuery, error: BaseException | None) -> None:
     failure = query.exception()
+    if isinstance(error, _Ended):
+        return
     if isinstance(error, IntegratorError):
         raise error
     if failure is not None:
         raise from_wire(str(failure)) or failure
+
+
+class _Ended(Exception):
+    """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it."""
 
 
 class _Gate:
@@ -105,9 +111,10 @@ class _Gate:
         """Return `integrate_cycle`, behind the gate."""
 
         def integrate(batch: DataFrame, number: int) -> None:
-            if self._stopping.is_set():
-                time.sleep(3600)  # planned, not begun: the query is stopped around it, and the next start begins it
             with self._one:
+                if self._stopping.is_set():
+                    self.error = _Ended()
+                    raise self.error
                 try:
                     integrate_cycle(batch, number)
                 except BaseException as error:

@@ -11,6 +11,7 @@ from integrator.channel.load import Source
 from integrator.errors import Problem
 from integrator.expression import (
     INTEG_SEQ_LENGTH,
+    ColumnValue,
     ExpressionError,
     Op,
     Part,
@@ -73,6 +74,9 @@ def _check_column(values: dict[str, Any], column: Column, table: Table, report: 
         report("SoftDelete", f"{column.name!r} is a column of the table; SoftDelete goes with an Extra column")
     if values.get("Absent") and (column.name in table.key or values.get("Key")):
         report("Absent", f"{column.name!r} belongs to the key, which cannot be absent")
+    for parameter in ("Key", "DistributionKey"):
+        if values.get(parameter) and isinstance(column.type, schema.Array):
+            report(parameter, f"{column.name!r} is an array, which cannot be in a key")
     if values.get("Absent") and values.get("BaseName"):
         report("BaseName", "BaseName and Absent exclude each other")
 
@@ -142,6 +146,11 @@ def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, t
                 length = declared.length or INTEG_SEQ_LENGTH
                 if length < INTEG_SEQ_LENGTH:
                     raise ExpressionError(f"{{hvr_integ_seq}} has 45 characters; Length {length} is too short")
+    for part in expression:
+        if isinstance(part, ColumnValue) and (len(expression) > 1 or isinstance(declared, schema.String)):
+            column = table.column(part.name)
+            if column is not None and isinstance(column.type, schema.Array | schema.Bytes):
+                raise ExpressionError(f"{{{part.name}}} is {schema.describe(column.type)}, which cannot become text")
     natural = natural_type(expression, table)
     if not convertible(natural, declared):
         raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")

@@ -71,6 +71,14 @@ ACTIONS = [
     ("{action: ColumnProperties, Name: avatar, table: customers, Datatype: date}", "blob cannot become date"),
     ("{action: ColumnProperties, Name: big, table: audit, Extra: true, Datatype: text}", "is a column of the table"),
     ("{action: ColumnProperties, Name: x, Extra: true, Datatype: text, Key: true}", "cannot be in a key"),
+    (
+        "{action: ColumnProperties, Name: tags, table: customers, DistributionKey: true}",
+        "is an array, which cannot be in",
+    ),
+    (
+        "{action: ColumnProperties, Name: x, table: customers, Extra: true, Datatype: text, IntegrateExpression: 'a{tags}'}",
+        "{tags} is text[], which cannot become text",
+    ),
     ("{action: ColumnProperties, Name: x, Extra: true, SoftDelete: true, IntegrateExpression: '1'}", "its own value"),
     (
         "{action: ColumnProperties, Name: x, Extra: true, Datatype: text, TimeKey: true}",
