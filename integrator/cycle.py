@@ -29,6 +29,8 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
+        if state.synced(number):  # by a process that died before Spark's commit: all of it is acknowledged
+            return
         before = state.carry(number)
         first = first_pass(plan.recipe, before, datetime.now(timezone.utc))
         second = second_pass(plan.recipe, str(state.path))

@@ -12,6 +12,7 @@ from integrator.bundle import RowFraming
 from integrator.errors import IntegratorError
 from integrator.fragments import NOTE, Note
 from integrator.produce.delivery import Delivery
+from integrator.produce.producer import discard
 from integrator.produce.report import Report
 from integrator.produce.senders import sending
 from integrator.recipe import Recipe
@@ -30,7 +31,11 @@ def second_pass(recipe: Recipe, state: str) -> Callable[[Iterator[pa.RecordBatch
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             with sending(state):
-                report = _deliver(batches, recipe)
+                try:
+                    report = _deliver(batches, recipe)
+                except BaseException:
+                    discard(recipe.producer)  # nothing of a failed task is on its way when its lock is given back
+                    raise
         except IntegratorError as error:
             raise RuntimeError(error.to_wire()) from None
         yield pa.RecordBatch.from_arrays([pa.array([report.to_json()])], names=["report"])

@@ -21,6 +21,8 @@ DEFAULTS = {
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # A task tried again on another executor could overtake what the first still has on its way; the cycle is sent again.
+    "spark.task.maxFailures": "1",
     # A speculated task would send its messages twice, in parallel with the first.
     "spark.speculation": "false",
     # Batches between the JVM and Python: many small rows, or a few large ones.
@@ -31,6 +33,7 @@ DEFAULTS = {
     "spark.sql.streaming.stopTimeout": "60s",
 }
 _POLL_S = 0.2
+_HELD: list[object] = []
 
 
 def start(name: str) -> SparkSession:
@@ -58,10 +61,12 @@ def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:
         raise EnvironmentFault("Spark has no JVM beside this process; Spark Connect sessions cannot integrate")
     file = jvm.java.io.RandomAccessFile(str(path), "rw")
     deadline = time.monotonic() + wait_s
-    while file.getChannel().tryLock() is None:
+    _HELD.append(file)  # the JVM gives a lock back when nothing speaks of its file any more
+    while (lock := file.getChannel().tryLock()) is None:
         if time.monotonic() > deadline:
             raise EnvironmentFault(f"{path}: the JVM of an earlier process still runs; end it")
         time.sleep(_POLL_S)
+    _HELD.append(lock)
 
 
 class _OnSignal:

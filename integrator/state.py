@@ -85,6 +85,15 @@ class State:
         temporary.rename(directory / f"{cycle.cycle}.json")
         (directory / f"{cycle.cycle - KEPT_CYCLES}.json").unlink(missing_ok=True)
 
+    def synced(self, cycle: int) -> bool:
+        """Say whether `cycle` is synced."""
+        return (self.path / "synced" / f"{cycle}.json").exists()
+
+    def last_file(self) -> int:
+        """Return the number of the last file that is in a synced cycle; 0 before the first."""
+        cycles = [int(path.stem) for path in (self.path / "synced").glob("[0-9]*.json")]
+        return self.carry(max(cycles) + 1).ordinal if cycles else 0
+
     def carry(self, cycle: int) -> Carry:
         """Return where `cycle` begins: where the cycle before it ended. Raises EnvironmentFault if that is lost."""
         if cycle == 0:

@@ -6,6 +6,7 @@ of a librdkafka property whose name says so.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -20,6 +21,7 @@ class Secrets:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
+        self._resolved: set[str] = set()
 
     def resolve(self, text: str) -> str:
         """Replace `${NAME}` by the environment's NAME and `${file:PATH}` by the text of that file.
@@ -39,6 +41,7 @@ class Secrets:
             if name not in os.environ:
                 raise LookupError(f"the environment has no {name}, which ${{{name}}} asks for")
             value = os.environ[name]
+        self._resolved.add(value)
         if from_file or SENSITIVE.search(name):
             self.add(value)
         return value
@@ -46,7 +49,11 @@ class Secrets:
     def add(self, value: str) -> None:
         """Hide `value` from now on."""
         if value:
-            self._values.add(value)
+            self._values |= {value, repr(value)[1:-1], json.dumps(value)[1:-1]}
+
+    def brings(self, text: str, character: str) -> bool:
+        """Say whether a value that was put into `text` has `character` in it."""
+        return any(character in value and value in text for value in self._resolved)
 
     def mask(self, text: str) -> str:
         """Return `text` with stars in the place of each secret."""

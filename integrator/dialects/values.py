@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first_refused, flat, from_flat
+from integrator.arrays import first, first_refused, flat, from_flat
 from integrator.schema import Type, arrow_type, describe
 
 _NIBBLE = np.full(256, 255, np.uint8)
@@ -78,10 +78,9 @@ def from_hex(values: pa.Array) -> pa.Array:
 
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
-    odd = pc.fill_null(
-        pc.match_substring_regex(values, r'^\{.*["\\{].*\}$|^\{\}$|(?i)\bnull\b|^[^{]|[^}]$'), fill_value=False
-    )
-    if pc.any(odd).as_py():
+    # quoted, escaped, nested, empty, NULL, or no array at all: taken apart one by one; the rest is split at commas
+    odd = pc.match_substring_regex(values, r'(?is)["\\]|^.+\{|^\{\}$|\bnull\b|^[^{]|[^}]$|^$')
+    if first(odd) is not None:
         lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
         split = pa.array(lists, pa.list_(pa.string()))
     else:
@@ -102,10 +101,12 @@ def parse_array(text: str) -> list[str | None]:
         if text[at] == '"':
             item = []
             at += 1
-            while text[at] != '"':
+            while at < end and text[at] != '"':
                 at += text[at] == "\\"
                 item.append(text[at])
                 at += 1
+            if at >= end:
+                raise ValueError("expected a quote at the end of an item")
             items.append("".join(item))
             at += 1
         elif text[at] == "{":

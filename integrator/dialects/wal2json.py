@@ -7,6 +7,7 @@ from the old image where that has it, and is missing otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from integrator.changes import OpenTransaction
@@ -42,10 +43,10 @@ def tail(file: str, _reading: Reading) -> OpenTransaction:
 def _version(lines: Lines) -> int:
     """Tell the version by the first line: a transaction with its changes (1), or one action (2)."""
     first = lines.array[0].as_py()
-    if '"action"' in first:
-        return 2
-    if '"change"' in first:
+    if re.search(r'"change"\s*:\s*\[', first):
         return 1
+    if re.search(r'[{,]\s*"action"\s*:\s*"', first):
+        return 2
     raise DataError(
         f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
         f'(a line has an "action"); the line is {first[:200].rstrip()}'

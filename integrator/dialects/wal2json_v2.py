@@ -109,7 +109,9 @@ def _begins(table: pa.Table) -> pa.Array:
 
 def _advance(actions: npt.NDArray[np.str_], rows: npt.NDArray[np.int64], begins: pa.Array) -> OpenTransaction:
     """Return where a part of a file, seen alone, ends."""
-    starts = np.flatnonzero(actions == "B")
+    starts, ends = np.flatnonzero(actions == "B"), np.flatnonzero(actions == "C")
+    if len(ends) and (not len(starts) or ends[-1] > starts[-1]):
+        return OpenTransaction(None, int(rows[ends[-1] :].sum()), since_start=False)
     if not len(starts):
         return OpenTransaction(None, int(rows.sum()), since_start=True)
     last = starts[-1]
@@ -159,6 +161,10 @@ def _transactions(
     ends = np.full(len(names), -1, np.int64)
     commits = np.flatnonzero(actions == "C")
     ends[index[commits]] = before[commits]
+    late = np.flatnonzero((rows > 0) & (ends[index] >= 0) & (before >= ends[index]))
+    if len(late):
+        at = late[0]
+        raise DataError(f"{lines.file}:{lines.numbers[at]}: a change behind its transaction's end; is a file missing?")
     countdown = np.where(ends[index] >= 0, ends[index] - before, 0)
     return _Transactions(names, index, rank, countdown)
 

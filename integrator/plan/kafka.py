@@ -70,23 +70,26 @@ def kafka_settings(
     def report(variable: str, text: str) -> None:
         problems.append(source.problem(("actions", places[variable], "Value"), f"{variable}: {text}"))
 
-    def number(variable: str, default: int, least: int) -> int:
+    def number(variable: str, default: int, least: int, most: int) -> int:
         text = chosen.get(variable, str(default))
-        if text.isdigit() and int(text) >= least:
+        if text.isdigit() and least <= int(text) <= most:
             return int(text)
-        report(variable, f"{text!r} is not accepted; a whole number from {least} on is")
+        report(variable, f"{text!r} is not accepted; a whole number from {least} to {most} is")
         return default
 
-    max_bytes = number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES)
-    timeout = number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1)
+    max_bytes = number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES, 1_000_000_000)
+    timeout = number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1, 2_147_483)
     extra = {}
+    if source.secrets.brings(chosen.get("HVR_KAFKA_PROPERTY", ""), ";"):
+        report("HVR_KAFKA_PROPERTY", "a value that comes in as ${…} has a semicolon, which would end the property")
+        chosen.pop("HVR_KAFKA_PROPERTY")
     for entry in filter(None, map(str.strip, chosen.get("HVR_KAFKA_PROPERTY", "").split(";"))):
         key, equals, value = entry.partition("=")
         key = key.strip()
         if SENSITIVE.search(key):
             source.secrets.add(value)
         if not equals:
-            report("HVR_KAFKA_PROPERTY", f"{entry!r} is no property; write name=value;name=value")
+            report("HVR_KAFKA_PROPERTY", "holds an entry that is no property; write name=value;name=value")
         elif key in RESERVED:
             report("HVR_KAFKA_PROPERTY", f"{key} cannot be set here: {RESERVED[key]}")
         elif key in ("acks", "request.required.acks") and value.strip() == "0":
@@ -102,8 +105,14 @@ def kafka_settings(
 
 def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: dict[str, str]) -> dict[str, str]:
     defaults = dict(DEFAULTS)
-    if any(name in extra for name in ("acks", "request.required.acks")):
-        del defaults["acks"], defaults["enable.idempotence"]
+    acks = extra.get("acks", extra.get("request.required.acks", "all")).strip()
+    if acks not in ("all", "-1"):
+        defaults["enable.idempotence"] = "false"
+    if "request.required.acks" in extra:
+        del defaults["acks"]
+    if extra.get("enable.idempotence", defaults["enable.idempotence"]).strip().lower() != "true":
+        # I3: a message that is tried again may not be passed by one behind it
+        defaults["max.in.flight.requests.per.connection"] = "1"
     return defaults | {
         "bootstrap.servers": ",".join(_with_port(broker) for broker in location.Kafka_Brokers),
         "compression.type": location.Kafka_Message_Compress.lower(),
