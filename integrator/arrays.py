@@ -60,3 +60,14 @@ def first_refused(size: int, accepts: Callable[[int, int], bool]) -> int:
         else:
             high = middle
     return low
+
+
+def plain_text(values: pa.Array) -> pa.Array:
+    """Return numbers and booleans as text; decimals with all digits of their scale, where Arrow would use exponents."""
+    text = values.cast(pa.string())
+    if pa.types.is_decimal(values.type):
+        exponent = pc.fill_null(pc.match_substring(text, "E"), fill_value=False)
+        if pc.any(exponent).as_py():
+            plain = pa.array([f"{value:f}" for value in values.filter(exponent).to_pylist()], pa.string())
+            text = pc.replace_with_mask(text, exponent, plain)
+    return text

@@ -18,7 +18,7 @@ from integrator.errors import IntegratorError, from_wire
 from integrator.plan import Plan
 from integrator.produce import topics
 from integrator.sources import files
-from integrator.sources.journal import Listing
+from integrator.sources.journal import Journal
 from integrator.state import State
 
 SUCCESSOR_WAIT_S = 60.0
@@ -33,8 +33,7 @@ def integrate(plan: Plan, *, once: bool) -> None:
     """
     log = structlog.get_logger().bind(channel=plan.channel)
     state = State(plan.state)
-    location = plan.source
-    Listing(location.path, location.pattern, tuple(location.ignore), location.order).files()
+    files.listing_of(plan.source).files()
     state.lock(plan.channel, SUCCESSOR_WAIT_S)
     try:
         created = topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
@@ -67,9 +66,13 @@ def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event
 
     Raises IntegratorError, or what Spark itself failed with.
     """
+    journal = state.path / "files.jsonl"
+    mended = Journal(journal).renew(files.listing_of(plan.source).files(), state.last_file())
+    if mended:
+        structlog.get_logger().info("change files mended", channel=plan.channel, files=mended)
     gate = _Gate(stopping)
     integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, progress.reporter(plan.channel))
-    runs = files.stream(spark, plan.source, state.path / "files.jsonl", plan.cycle_bytes)
+    runs = files.stream(spark, plan.source, journal, plan.cycle_bytes)
     writer = (
         runs.writeStream.queryName(plan.channel)
         .option("checkpointLocation", state.checkpoint)

@@ -15,7 +15,7 @@ from integrator.arrays import mask
 from integrator.bundle import RowFraming
 from integrator.changes import Changes, OpenTransaction
 from integrator.dialects import DIALECTS
-from integrator.dialects.reading import Reading
+from integrator.dialects.reading import Batch, Reading
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op
 from integrator.formats.connect_json import Encoder, Unsayable, encoder
@@ -80,7 +80,7 @@ class _Task:
         _check_unchanged(run)
         rows = 0
         not_sent: dict[str, int] = {}
-        for batch in self._dialect.read(run.path, self._open, self._reading):
+        for batch in self._records(run):
             parts = []
             for changes in batch.changes:
                 rows += len(changes)
@@ -92,6 +92,15 @@ class _Task:
             self._state = batch.open
         self._before = [run]
         yield Note(run.ordinal, rows, self._open(), not_sent).to_fragment()
+
+    def _records(self, run: Run) -> Iterator[Batch]:
+        """Yield the file's batches; what Arrow says of a file, and no dialect has put in words, is told with its name."""
+        try:
+            yield from self._dialect.read(run.path, self._open, self._reading)
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{run.path}: a record cannot be read: {error}") from error
+        except OSError as error:
+            raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
 
     def _open(self) -> OpenTransaction:
         """Return the transaction that is open before the next record, looking back over files as far as needed."""

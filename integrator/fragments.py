@@ -68,7 +68,7 @@ class Shape:
     def columns(self, recipe: TableRecipe) -> tuple[Column, ...]:
         """Return the columns that a row of this shape has."""
         return tuple(
-            field.column(nullable=field.nullable or (self.truncate and not field.extra))
+            field.column(nullable=field.nullable or self.truncate)
             for place, field in enumerate(recipe.fields)
             if place not in self.absent
         )

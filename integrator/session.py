@@ -21,7 +21,7 @@ DEFAULTS = {
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # A task tried again on another executor could overtake what the first still has on its way; the cycle is sent again.
+    # A task tried again elsewhere could overtake what the first still has on its way; the cycle is sent again instead.
     "spark.task.maxFailures": "1",
     # A speculated task would send its messages twice, in parallel with the first.
     "spark.speculation": "false",

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from integrator.arrays import first, mask
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, OpenTransaction, integ_seq
 from integrator.dialects import hvr_json, hvr_tables
-from integrator.dialects.hvr_records import Records
+from integrator.dialects.hvr_records import UNKNOWN, Records
 from integrator.dialects.lines import open_file, read_lines
 from integrator.dialects.reading import Batch, Before, Reading
 from integrator.errors import DataError
@@ -49,6 +49,8 @@ def tail(file: str, _reading: Reading) -> OpenTransaction:
     """Return the last transaction of the file, and how many of its last rows belong to it."""
     state = OpenTransaction()
     columns: Iterator[pa.Array]
+    if _container(file) == "empty":
+        return state
     if _container(file) == "json":
         columns = (hvr_json.transactions(lines) for lines in read_lines(file))
     else:
@@ -59,18 +61,24 @@ def tail(file: str, _reading: Reading) -> OpenTransaction:
 
 
 def _container(file: str) -> str:
-    """Tell the file's container by its first bytes."""
+    """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
         first = stream.read(64).lstrip()
+    if not first:
+        return "empty"
     if first.startswith(b"PAR1"):
         return "parquet"
     return "json" if first.startswith(b"{") else "csv"
 
 
 def _records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
-    if _container(file) == "json":
-        return hvr_json.records(file, reading)
-    return hvr_tables.records(file, _container(file), reading)
+    match _container(file):
+        case "empty":
+            return iter(())
+        case "json":
+            return hvr_json.records(file, reading)
+        case container:
+            return hvr_tables.records(file, container, reading)
 
 
 def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
@@ -134,7 +142,8 @@ class _Order:
         changes, at = [], 0
         for part in records:
             size = len(part.order)
-            changes.append(_changes(self.file, part, sequence.slice(at, size), padded.slice(at, size)))
+            if part.table != UNKNOWN:
+                changes.append(_changes(self.file, part, sequence.slice(at, size), padded.slice(at, size)))
             at += size
         return changes
 

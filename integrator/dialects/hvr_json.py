@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import mask
-from integrator.dialects.hvr_records import META, Records
+from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import Lines, arrow_json, parse_lines, read_lines
 from integrator.dialects.reading import Reading
 from integrator.dialects.values import ValueRefused, from_text
@@ -37,6 +37,7 @@ def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[s
                 result.append(_records(lines if at is None else lines.take(at), table, at))
             elif reading.ignore_unknown_tables:
                 unknown += len(lines) if at is None else len(at)
+                result.append(_unknown(lines if at is None else lines.take(at), at))
             else:
                 raise reading.unknown(file, int(lines.numbers[0 if at is None else at[0]]), name)
         yield result, {"rows of unknown tables": unknown} if unknown else {}
@@ -71,6 +72,12 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
     return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
 
 
+def _unknown(lines: Lines, at: npt.NDArray[np.int64] | None) -> Records:
+    parsed = parse_lines(lines, arrow_json(pa.schema(list(META.items())), "ignore"), "a record with hvr_op, hvr_tx_seq")
+    meta = {name: parsed[name].combine_chunks() for name in META}
+    return Records(UNKNOWN, {}, {}, meta, lines.numbers, np.arange(len(lines)) if at is None else at)
+
+
 def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Records:
     fields = dict(META) | {column.name: _json_type(column.type) for column in table.columns}
     expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
@@ -81,9 +88,13 @@ def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Re
         values = parsed[column.name].combine_chunks()
         try:
             columns[column.name] = _typed(values, column.type)
+            if pa.types.is_decimal(values.type):
+                values.validate(full=True)  # Arrow's JSON parser lets more digits in than the precision says
         except ValueRefused as error:
             where = f"{lines.file}:{lines.numbers[error.index]}: table {table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{lines.file}: table {table.name}, column {column.name}: {error}") from None
         gone = _missing(lines, values, column.name)
         if gone is not None:
             missing[column.name] = gone
@@ -106,9 +117,9 @@ def _missing(lines: Lines, values: pa.Array, name: str) -> npt.NDArray[np.bool_]
 
 
 def _json_type(kind: Type) -> pa.DataType:
-    """Return the Arrow type to parse into: dates, times and bytes are text in JSON."""
+    """Return the Arrow type to parse into: dates, times and bytes are text in JSON, zones looked at later."""
     match kind:
-        case schema.Date() | schema.Time() | schema.Bytes():
+        case schema.Date() | schema.Time() | schema.Timestamp() | schema.Bytes():
             return pa.string()
         case schema.Array(item):
             return pa.list_(_json_type(item))
@@ -118,10 +129,13 @@ def _json_type(kind: Type) -> pa.DataType:
 
 def _typed(values: pa.Array, kind: Type) -> pa.Array:
     match kind:
-        case schema.Date() | schema.Time() | schema.Bytes():
+        case schema.Date() | schema.Time() | schema.Timestamp() | schema.Bytes():
             return from_text(values, kind)
-        case schema.Array(schema.Date() | schema.Time() | schema.Bytes() as item):
-            items = from_text(values.flatten(), item)
+        case schema.Array(schema.Date() | schema.Time() | schema.Timestamp() | schema.Bytes() as item):
+            try:
+                items = from_text(values.flatten(), item)
+            except ValueRefused as error:
+                raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
             return pa.ListArray.from_arrays(values.offsets, items, mask=pc.is_null(values))
         case _:
             return values

@@ -20,9 +20,15 @@ META: dict[str, pa.DataType] = {
 }
 
 
+UNKNOWN = ""
+
+
 @dataclass(frozen=True)
 class Records:
-    """Records of one table: its columns, typed, and the hvr_ columns; `order` is the place in the batch."""
+    """Records of one table: its columns, typed, and the hvr_ columns; `order` is the place in the batch.
+
+    Records of a table that the channel does not have (`UNKNOWN`) come without columns: they count in their transaction.
+    """
 
     table: str
     columns: dict[str, pa.Array]

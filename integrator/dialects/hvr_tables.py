@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from integrator.arrays import first, mask
-from integrator.dialects.hvr_records import META, Records
+from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import BLOCK_BYTES, open_file
 from integrator.dialects.reading import Reading
 from integrator.dialects.values import ValueRefused, from_text
@@ -38,6 +38,9 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
                 result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at))
             elif reading.ignore_unknown_tables:
                 unknown += len(at)
+                part = batch.take(pa.array(at))
+                meta = {meta_name: _meta(file, part, meta_name) for meta_name in META}
+                result.append(Records(UNKNOWN, {}, {}, meta, numbers[at], at))
             else:
                 raise reading.unknown(file, int(numbers[at[0]]), name)
         yield result, {"rows of unknown tables": unknown} if unknown else {}
@@ -71,6 +74,9 @@ def _csv(file: str, only: list[str] | None) -> Iterator[pa.RecordBatch]:
     with open_file(file) as stream:
         start = stream.read(BLOCK_BYTES).split(b"\n", 1)[0]
     header = next(csv.reader([start.decode("utf-8-sig").rstrip("\r")]), [])
+    twice = {name for name in header if header.count(name) > 1}
+    if twice:
+        raise DataError(f"{file}:1: the header has {', '.join(sorted(twice))} twice")
     if "hvr_op" not in header:
         raise DataError(
             f"{file}:1: not JSON lines, not Parquet, and no CSV header with hvr_op; it begins {start[:100]!r}"
@@ -122,6 +128,9 @@ def _records(
     columns: dict[str, pa.Array] = {}
     missing: dict[str, npt.NDArray[np.bool_]] = {}
     named = _named_missing(meta["hvr_missing"])
+    for name in named:
+        if table.column(name) is None:
+            raise DataError(f"{file}: table {table.name}: hvr_missing names {name!r}, which is no column of it")
     for column in table.columns:
         if column.name not in batch.column_names:
             columns[column.name] = pa.nulls(len(at), arrow_type(column.type))

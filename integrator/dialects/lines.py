@@ -135,7 +135,10 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
         at, reason = _first_bad(lines, parse)
         line = lines.array[at].as_py().rstrip("\n")
         if "unexpected field" in reason:
-            reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
+            try:
+                reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
+            except ValueError as error:
+                reason = str(error)
         shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
         raise DataError(
             f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {shown}"
@@ -171,7 +174,7 @@ def quote_scalars(data: bytes) -> bytes:
     quotes = np.frombuffer(plain, np.uint8) == _QUOTE
     inside = np.bitwise_xor.accumulate(quotes)
     bare = np.frombuffer(data.translate(_BARE), np.bool_) & ~inside
-    edges = np.flatnonzero(bare[1:] != bare[:-1]) + 1  # a line begins with { and ends with a newline
+    edges = np.flatnonzero(np.diff(bare, prepend=False, append=False))
     starts, ends = edges[0::2], edges[1::2]
     scalars = text[starts] != _NULL
     places = np.column_stack([starts[scalars], ends[scalars]]).ravel()

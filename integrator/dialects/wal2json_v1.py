@@ -69,7 +69,9 @@ def records(lines: Lines) -> Records:
     names, values = flat.field("columnnames"), flat.field("columnvalues")
     old_names, old_values = old.field("keynames"), old.field("keyvalues")
     for one, other in ((names, values), (old_names, old_values)):
-        uneven = first(pc.not_equal(pc.fill_null(pc.list_value_length(one), 0), pc.fill_null(pc.list_value_length(other), 0)))
+        uneven = first(
+            pc.not_equal(pc.fill_null(pc.list_value_length(one), 0), pc.fill_null(pc.list_value_length(other), 0))
+        )
         if uneven is not None:
             line = lines.numbers[parent[uneven]]
             raise DataError(f"{lines.file}:{line}: a change with another number of values than of names")

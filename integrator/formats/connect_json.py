@@ -185,7 +185,10 @@ def _moment(values: pa.Array, *, whole: bool) -> pa.Array:
 
 
 def _list(values: pa.Array, inner: _Value) -> pa.Array:
-    items = inner.encode(values.flatten())
+    try:
+        items = inner.encode(values.flatten())
+    except _Refused as error:
+        raise _Refused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     items = pc.fill_null(_quoted(items) if inner.quoted else items, "null")
     offsets = values.offsets
     if values.null_count or values.offset:

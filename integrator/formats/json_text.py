@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first, flat
+from integrator.arrays import first, flat, plain_text
 
 _NEEDS_ESCAPE = np.zeros(256, bool)
 _NEEDS_ESCAPE[:32] = True
@@ -39,19 +39,7 @@ def _escape(values: pa.Array) -> pa.Array:
 
 def numbers(values: pa.Array) -> pa.Array:
     """Return integers, decimals and booleans as JSON writes them."""
-    if pa.types.is_decimal(values.type):
-        return _plain_decimals(values)
-    return values.cast(pa.string())
-
-
-def _plain_decimals(values: pa.Array) -> pa.Array:
-    """Arrow prints a decimal of many zeros after the point with an exponent; here all its digits stand."""
-    text = values.cast(pa.string())
-    exponent = pc.fill_null(pc.match_substring(text, "E"), fill_value=False)
-    if pc.any(exponent).as_py():
-        plain = pa.array([f"{value:f}" for value in values.filter(exponent).to_pylist()], pa.string())
-        text = pc.replace_with_mask(text, exponent, plain)
-    return text
+    return plain_text(values)
 
 
 def not_finite(values: pa.Array) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from integrator import tables as definitions
@@ -153,7 +153,10 @@ def _table_recipe(
     topic = _topic(channel, table, kafka, cap_loc, source, problems)
     if len(problems) > before:
         return None
-    return TableRecipe(table, topic, style, key, distribution_key(merged, key), fields)
+    hashed = distribution_key(merged, key)
+    if not hashed:
+        problems.append(Problem(source.file, 0, "", f"table {table.name}: no column can be its key; give it one (Key)"))
+    return TableRecipe(replace(table, key=key), topic, style, key, hashed, fields)
 
 
 def _column_properties(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, first_refused
+from integrator.arrays import first, first_refused, plain_text
 from integrator.schema import Type, arrow_type, describe
 
 DEFAULT_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S"
@@ -52,7 +52,7 @@ def _text(values: pa.Array, timezone: str) -> pa.Array:
         return values
     if pa.types.is_timestamp(values.type):
         return format_timestamp(values, DEFAULT_FORMAT, timezone)
-    return values.cast(pa.string())
+    return plain_text(values)
 
 
 def _check_length(text: pa.Array, length: int | None) -> None:

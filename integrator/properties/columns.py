@@ -41,6 +41,8 @@ def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, now: date
             line = f":{changes.line[error.index]}" if error.index is not None else ""
             where = f"{changes.file}{line}: table {changes.table}, column {field.name}"
             raise DataError(f"{where}: {error}") from None
+        if truncate.any() and not field.extra:
+            values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
         if field.source in changes.missing:
             gone = changes.missing[field.source] & ~truncate
             if gone.any():

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from integrator.arrays import first, mask
+from integrator.arrays import first, mask, plain_text
 from integrator.changes import Changes
 from integrator.errors import DataError
 from integrator.recipe import TRUNCATE, TableRecipe
@@ -82,4 +82,4 @@ def _plain(values: pa.Array) -> tuple[bytes, pa.Array]:
         tag, values = b"m", values.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
     else:
         raise TypeError(f"{kind} in a key")
-    return tag, values.cast(pa.string()).cast(pa.binary())
+    return tag, plain_text(values).cast(pa.binary())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +32,8 @@ Row = tuple[int, str, int, bool]
 def stream(spark: SparkSession, location: FilesLocation, journal: Path, cycle_bytes: int) -> DataFrame:
     """Return the stream of runs of the change files at `location`."""
     spark.dataSource.register(ChangeFiles)
-    listing = {
-        "path": location.path if "://" in location.path else str(Path(location.path).absolute()),
-        "pattern": location.pattern,
-        "ignore": location.ignore,
-        "order": location.order,
-    }
     options = {
-        "listing": json.dumps(listing),
+        "listing": json.dumps(asdict(listing_of(location))),
         "journal": str(journal),
         "bytes": str(cycle_bytes),
         "tasks": str(spark.sparkContext.defaultParallelism),
@@ -46,6 +41,12 @@ def stream(spark: SparkSession, location: FilesLocation, journal: Path, cycle_by
         "shuffling_cores": str(SHUFFLING_CORES),
     }
     return spark.readStream.format(NAME).options(**options).load()
+
+
+def listing_of(location: FilesLocation) -> Listing:
+    """Return where and how the files of `location` are found."""
+    path = location.path if "://" in location.path else str(Path(location.path).absolute())
+    return Listing(path, location.pattern, tuple(location.ignore), location.order)
 
 
 class ChangeFiles(DataSource):

@@ -23,10 +23,11 @@ GLOB = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Entry:
-    """A change file: its path and its size in bytes when it was taken."""
+    """A change file: its path, and its size in bytes and time of change in ns when it was taken."""
 
     path: str
     size: int
+    mtime: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Listing:
         else:
             files.sort(key=lambda info: info.base_name)
         prefix = f"{self.path.split('://', 1)[0]}://" if "://" in self.path else ""
-        return [Entry(prefix + info.path, info.size) for info in files]
+        return [Entry(prefix + info.path, info.size, info.mtime_ns or 0) for info in files]
 
     def _place(self) -> tuple[pyarrow.fs.FileSystem, str, str]:
         path, pattern = self.path, self.pattern
@@ -81,7 +82,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._entries = list(self._read())
-        self._known = {entry.path for entry in self._entries}
+        self._known = {entry.path: number for number, entry in enumerate(self._entries)}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -91,8 +92,21 @@ class Journal:
         return [(number + 1, self._entries[number]) for number in range(start, end)]
 
     def take(self, files: list[Entry]) -> None:
-        """Add the files that are not known yet, and have them on disk before returning."""
-        new = [file for file in files if file.path not in self._known]
+        """Add the files that are not known yet, and have them on disk before returning.
+
+        Raises EnvironmentFault for a known one that is not as it was taken: what was added to it would be lost (I4).
+        """
+        new = []
+        for file in files:
+            number = self._known.get(file.path)
+            if number is None:
+                new.append(file)
+            elif self._entries[number] != file:
+                raise EnvironmentFault(
+                    f"{file.path}: has {file.size} bytes and had {self._entries[number].size} when it was taken, or was "
+                    "written again: write change files under a temporary name (.tmp) and rename them when they are "
+                    "whole, and use no name twice; a file that is not synced yet may be mended, then start again"
+                )
         if not new:
             return
         with self._path.open("a", encoding="utf-8") as journal:
@@ -100,7 +114,25 @@ class Journal:
             journal.flush()
             os.fsync(journal.fileno())
         self._entries += new
-        self._known |= {entry.path for entry in new}
+        self._known = {entry.path: number for number, entry in enumerate(self._entries)}
+
+    def renew(self, files: list[Entry], synced: int) -> list[str]:
+        """Take files anew that were mended while they were in no synced cycle (numbered above `synced`).
+
+        Returns their paths. Called before a stream starts, so no cycle has read them half.
+        """
+        renewed = []
+        for file in files:
+            number = self._known.get(file.path, -1)
+            if number >= synced and self._entries[number] != file:
+                self._entries[number] = file
+                renewed.append(file.path)
+        if renewed:
+            temporary = self._path.with_suffix(".tmp")
+            lines = (json.dumps(asdict(entry)) + "\n" for entry in self._entries)
+            temporary.write_text("".join(lines), encoding="utf-8")
+            temporary.replace(self._path)
+        return renewed
 
     def limit(self, start: int, max_bytes: int) -> int:
         """Return the number of the last file of a cycle after `start`: at least one, up to `max_bytes` (0: all)."""

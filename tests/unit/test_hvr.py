@@ -131,6 +131,10 @@ def test_where_a_file_ends(tmp_path):
         ({"hvr_tbl_name": "orders", "id": "seven"}, "Column(/id) changed from number to string"),
         ({"hvr_tbl_name": "orders", "id": 1, "d": "tomorrow"}, "column d: 'tomorrow' is no date"),
         ({"hvr_tbl_name": "orders", "id": 1, "b": "0"}, "column b: '0' is no blob"),
+        (
+            {"hvr_tbl_name": "orders", "id": 1, "at": "2026-01-01 00:00:00"},
+            "column at: '2026-01-01 00:00:00' is no timestamptz",
+        ),
         ({"hvr_tbl_name": "items", "id": "a", "n": 70000}, "70000"),
         ({"hvr_tbl_name": "orders", "id": 1, "colour": "red"}, "unexpected field colour; expected a record of table"),
         ({"hvr_tbl_name": "bills", "id": 1}, "table 'bills', which the channel does not have"),
@@ -148,6 +152,22 @@ def test_what_is_wrong_is_told_with_file_and_line(record, told, tmp_path):
         pure.payloads(recipe, path)
     assert f"{path}:2: " in str(raised.value)
     assert told in str(raised.value)
+
+
+def test_i2_rows_of_unknown_tables_count_in_their_transaction(tmp_path):
+    """Else a position would depend on whether the file before was read, or only asked where it ends."""
+    recipe = pure.recipe(tmp_path, DDL, SEQ, source=", unknown_tables: ignore")
+    first = pure.hvr(tmp_path, *({"hvr_tbl_name": t, "id": "a"} for t in ("items", "bills", "items")), name="1")
+    second = pure.hvr(tmp_path, {"hvr_tbl_name": "items", "id": "b"}, name="2")
+    together, [note, _] = pure.fragments(recipe, first, second)
+    assert [row[-1] for row in together["integ_seq"].to_pylist()] == ["0", "2", "3"]
+    assert note.open.rows == 3
+
+
+def test_an_empty_file_is_no_error(tmp_path):
+    (tmp_path / "empty").write_text("")
+    sent, [note] = pure.fragments(pure.recipe(tmp_path, DDL, SEQ), tmp_path / "empty")
+    assert (sent.num_rows, note.rows) == (0, 0)
 
 
 def test_unknown_tables_can_be_passed_over_and_are_counted(tmp_path):

@@ -45,6 +45,18 @@ def texts(value):
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
+@pytest.mark.parametrize("text", ["garbage here", '\ufeff{"a": 1}', "1", "}", '"'])
+def test_garbage_is_a_data_error(text, tmp_path):
+    import pyarrow as pa
+
+    (tmp_path / "f").write_text(f'{{"a": 1}}\n{text}\n')
+    [lines] = read_lines(str(tmp_path / "f"))
+    parse = arrow_json(pa.schema([("a", pa.string())]), "ignore")
+    if text != "1":
+        with pytest.raises(DataError, match="f:2: "):
+            parse_lines(lines, lambda data: parse(quote_scalars(data)), "numbers")
+
+
 def test_the_first_bad_line_is_named(tmp_path):
     import pyarrow as pa
 

@@ -26,6 +26,7 @@ CANONICAL = [
     (pa.array([True]), [b"b4:true"]),
     (pa.array([1.5]), [b"f3:1.5"]),
     (pa.array(["1.50"]).cast(pa.decimal128(5, 2)), [b"d4:1.50"]),
+    (pa.array(["0.0000000001"]).cast(pa.decimal128(20, 10)), [b"d12:0.0000000001"]),
     (pa.array([1], pa.date32()), [b"D1:1"]),
     (pa.array([1], pa.time32("ms")), [b"c4:1000"]),
     (pa.array([1], pa.timestamp("ms", "UTC")), [b"m4:1000"]),
@@ -80,7 +81,11 @@ def test_the_journal_keeps_numbers_and_survives_a_torn_line(tmp_path):
     with path.open("a") as torn:
         torn.write('{"path": "d"')
     again = Journal(path)
-    again.take([Entry("a", 10), Entry("b", 99), Entry("c", 10)])
+    again.take([Entry("a", 10), Entry("c", 10)])
+    with pytest.raises(EnvironmentFault, match="b: has 99 bytes and had 10 when it was taken"):
+        again.take([Entry("b", 99)])
+    assert again.renew([Entry("b", 99), Entry("c", 99)], synced=1) == ["c"]
+    assert again.renew([Entry("c", 10)], synced=1) == ["c"]
     assert [(n, e.path, e.size) for n, e in Journal(path).between(0, 3)] == [(1, "b", 10), (2, "c", 10), (3, "a", 10)]
     assert [again.limit(0, size) for size in (1, 10, 15, 20, 0)] == [1, 1, 1, 2, 3]
 

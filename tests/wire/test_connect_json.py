@@ -68,6 +68,13 @@ def test_what_is_no_json_number_is_refused(value):
         encode(schema.Float(64), pa.array([1.0, value]))
 
 
+def test_what_an_item_cannot_be_is_told_of_its_row():
+    values = pa.array([[1.0, 2.0, 3.0], [], [4.0, float("nan")]])
+    with pytest.raises(Unsayable) as raised:
+        encode(schema.Array(schema.Float(64)), values)
+    assert raised.value.index == 2
+
+
 def test_connects_milliseconds_refuse_finer_times():
     kind = schema.Timestamp("us")
     assert encode(kind, array(kind, [1_000, -2_000, None]), times="CONNECT") == ['{"c":1}', '{"c":-2}', '{"c":null}']
