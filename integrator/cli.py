@@ -19,6 +19,7 @@ from integrator import plan as planning
 from integrator import progress, show
 from integrator.channel.secret import Secrets
 from integrator.errors import IntegratorError
+from integrator.plan import Plan
 from integrator.produce import topics
 
 app = typer.Typer(
@@ -44,19 +45,27 @@ def integrate(
         raise typer.BadParameter("--channel FILE is needed")
     from integrator import daemon  # noqa: PLC0415 - check and plan need no Spark
 
-    plan = planning.make(channel, local_timezone())
+    plan = _plan(context, channel)
     progress.configure(plan.secrets)
-    context.obj.append(plan.secrets)
     daemon.integrate(plan, once=once)
+
+
+def _plan(context: typer.Context, channel: str) -> Plan:
+    """Make the plan; its secrets are hidden in what `main` prints, and librdkafka has seen its properties."""
+    made = planning.make(channel, local_timezone())
+    context.obj.append(made.secrets)
+    topics.check(made.recipe.producer)
+    return made
 
 
 @app.command()
 def check(
+    context: typer.Context,
     channel: ChannelFile,
     connect: Annotated[bool, typer.Option("--connect", help="Also try the brokers and each topic.")] = False,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
-    plan = planning.make(channel, local_timezone())
+    plan = _plan(context, channel)
     said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
     if connect:
         absent = topics.missing(plan.recipe.producer, plan.topics)
@@ -69,11 +78,12 @@ def check(
 
 @app.command()
 def plan(
+    context: typer.Context,
     channel: ChannelFile,
     table: Annotated[list[str] | None, typer.Option(help="Show these tables only.")] = None,
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
-    made = planning.make(channel, local_timezone())
+    made = _plan(context, channel)
     show.plan(made, table or [], Console(soft_wrap=True))
 
 

@@ -94,7 +94,7 @@ class _Task:
         yield Note(run.ordinal, rows, self._open(), not_sent).to_fragment()
 
     def _records(self, run: Run) -> Iterator[Batch]:
-        """Yield the file's batches; what Arrow says of a file, and no dialect has put in words, is told with its name."""
+        """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""
         try:
             yield from self._dialect.read(run.path, self._open, self._reading)
         except pa.ArrowInvalid as error:

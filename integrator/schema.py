@@ -114,6 +114,8 @@ def decimal(precision: int | None, scale: int | None) -> Type:
     """Return the exact type for `decimal(precision, scale)`; text where no Arrow decimal is wide enough."""
     if precision is None:
         return UNCONSTRAINED_DECIMAL
+    if precision < 1:
+        raise KeyError("a decimal has a Precision of 1 at least")
     if precision > MAX_PRECISION:
         return String(precision + 2)
     return Decimal(precision, scale or 0)

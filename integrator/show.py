@@ -22,7 +22,8 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     console.print(f"channel   {plan.channel}", highlight=False)
     console.print(f"source    {plan.source.path} ({plan.source.dialect}, by {plan.source.order})", highlight=False)
     console.print(f"kafka     {plan.brokers}", highlight=False)
-    console.print(f"producer  {mask_properties(recipe.producer)}", highlight=False, markup=False)
+    producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
+    console.print(f"producer  {producer}", highlight=False, markup=False)
     console.print(f"messages  Connect JSON, ROW, at most {recipe.max_bytes} bytes", highlight=False)
     console.print(f"state     {plan.state}", highlight=False)
     for table in recipe.tables:

@@ -44,6 +44,8 @@ def load(file: str) -> tuple[Channel, Source]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 0
         raise ConfigurationError([Problem(file, line, "", f"broken YAML: {error.problem}")]) from error
+    except yaml.YAMLError as error:
+        raise ConfigurationError([Problem(file, 0, "", f"broken YAML: {error}")]) from error
     if root is None:
         raise ConfigurationError([Problem(file, 1, "", "is empty; a channel has channel, locations and tables")])
     data = _Reader(source, problems).value(root, ())
@@ -72,7 +74,11 @@ class _Reader:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        scalar = self._scalars.construct_object(node)
+        try:
+            scalar = self._scalars.construct_object(node)
+        except (yaml.YAMLError, ValueError) as error:
+            self._problems.append(self._source.problem(path, f"{node.value!r} cannot be read: {error}"))
+            return node.value
         if not isinstance(scalar, str):
             return scalar
         try:

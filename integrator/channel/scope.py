@@ -51,10 +51,24 @@ def merge(
     return values, places, problems
 
 
+def idle_actions(channel: Channel, kafka: str, source: Source) -> list[Problem]:
+    """Return a problem for each action that would do nothing: it holds elsewhere, or says nothing."""
+    problems = []
+    group = channel.locations[kafka].group
+    for place, action in enumerate(channel.actions):
+        if action.group not in ("*", group, kafka):
+            text = f"holds at {action.group!r}, where actions do nothing; write {group}, {kafka} or *"
+            problems.append(source.problem(("actions", place, "group"), text))
+        if not action.model_fields_set - SCOPE_KEYS:
+            problems.append(source.problem(("actions", place), "says nothing: none of its parameters is set"))
+    return problems
+
+
 def unknown_scopes(channel: Channel, tables: Iterable[str], source: Source) -> list[Problem]:
     """Return a problem for each scope that names nothing."""
     known_tables = {"*", *tables, *channel.table_groups}
-    known_places = {"*", *channel.locations, *(location.group for location in channel.locations.values())}
+    groups = {location.group for location in channel.locations.values()}
+    known_places = {"*", *channel.locations, *groups}
     problems = []
     for place, action in enumerate(channel.actions):
         if action.table not in known_tables:

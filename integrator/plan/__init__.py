@@ -67,7 +67,11 @@ def make(file: str, timezone: str) -> Plan:
         raise ConfigurationError(problems)
     source_name, files_location = files
     kafka_name, kafka_location = kafka
+    problems += scope.idle_actions(channel, kafka_name, source)
     names = {table.name for table in tables}
+    if files_location.table is not None and files_location.dialect != "hvr":
+        text = f"records of the {files_location.dialect} dialect name their tables: leave it out"
+        problems.append(source.problem(("locations", source_name, "table"), text))
     if files_location.table is not None and files_location.table not in names:
         text = f"{files_location.table!r} is no table; known are {', '.join(sorted(names))}"
         problems.append(source.problem(("locations", source_name, "table"), text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,19 @@ Merged = dict[str, tuple[dict[str, Any], dict[str, int]]]
 
 DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
+
+
+# What Arrow would cast, bending values on the way.
+LOSSY = (
+    (schema.Float, schema.Decimal),
+    (schema.Float, schema.Float),
+    (schema.Decimal, schema.Float),
+    (schema.Timestamp, schema.Date),
+    (schema.Timestamp, schema.Time),
+    (schema.Integer, schema.Boolean),
+    (schema.Float, schema.Boolean),
+    (schema.Decimal, schema.Boolean),
+)
 
 
 class _Reporter:
@@ -99,6 +113,10 @@ def _field(name: str, column: Column | None, values: dict[str, Any], table: Tabl
             if parameter in values:
                 report(parameter, f"{parameter} needs a Datatype beside it")
     soft_delete = bool(values.get("SoftDelete"))
+    if column is None and values.get("Nullable") is False and values.get("IntegrateExpression") is None:
+        kind = _declared(values, soft_delete, lambda *_: None)
+        if not isinstance(kind, schema.String | schema.Integer | schema.Float):
+            report("Nullable", f"{name!r} has no value: give it an IntegrateExpression, or let it be null")
     declared = _declared(values, soft_delete, report) or (column.type if column else schema.String())
     nullable = values.get("Nullable")
     if nullable is None:
@@ -124,7 +142,7 @@ def _field(name: str, column: Column | None, values: dict[str, Any], table: Tabl
     )
 
 
-def _declared(values: dict[str, Any], soft_delete: bool, report: _Reporter) -> Type | None:
+def _declared(values: dict[str, Any], soft_delete: bool, report: Callable[[str, str], None]) -> Type | None:
     if "Datatype" not in values:
         return schema.Integer(32) if soft_delete else None
     try:
@@ -160,6 +178,8 @@ def convertible(given: Type, wanted: Type) -> bool:
     """Say whether values of type `given` can become `wanted`, each checked when it comes."""
     if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Array | schema.Bytes)):
         return True
+    if any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY):
+        return False
     try:
         pa.array([], schema.arrow_type(given)).cast(schema.arrow_type(wanted))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):

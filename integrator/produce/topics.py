@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from integrator.channel.model import TopicCreation
-from integrator.errors import EnvironmentFault
+from integrator.errors import ConfigurationError, EnvironmentFault
 
 TIMEOUT_S = 10.0
 _PRODUCER_ONLY = (
@@ -18,6 +18,16 @@ _PRODUCER_ONLY = (
     "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",
     "request.timeout.ms",
 )  # fmt: skip
+
+
+def check(properties: dict[str, str]) -> None:
+    """Have librdkafka look at the producer's properties; no broker is asked. Raises ConfigurationError."""
+    try:
+        AdminClient(dict(properties))
+    except KafkaException as error:
+        raise ConfigurationError(
+            f"HVR_KAFKA_PROPERTY: {error.args[0].str()}; see librdkafka's CONFIGURATION.md"
+        ) from None
 
 
 def ensure(properties: dict[str, str], topics: Sequence[str], creation: TopicCreation | None) -> list[str]:

@@ -102,8 +102,9 @@ class Journal:
             if number is None:
                 new.append(file)
             elif self._entries[number] != file:
+                had = self._entries[number].size
                 raise EnvironmentFault(
-                    f"{file.path}: has {file.size} bytes and had {self._entries[number].size} when it was taken, or was "
+                    f"{file.path}: has {file.size} bytes and had {had} when it was taken, or was "
                     "written again: write change files under a temporary name (.tmp) and rename them when they are "
                     "whole, and use no name twice; a file that is not synced yet may be mended, then start again"
                 )

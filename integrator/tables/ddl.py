@@ -17,10 +17,13 @@ Kind = exp.DType
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements that are passed over here
 Sizes = list[int]
 
+FLOAT_IS_DOUBLE = ("tsql", "oracle")
+"""Databases whose `float` is wider than 32 bits, unlike what sqlglot takes it for; their `real` fits as well."""
+
 # Types by hvr-semantics 6.2; `sizes` are the numbers in brackets behind the type's name.
 TYPES: dict[exp.DType, Callable[[Sizes], Type]] = {
     Kind.BOOLEAN: lambda _: schema.Boolean(),
-    Kind.BIT: lambda _: schema.Boolean(),
+    Kind.BIT: lambda sizes: schema.String(sizes[0]) if sizes and sizes[0] > 1 else schema.Boolean(),
     **dict.fromkeys((Kind.TINYINT, Kind.UTINYINT, Kind.SMALLINT, Kind.YEAR), lambda _: schema.Integer(16)),
     **dict.fromkeys((Kind.USMALLINT, Kind.MEDIUMINT, Kind.INT), lambda _: schema.Integer(32)),
     **dict.fromkeys((Kind.UINT, Kind.UMEDIUMINT, Kind.BIGINT), lambda _: schema.Integer(64)),
@@ -65,6 +68,9 @@ def read(path: str, text: str, sql_dialect: str) -> tuple[list[Table], list[Prob
 
     `path` names the file in problems; `sql_dialect` is a name sqlglot knows (postgres, mysql, oracle, tsql, …).
     """
+    if sql_dialect not in sqlglot.Dialects.__members__.values():
+        known = ", ".join(sorted(str(member.value) for member in sqlglot.Dialects if member.value))
+        return [], [Problem(path, 0, "", f"{sql_dialect!r} is no SQL that is known; accepted are {known}")]
     try:
         statements = sqlglot.parse(text, read=sql_dialect, error_level=sqlglot.ErrorLevel.RAISE)
     except ParseError as error:
@@ -78,13 +84,13 @@ def read(path: str, text: str, sql_dialect: str) -> tuple[list[Table], list[Prob
     problems: list[Problem] = []
     for statement in statements:
         if isinstance(statement, exp.Create) and statement.kind == "TABLE" and isinstance(statement.this, exp.Schema):
-            _table(path, statement.this, tables, problems)
+            _table(path, statement.this, tables, problems, sql_dialect)
     if not tables and not problems:
         problems.append(Problem(path, 0, "", "holds no CREATE TABLE statement with columns"))
     return tables, problems
 
 
-def _table(path: str, body: exp.Schema, tables: list[Table], problems: list[Problem]) -> None:
+def _table(path: str, body: exp.Schema, tables: list[Table], problems: list[Problem], sql_dialect: str) -> None:
     base_name = body.this.name
     columns: list[Column] = []
     key: list[str] = []
@@ -94,6 +100,8 @@ def _table(path: str, body: exp.Schema, tables: list[Table], problems: list[Prob
             constraints = [constraint.kind for constraint in item.constraints]
             try:
                 kind = _type(item.args.get("kind"))
+                if kind == schema.Float(32) and sql_dialect in FLOAT_IS_DOUBLE:
+                    kind = schema.Float(64)
             except KeyError as error:
                 line = item.this.meta.get("line", 0)
                 problems.append(Problem(path, line, f"{base_name}.{item.name}", str(error.args[0])))

@@ -21,6 +21,9 @@ CASES = [
     ({"channel": "chanel: shop"}, ":1: $.channel: this key is missing"),
     ({"channel": "channel: shop\nchannel: two"}, ":2: $.channel: the key stands twice"),
     ({"channel": "channel: ["}, "broken YAML"),
+    ({"channel": "channel: 2026-99-99"}, ":1: $.channel: '2026-99-99' cannot be read"),
+    ({"channel": "channel: !colour red"}, ":1: $.channel: 'red' cannot be read"),
+    ({"channel": 'channel: "\x01"'}, "broken YAML"),
     ({"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"}, "one location of class files; found 0"),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},
@@ -55,6 +58,14 @@ CASES = [
 
 ACTIONS = [
     ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'Environment', 'Integrate'"),
+    ("{action: ColumnProperties, Name: x, group: SOURCE, Absent: true}", "holds at 'SOURCE', where actions do nothing"),
+    ("{action: ColumnProperties, Name: nmae}", "says nothing: none of its parameters is set"),
+    (
+        "{action: ColumnProperties, Name: weight, table: products, Datatype: decimal, Precision: 9, Scale: 2}",
+        "real cannot become",
+    ),
+    ("{action: ColumnProperties, Name: x, Extra: true, Datatype: date, Nullable: false}", "'x' has no value"),
+    ("{action: ColumnProperties, Name: x, Extra: true, Datatype: decimal, Precision: 0}", "a Precision of 1 at least"),
     ("{action: ColumnProperties, Name: x, table: nope, Absent: true}", "'nope' is no table or table group; known are"),
     ("{action: ColumnProperties, Name: x, group: NOPE, Absent: true}", "'NOPE' is no location or location group"),
     (

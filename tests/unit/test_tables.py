@@ -69,6 +69,10 @@ TYPES = [
     ("tsql", "uniqueidentifier", "varchar(36)"),
     ("tsql", "datetime2(3)", "timestamp(3)"),
     ("tsql", "bit", "boolean"),
+    ("tsql", "float", "double"),
+    ("oracle", "float", "double"),
+    ("postgres", "float", "double"),
+    ("postgres", "bit(8)", "varchar(8)"),
 ]
 
 
@@ -91,6 +95,11 @@ BAD = [
     ("t.yaml", "tables: [{name: t, key: [b], columns: [{name: a, datatype: text}]}]", "t.key: names no column: b"),
     ("t.yaml", "tables: [{name: t, colums: []}]", "Extra inputs are not permitted"),
 ]
+
+
+def test_an_unknown_sql_is_a_problem(tmp_path):
+    _, [problem] = read(tmp_path, "t.sql", "create table t(a int)", "klingon")
+    assert "'klingon' is no SQL that is known; accepted are" in str(problem)
 
 
 @pytest.mark.parametrize(("name", "text", "told"), BAD)

@@ -1,0 +1,47 @@
+"""Text as PostgreSQL prints it, and what it is."""
+
+import pyarrow as pa
+import pytest
+
+from integrator import schema
+from integrator.dialects.values import ValueRefused, from_text
+
+ARRAYS = [
+    ("{a,b}", ["a", "b"]),
+    ("{}", []),
+    ('{"a,\nb",c}', ["a,\nb", "c"]),
+    ('{"q\\"uote","back\\\\slash",""}', ['q"uote', "back\\slash", ""]),
+    ('{NULL,null,"NULL"}', [None, None, "NULL"]),
+    ("{Zoë,李}", ["Zoë", "李"]),
+]
+
+
+@pytest.mark.parametrize(("text", "items"), ARRAYS)
+def test_arrays(text, items):
+    for texts in ([text], [text, "{x,y}", None]):
+        got = from_text(pa.array(texts), schema.Array(schema.String())).to_pylist()
+        assert got == [items, ["x", "y"], None][: len(texts)]
+
+
+REFUSED = [
+    ("{{a},{b}}", schema.Array(schema.String()), "several dimensions; declare the column as text"),
+    ("[0:1]={a,b}", schema.Array(schema.String()), "expected an array literal"),
+    ('{"abc}', schema.Array(schema.String()), "expected a quote"),
+    ("", schema.Array(schema.String()), "expected an array literal"),
+    ("1.5", schema.Integer(32), "is no integer"),
+    ("99999999999", schema.Integer(32), "is no integer"),
+    ("1.005", schema.Decimal(5, 2), "is no decimal(5,2)"),
+    ("0g", schema.Bytes(), "is no blob"),
+    ("24:00:00", schema.Time(), "is no time(6)"),
+    ("infinity", schema.Timestamp(), "is no timestamp(6)"),
+    ("2026-01-01 00:00:00.1234567+00", schema.Timestamp(zoned=True), "is no timestamptz(6)"),
+    ("yes", schema.Boolean(), "is no boolean"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "told"), REFUSED)
+def test_what_is_not_of_a_type_is_refused_with_its_place(text, kind, told):
+    with pytest.raises(ValueRefused) as raised:
+        from_text(pa.array([None, None, text, None]), kind)
+    assert told in str(raised.value)
+    assert raised.value.index == 2
