@@ -1,11 +1,12 @@
 """Each thing that can be wrong: a clear error, nothing committed, and the next run goes on after the mend."""
 
+import io
 import json
-import os
 
 import pytest
+from rich.console import Console
 
-from integrator.channel.secret import Secrets
+from integrator import show
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
 from integrator.produce import topics
@@ -157,12 +158,21 @@ def test_all_problems_of_a_channel_and_its_ddl_come_at_once(tmp_path):
 
 
 def test_i7_a_password_is_in_no_text(tmp_path, name, monkeypatch):
-    monkeypatch.setenv("THE_PASSWORD", "pa55word")
-    more = '  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "sasl.password=${THE_PASSWORD};nonsense pa55word"}\n'
-    channel = channels.shop(tmp_path, "localhost", name, more=more)
-    with pytest.raises(ConfigurationError) as raised:
-        make(str(channel), "UTC")
-    assert "pa55word" not in str(raised.value)
-    assert "********" in str(raised.value)
-    assert Secrets().mask("pa55word") == "pa55word"
-    assert os.environ["THE_PASSWORD"] == "pa55word"
+    def channel(password, more=""):
+        monkeypatch.setenv("THE_PASSWORD", password)
+        value = "sasl.username=me;sasl.password=${THE_PASSWORD}" + more
+        action = f'  - {{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "{value}"}}\n'
+        return str(channels.shop(tmp_path, "localhost", name, more=action))
+
+    for password, more in (("pa55word", ";nonsense pa55word"), ("pa55;word", ""), ("pa55;wo=rd", "")):
+        with pytest.raises(ConfigurationError) as raised:
+            make(channel(password, more), "UTC")
+        assert "55" not in str(raised.value)
+        assert "word" not in str(raised.value).replace("THE_PASSWORD", "")
+    plan = make(channel("pa55word"), "UTC")
+    console = Console(record=True, width=200, file=io.StringIO())
+    show.plan(plan, [], console)
+    shown = console.export_text()
+    assert "'sasl.username': 'me', 'sasl.password': '********'" in shown
+    assert "pa55word" not in shown + repr(plan)
+    assert plan.secrets.mask("it is pa55word") == "it is ********"
