@@ -164,11 +164,10 @@ def test_i7_a_password_is_in_no_text(tmp_path, name, monkeypatch):
         action = f'  - {{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "{value}"}}\n'
         return str(channels.shop(tmp_path, "localhost", name, more=action))
 
-    for password, more in (("pa55word", ";nonsense pa55word"), ("pa55;word", ""), ("pa55;wo=rd", "")):
+    for password, more in (("pa55word", ";nonsense pa55word"), ("pa55;hush", ""), ("pa55;hu=sh", "")):
         with pytest.raises(ConfigurationError) as raised:
             make(channel(password, more), "UTC")
-        assert "55" not in str(raised.value)
-        assert "word" not in str(raised.value).replace("THE_PASSWORD", "")
+        assert not [part for part in ("pa55", "hu=", "hush") if part in str(raised.value)]
     plan = make(channel("pa55word"), "UTC")
     console = Console(record=True, width=200, file=io.StringIO())
     show.plan(plan, [], console)
