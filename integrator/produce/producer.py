@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+QUIET = {"log_level": "2"}
+"""librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""
+
 _CHUNK = 2048
 _WAIT_S = 0.002
 _FLUSH_SLICE_S = 1.0
@@ -37,6 +40,7 @@ class KafkaProducer:
             {
                 # Memory is bounded by the number of messages in flight, see `send`; the queue refuses none by size.
                 "queue.buffering.max.kbytes": 2147483647,
+                **QUIET,
                 **{name: value for name, value in properties.items() if name != "queue.buffering.max.kbytes"},
                 # Success needs no callback: what is not reported failed, and is not left, was acknowledged.
                 "delivery.report.only.error": True,

@@ -11,6 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from integrator.channel.model import TopicCreation
 from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.produce.producer import QUIET
 
 TIMEOUT_S = 10.0
 _PRODUCER_ONLY = (
@@ -23,7 +24,7 @@ _PRODUCER_ONLY = (
 def check(properties: dict[str, str]) -> None:
     """Have librdkafka look at the producer's properties; no broker is asked. Raises ConfigurationError."""
     try:
-        AdminClient(dict(properties))
+        AdminClient({**QUIET, **{name: value for name, value in properties.items() if name != "bootstrap.servers"}})
     except KafkaException as error:
         raise ConfigurationError(
             f"HVR_KAFKA_PROPERTY: {error.args[0].str()}; see librdkafka's CONFIGURATION.md"
@@ -53,11 +54,12 @@ def missing(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
 
 def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminClient, list[str]]:
     heard: list[str] = []
-    settings: dict[str, Any] = {**_client(properties), "error_cb": lambda error: heard.append(error.str())}
+    settings: dict[str, Any] = {**QUIET, **_client(properties), "error_cb": lambda error: heard.append(error.str())}
     client = AdminClient(settings)
     try:
         there = client.list_topics(timeout=TIMEOUT_S).topics
     except KafkaException as error:
+        client.poll(0)  # hears what went wrong
         said = f"; the client last said: {heard[-1]}" if heard else ""
         raise EnvironmentFault(
             f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()})"
