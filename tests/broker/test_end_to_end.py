@@ -80,3 +80,13 @@ def test_format_version_1_gives_the_same_messages_but_for_truncates(messages, br
     assert {one["integ_seq"] for one in ones} == {two["integ_seq"] for two in twos if two["op_val"] != 5}
     new = {two["integ_seq"]: two for two in twos if two["op_val"] in (1, 2)}
     assert all(one == new[one["integ_seq"]] for one in ones if one["op_val"] in (1, 2))
+
+
+def test_i6_a_cycle_is_one_spark_job_however_many_tables(broker, spark, tmp_path, name, integrate_once):
+    broker.create(channels.shop_topics(name))
+    channel = channels.shop(tmp_path, broker.servers, name)
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in")
+    jobs = spark.sparkContext._jsc.sc().dagScheduler().nextJobId
+    before = jobs()
+    integrate_once(channel)
+    assert jobs() - before == 1
