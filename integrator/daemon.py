@@ -66,6 +66,7 @@ def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event
 
     Raises IntegratorError, or what Spark itself failed with.
     """
+    state.check_whole()
     journal = state.path / "files.jsonl"
     mended = Journal(journal).renew(files.listing_of(plan.source).files(), state.last_file())
     if mended:

@@ -85,6 +85,17 @@ class State:
         temporary.rename(directory / f"{cycle.cycle}.json")
         (directory / f"{cycle.cycle - KEPT_CYCLES}.json").unlink(missing_ok=True)
 
+    def check_whole(self) -> None:
+        """Raise EnvironmentFault if Spark's checkpoint is gone and the synced cycles are not.
+
+        I4: a new checkpoint counts its cycles from 0 with other files in them, which would be taken for synced ones.
+        """
+        if any((self.path / "synced").glob("[0-9]*.json")) and not (self.path / "checkpoint" / "offsets").exists():
+            raise EnvironmentFault(
+                f"{self.checkpoint}: is gone, but {self.path / 'synced'} has synced cycles; restore it, or remove the "
+                "whole state directory to send everything again"
+            )
+
     def synced(self, cycle: int) -> bool:
         """Say whether `cycle` is synced."""
         return (self.path / "synced" / f"{cycle}.json").exists()

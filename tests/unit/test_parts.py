@@ -150,6 +150,10 @@ def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
     assert state.carry(0) == Carry()
     with pytest.raises(EnvironmentFault, match="says where cycle 9 begins"):
         state.carry(9)
+    with pytest.raises(EnvironmentFault, match=r"checkpoint: is gone, but .* has synced cycles"):
+        state.check_whole()
+    (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
+    state.check_whole()
     state.unlock()
     for reports in ([report(2, 1)], [report(2, 2, "broken")]):
         with pytest.raises(DeliveryError, match=r"cycle 0: [12] of 2 messages acknowledged"):
