@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from integrator import plan as planning
-from integrator import progress, show
+from integrator import progress, registry, show
 from integrator.channel.secret import Secrets
 from integrator.errors import IntegratorError
 from integrator.plan import Plan
@@ -62,7 +62,9 @@ def _plan(context: typer.Context, channel: str) -> Plan:
 def check(
     context: typer.Context,
     channel: ChannelFile,
-    connect: Annotated[bool, typer.Option("--connect", help="Also try the brokers and each topic.")] = False,
+    connect: Annotated[
+        bool, typer.Option("--connect", help="Also try brokers, topics and the schema registry.")
+    ] = False,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
     plan = _plan(context, channel)
@@ -73,6 +75,7 @@ def check(
             topics.ensure(plan.recipe.producer, plan.topics, None)  # says what to do
         said += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
         said += f", to be created: {', '.join(absent)}" if absent else ""
+        said += "".join(f"\n{line}" for line in registry.check(plan))
     Console(soft_wrap=True).print(said, highlight=False)
 
 

@@ -53,4 +53,4 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
 
 def in_key_order(fragments: DataFrame, tasks: int) -> DataFrame:
     """Bring all changes of a key into one task, in source order (I3)."""
-    return fragments.repartition(tasks, f.col("topic"), f.col("key")).sortWithinPartitions("integ_seq")
+    return fragments.repartition(tasks, f.col("topic"), f.col("key")).sortWithinPartitions("integ_seq", "rank")

@@ -12,7 +12,7 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import progress, session
+from integrator import progress, registry, session
 from integrator.cycle import cycle
 from integrator.errors import IntegratorError, from_wire
 from integrator.plan import Plan
@@ -36,6 +36,7 @@ def integrate(plan: Plan, *, once: bool) -> None:
     files.listing_of(plan.source).files()
     state.lock(plan.channel, SUCCESSOR_WAIT_S)
     try:
+        plan = registry.resolve(plan)
         created = topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
         if created:
             log.info("topics created", topics=created)

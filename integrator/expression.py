@@ -15,7 +15,7 @@ from integrator.schema import Table, Type
 
 INTEG_SEQ_LENGTH = 45
 
-Context = Literal["IntegrateExpression", "topic"]
+Context = Literal["IntegrateExpression", "MessageKey", "MessageHeaders", "topic"]
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,11 @@ class Substitution:
     """What a substitution gives: its type when it stands alone, and where it may stand."""
 
     type: Type
-    contexts: tuple[Context, ...] = ("IntegrateExpression",)
+    contexts: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
 
 
-_BOTH: tuple[Context, ...] = ("IntegrateExpression", "topic")
+_BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", "topic")
+_MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
 
 SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_op": Substitution(schema.Integer(32)),
@@ -37,6 +38,7 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
     "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
     "hvr_cap_user": Substitution(schema.String()),
+    "hvr_key_hash": Substitution(schema.String(16), _MESSAGE),
     "hvr_key_names": Substitution(schema.String()),
     "hvr_cap_loc": Substitution(schema.String(), _BOTH),
     "hvr_chn_name": Substitution(schema.String(), _BOTH),
@@ -45,7 +47,10 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_schema": Substitution(schema.String(), _BOTH),
 }
 """Those that a row can have in integrate. Absent for a reason: {hvr_integ_key} is a clock (it would break I2),
-{hvr_var_…} and {hvr_slice_…} belong to refresh, {hvr_key_hash} and file names to message keys."""
+{hvr_var_…} and {hvr_slice_…} belong to refresh, and there are no file names here."""
+
+MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
+"""How a time stamp becomes text in a message key or header, where no format is given; {hvr_integ_tstamp} has ms too."""
 
 DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
 ALLOW_MISSINGS = "%[allow_missings]"
@@ -131,6 +136,8 @@ def _part(found: re.Match[str], table: Table, context: Context) -> Part:
             raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names only")
         if name == "hvr_schema" and table.schema is None:
             raise ExpressionError(f"{found[0]}: the definition of table {table.name} names no schema")
+        if not spec and context in _MESSAGE and isinstance(substitution.type, schema.Timestamp):
+            spec = MESSAGE_FORMAT + ("SSS" if name == "hvr_integ_tstamp" else "")
         return Op(name, spec, value_of=bool(double))
     if name.startswith("hvr_"):
         raise ExpressionError(f"{found[0]} is not known here; accepted are {', '.join(SUBSTITUTIONS)}")
@@ -138,11 +145,15 @@ def _part(found: re.Match[str], table: Table, context: Context) -> Part:
         raise ExpressionError(f"{found[0]}: a topic cannot depend on the values of a row")
     if double:
         raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names only")
-    if table.column(name) is None:
+    column = table.column(name)
+    if column is None:
         known = ", ".join(column.name for column in table.columns)
         raise ExpressionError(f"{found[0]} is neither a substitution nor a column of {table.name}, which has {known}")
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
-    return ColumnValue(name, spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec, allow)
+    spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
+    if not spec and context in _MESSAGE and isinstance(column.type, schema.Timestamp):
+        spec = MESSAGE_FORMAT
+    return ColumnValue(name, spec, allow)
 
 
 def natural_type(parts: tuple[Part, ...], table: Table) -> Type:

@@ -8,21 +8,16 @@ from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.fs
 
-from integrator.arrays import mask
-from integrator.bundle import RowFraming
-from integrator.changes import Changes, OpenTransaction
+from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, Reading
+from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op
-from integrator.formats.connect_json import Encoder, Unsayable, encoder
-from integrator.fragments import FRAGMENT, Carry, Note, Places, Shape, shapes
-from integrator.properties.columns import Columns, to_columns
-from integrator.properties.key_hash import key_hash
-from integrator.recipe import Recipe, TableRecipe
+from integrator.fragments import Carry, Note, Places
+from integrator.recipe import Recipe
 
 RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
 RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
@@ -63,7 +58,7 @@ class _Task:
         self._recipe, self._carry, self._now = recipe, carry, now
         self._dialect = DIALECTS[recipe.dialect]
         self._reading = reading_of(recipe)
-        self._tables = {table.table.name: _TableEncoder(table, recipe, now) for table in recipe.tables}
+        self._tables = {table.table.name: TableEncoder(table, recipe, now) for table in recipe.tables}
         self._before: list[Run] = []
         self._state: OpenTransaction | None = None
 
@@ -158,99 +153,3 @@ def _in_source_order(parts: list[tuple[pa.RecordBatch, Places]]) -> Iterator[pa.
         together = pa.Table.from_batches([fragment for fragment, _ in parts]).combine_chunks()
         order = np.argsort(np.concatenate([order for _, order in parts]), kind="stable")
         yield from together.take(pa.array(order)).to_batches()
-
-
-class _TableEncoder:
-    """Change rows of one table -> fragments; encoders are compiled once a shape."""
-
-    def __init__(self, recipe: TableRecipe, channel: Recipe, now: datetime) -> None:
-        self._recipe, self._channel, self._now = recipe, channel, now
-        self._places = {field.name: place for place, field in enumerate(recipe.fields)}
-        self._encoders: dict[Shape, Encoder] = {}
-        self._framing = RowFraming((recipe,), channel)
-
-    def encode(self, changes: Changes, not_sent: dict[str, int]) -> tuple[pa.RecordBatch, Places]:
-        changes = self._sent(changes, not_sent)
-        columns = to_columns(changes, self._recipe, self._channel, self._now)
-        key = key_hash(changes, self._recipe)
-        payload, shape = self._payloads(changes, columns)
-        size = len(changes)
-        self._check_size(changes, columns, key, payload, shape)
-        stamps = changes.cap_tstamp.cast(pa.int64())
-        topic, table = pa.repeat(self._recipe.topic, size), pa.repeat(self._recipe.table.name, size)
-        arrays = [topic, key, table, changes.op, changes.integ_seq, stamps, shape, payload]
-        return pa.RecordBatch.from_arrays(arrays, schema=FRAGMENT), changes.order
-
-    def _sent(self, changes: Changes, not_sent: dict[str, int]) -> Changes:
-        """Return the changes that the replication style sends; the others are counted (I4)."""
-        sent = mask(pc.is_in(changes.op, pa.array(self._recipe.operations, pa.int8())))
-        if not sent.all():
-            for op, count in zip(
-                *np.unique(changes.op.to_numpy(zero_copy_only=False)[~sent], return_counts=True), strict=True
-            ):
-                reason = f"op {op} in style {self._recipe.style}"
-                not_sent[reason] = not_sent.get(reason, 0) + int(count)
-        return changes.where(sent)
-
-    def _payloads(self, changes: Changes, columns: Columns) -> tuple[pa.Array, pa.Array]:
-        missing = {self._places[name]: gone for name, gone in columns.missing.items()}
-        found = shapes(missing, columns.truncate)
-        if len(found) == 1 and found[0][1] is None:
-            shape = found[0][0]
-            return self._encode(changes, shape, columns.values, None), pa.repeat(shape.to_text(), len(changes))
-        payloads, texts, order = [], [], []
-        for shape, places in found:
-            rows = np.arange(len(changes)) if places is None else places
-            at = pa.array(rows)
-            values = {name: values.take(at) for name, values in columns.values.items()}
-            payloads.append(self._encode(changes, shape, values, rows))
-            texts.append(pa.repeat(shape.to_text(), len(rows)))
-            order.append(rows)
-        back = pa.array(np.argsort(np.concatenate(order)))
-        return pa.concat_arrays(payloads).take(back), pa.concat_arrays(texts).take(back)
-
-    def _encode(self, changes: Changes, shape: Shape, values: dict[str, pa.Array], rows: Places | None) -> pa.Array:
-        if shape not in self._encoders:
-            columns = shape.columns(self._recipe)
-            self._encoders[shape] = encoder(columns, self._channel.decimals, self._channel.times)
-        try:
-            return self._encoders[shape](values)
-        except Unsayable as error:
-            line = changes.line[error.index if rows is None else rows[error.index]]
-            where = f"{changes.file}:{line}: table {changes.table}, column {error.column}"
-            raise DataError(f"{where}: {error}") from None
-
-    def _check_size(
-        self, changes: Changes, columns: Columns, key: pa.Array, payload: pa.Array, shape: pa.Array
-    ) -> None:
-        """I5: no message above the maximum size leaves the process; here nothing of its cycle does."""
-        if not len(changes):
-            return
-        longest = pc.max(pc.binary_length(payload)).as_py() + pc.max(pc.binary_length(key)).as_py()
-        frame = max(self._framing.frame_bytes(self._recipe.table.name, text) for text in pc.unique(shape).to_pylist())
-        if longest + frame <= self._channel.max_bytes:
-            return
-        sizes = self._framing.sizes(pa.repeat(self._recipe.table.name, len(changes)), shape, key, payload)
-        over = np.flatnonzero(sizes > self._channel.max_bytes)
-        if len(over):
-            at = int(over[0])
-            raise DataError(
-                f"{changes.file}:{changes.line[at]}: table {changes.table}, key {self._key_text(changes, at)}: the "
-                f"message has {sizes[at]} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {self._channel.max_bytes}; the largest "
-                f"columns are {_largest(columns, at)}; leave one out (Absent: true), or raise the limit here, in the "
-                "topic (max.message.bytes) and at the broker"
-            )
-
-    def _key_text(self, changes: Changes, at: int) -> str:
-        return ", ".join(f"{name}={changes.columns[name][at].as_py()!r}" for name in self._recipe.key)
-
-
-def _largest(columns: Columns, at: int) -> str:
-    """Name the three largest columns of a row, with their bytes."""
-    sizes = {
-        name: len(values[at].as_buffer()) if values[at].is_valid else 0
-        for name, values in columns.values.items()
-        if pa.types.is_string(values.type) or pa.types.is_binary(values.type)
-    }
-    named = sorted(sizes.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{name} ({size} bytes)" for name, size in named) or "none of text or bytes"

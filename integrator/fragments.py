@@ -1,7 +1,9 @@
 """The fragment: the contract between the two passes. A row is one encoded change row, or a note about a file.
 
-topic, table; key: the text of the message key; op; integ_seq; cap_tstamp: commit in microseconds since 1970, or null;
-shape: which schema the payload has, see `Shape`; payload: the encoded row, without schema text or prefix.
+topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or 1 for a
+tombstone behind its row; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has,
+see `Shape`; headers: the values of the message headers; payload: the encoded row, without what the format puts around
+it, or null for a tombstone.
 
 Schema texts are long and the same for all rows of a table, so they are added after the shuffle.
 """
@@ -17,29 +19,30 @@ import pyarrow as pa
 
 from integrator.arrays import Mask
 from integrator.changes import OpenTransaction
-from integrator.recipe import TableRecipe
-from integrator.schema import Column
 
 Places = npt.NDArray[np.int64]
 
 FRAGMENT = pa.schema(
     [
         ("topic", pa.string()),
-        ("key", pa.string()),
+        ("key", pa.binary()),
         ("table", pa.string()),
         ("op", pa.int8()),
         ("integ_seq", pa.string()),
+        ("rank", pa.int8()),
         ("cap_tstamp", pa.int64()),
         ("shape", pa.string()),
-        ("payload", pa.string()),
+        ("headers", pa.list_(pa.binary())),
+        ("payload", pa.binary()),
     ]
 )
 FRAGMENT_DDL = (
-    "topic string, key string, table string, op tinyint, integ_seq string, cap_tstamp bigint, "
-    "shape string, payload string"
+    "topic string, key binary, table string, op tinyint, integ_seq string, rank tinyint, cap_tstamp bigint, "
+    "shape string, headers array<binary>, payload binary"
 )
 NOTE = -1
 """The op of a row that is a note: its payload is a Note in JSON."""
+_BEFORE_PAYLOAD_OF_NOTE = ["", None, "", NOTE, "", 0, None, "", None]
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,6 @@ class Shape:
         bits = int(text.lstrip("T") or "0", 16)
         absent = tuple(place for place in range(bits.bit_length()) if bits >> place & 1)
         return Shape(absent, text.startswith("T"))
-
-    def columns(self, recipe: TableRecipe) -> tuple[Column, ...]:
-        """Return the columns that a row of this shape has."""
-        return tuple(
-            field.column(nullable=field.nullable or self.truncate)
-            for place, field in enumerate(recipe.fields)
-            if place not in self.absent
-        )
 
 
 @dataclass(frozen=True)
@@ -98,17 +93,15 @@ class Note:
         return json.dumps({"ordinal": self.ordinal, "rows": self.rows, "open": opened, "not_sent": self.not_sent})
 
     @staticmethod
-    def of_json(text: str) -> Note:
+    def of_json(text: str | bytes) -> Note:
         """Return the note that `to_json` wrote."""
         note = json.loads(text)
         return Note(note["ordinal"], note["rows"], OpenTransaction(*note["open"]), note["not_sent"])
 
     def to_fragment(self) -> pa.RecordBatch:
         """Return the note as a row of fragments."""
-        columns = [
-            pa.array([value], field.type)
-            for value, field in zip(["", "", "", NOTE, "", None, "", self.to_json()], FRAGMENT, strict=True)
-        ]
+        row = [*_BEFORE_PAYLOAD_OF_NOTE, self.to_json().encode()]
+        columns = [pa.array([value], field.type) for value, field in zip(row, FRAGMENT, strict=True)]
         return pa.RecordBatch.from_arrays(columns, schema=FRAGMENT)
 
 

@@ -51,15 +51,15 @@ def _show(plan: Plan, received: list[Received], seconds: float, console: Console
         messages = [message for message in received if message.topic == topic]
         console.print(f"\n{topic}: the first messages, without their schemas", style="bold", highlight=False)
         for message in messages[:SHOWN]:
-            payload = json.loads(message.value)["payload"]
+            payload = json.loads(message.value or b"{}")["payload"]
             console.print_json(json.dumps(payload, ensure_ascii=False), ensure_ascii=False)
     console.print(f"\n{plan.topics[0]}: one message as it lies in Kafka", style="bold", highlight=False)
     for message in received[:1]:
         console.print(f"key    {(message.key or b'').decode()}", highlight=False)
-        console.print(f"value  {message.value.decode()}", highlight=False)
+        console.print(f"value  {(message.value or b'').decode()}", highlight=False)
     grid = Grid("topic", "messages", "rows by operation", title="What arrived", title_style="bold")
     for topic in plan.topics:
-        payloads = [json.loads(message.value)["payload"] for message in received if message.topic == topic]
+        payloads = [json.loads(message.value or b"{}")["payload"] for message in received if message.topic == topic]
         counts = Counter(payload.get("op_val") for payload in payloads)
         operations = ", ".join(f"{count} {OPERATIONS.get(op, op)}" for op, count in sorted(counts.items()))
         grid.add_row(topic, str(len(payloads)), operations)

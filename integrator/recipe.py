@@ -6,9 +6,9 @@ The driver decides, executors obey: they never read YAML and never ask Kafka wha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from integrator.expression import Part
+from integrator.formats.contract import Options, SchemaId
 from integrator.schema import Column, Table, Type
 
 DELETE, INSERT, UPDATE, BEFORE_KEY_UPDATE, BEFORE_UPDATE, TRUNCATE = range(6)
@@ -47,8 +47,26 @@ class Field:
 
 
 @dataclass(frozen=True)
+class KeyRecipe:
+    """How a table's message keys are made: out of `expression`, or of `columns` where the serializer takes those.
+
+    serializer: a name in formats.keys.KEYS. Without expression and columns, messages have no key.
+    """
+
+    serializer: str
+    expression: tuple[Part, ...] = ()
+    columns: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True)
 class TableRecipe:
-    """How the changes of one table become messages."""
+    """How the changes of one table become messages.
+
+    key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
+    value. truncates: they are sent, where the style sends them.
+    missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
+    value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
+    """
 
     table: Table
     topic: str
@@ -56,11 +74,39 @@ class TableRecipe:
     key: tuple[str, ...]
     distribution_key: tuple[str, ...]
     fields: tuple[Field, ...]
+    message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
+    headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    tombstones: bool = False
+    truncates: bool = True
+    missing_as_null: bool = False
+    value_id: SchemaId | None = None
+    key_id: SchemaId | None = None
+    numbers: tuple[tuple[str, int], ...] = ()
 
     @property
     def operations(self) -> tuple[int, ...]:
-        """The operations that are sent."""
-        return STYLES[self.style]
+        """The operations whose rows are sent."""
+        return tuple(op for op in STYLES[self.style] if op != TRUNCATE or self.truncates)
+
+    @property
+    def bare_tombstones(self) -> bool:
+        """Whether a delete is sent as a tombstone alone, for its row is not sent in this style."""
+        return self.tombstones and DELETE not in self.operations
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
+
+    envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the old
+    and the new row of an update are one; before_changed: only values that changed have an old one.
+    """
+
+    format: str = "SCHEMA_PAYLOAD"
+    options: Options = field(default_factory=Options)
+    envelope: str = ""
+    before: str = ""
+    before_changed: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,8 +119,7 @@ class Recipe:
     tables: tuple[TableRecipe, ...]
     default_table: str | None
     ignore_unknown_tables: bool
-    decimals: Literal["BASE64", "NUMERIC"]
-    times: Literal["ADAPTIVE", "CONNECT"]
+    layout: Layout
     timezone: str
     max_bytes: int
     delivery_timeout_s: int

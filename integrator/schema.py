@@ -22,7 +22,7 @@ class Boolean:
 class Integer:
     """A signed integer of `bits` bits."""
 
-    bits: Literal[16, 32, 64] = 32
+    bits: Literal[8, 16, 32, 64] = 32
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,16 @@ class Decimal:
     scale: int
 
 
+Role = Literal["", "uuid", "json", "inet", "enum"]
+"""What text means where the database has a type for it and Kafka's formats have text."""
+
+
 @dataclass(frozen=True)
 class String:
     """Unicode text, of at most `length` characters where a length is known."""
 
     length: int | None = None
+    role: Role = ""
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,13 @@ class Time:
 class Timestamp:
     """A moment in `unit`: an instant where `zoned`, else a wall clock reading, counted as if it were UTC."""
 
-    unit: Literal["ms", "us"] = "us"
+    unit: Literal["ms", "us", "ns"] = "us"
     zoned: bool = False
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A span of months, days and nanoseconds, each of which counts for itself."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +89,19 @@ class Array:
     item: Type
 
 
-Type = Boolean | Integer | Float | Decimal | String | Bytes | Date | Time | Timestamp | Array
+@dataclass(frozen=True)
+class Struct:
+    """A row in a row; `name` is its name where a format needs one for each."""
+
+    fields: tuple[Column, ...]
+    name: str = ""
+
+
+Type = Boolean | Integer | Float | Decimal | String | Bytes | Date | Time | Timestamp | Interval | Array | Struct
 
 MAX_PRECISION = 76  # Arrow's decimal256; https://arrow.apache.org/docs/format/Columnar.html
 MAX_MILLIS_DIGITS = 3
+MAX_MICROS_DIGITS = 6
 UNCONSTRAINED_DECIMAL = String(50)  # HVR's varchar(50) for a number without precision
 
 
@@ -121,14 +140,21 @@ def decimal(precision: int | None, scale: int | None) -> Type:
     return Decimal(precision, scale or 0)
 
 
-def _unit(digits: int | None) -> Literal["ms", "us"]:
-    return "ms" if digits is not None and digits <= MAX_MILLIS_DIGITS else "us"
+def _time(digits: int | None) -> Type:
+    return Time("ms" if digits is not None and digits <= MAX_MILLIS_DIGITS else "us")
+
+
+def _timestamp(digits: int | None, *, zoned: bool = False) -> Type:
+    if digits is None or MAX_MILLIS_DIGITS < digits <= MAX_MICROS_DIGITS:
+        return Timestamp("us", zoned)
+    return Timestamp("ms" if digits <= MAX_MILLIS_DIGITS else "ns", zoned)
 
 
 Size = int | None
 
 DATATYPES: dict[str, Callable[[Size, Size, Size], Type]] = {
     "boolean": lambda _length, _precision, _scale: Boolean(),
+    "tinyint": lambda _length, _precision, _scale: Integer(8),
     "smallint": lambda _length, _precision, _scale: Integer(16),
     "integer": lambda _length, _precision, _scale: Integer(32),
     "bigint": lambda _length, _precision, _scale: Integer(64),
@@ -140,14 +166,17 @@ DATATYPES: dict[str, Callable[[Size, Size, Size], Type]] = {
     "char": lambda length, _precision, _scale: String(length),
     "varchar": lambda length, _precision, _scale: String(length),
     "text": lambda _length, _precision, _scale: String(),
-    "uuid": lambda _length, _precision, _scale: String(36),
-    "json": lambda _length, _precision, _scale: String(),
+    "uuid": lambda _length, _precision, _scale: String(36, "uuid"),
+    "json": lambda _length, _precision, _scale: String(None, "json"),
+    "inet": lambda _length, _precision, _scale: String(50, "inet"),
+    "enum": lambda length, _precision, _scale: String(length, "enum"),
     "blob": lambda _length, _precision, _scale: Bytes(),
     "binary": lambda _length, _precision, _scale: Bytes(),
     "date": lambda _length, _precision, _scale: Date(),
-    "time": lambda _length, precision, _scale: Time(_unit(precision)),
-    "timestamp": lambda _length, precision, _scale: Timestamp(_unit(precision)),
-    "timestamptz": lambda _length, precision, _scale: Timestamp(_unit(precision), zoned=True),
+    "time": lambda _length, precision, _scale: _time(precision),
+    "timestamp": lambda _length, precision, _scale: _timestamp(precision),
+    "timestamptz": lambda _length, precision, _scale: _timestamp(precision, zoned=True),
+    "interval": lambda _length, _precision, _scale: Interval(),
 }
 
 
@@ -169,7 +198,7 @@ def arrow_type(kind: Type) -> pa.DataType:
         case Boolean():
             return pa.bool_()
         case Integer(bits):
-            return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
+            return {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
         case Float(bits):
             return {32: pa.float32(), 64: pa.float64()}[bits]
         case Decimal(precision, scale):
@@ -184,8 +213,15 @@ def arrow_type(kind: Type) -> pa.DataType:
             return pa.time32("ms") if unit == "ms" else pa.time64("us")
         case Timestamp(unit, zoned):
             return pa.timestamp(unit, "UTC" if zoned else None)
+        case Interval():
+            return pa.month_day_nano_interval()
         case Array(item):
             return pa.list_(arrow_type(item))
+        case Struct(fields):
+            return pa.struct([(field.name, arrow_type(field.type)) for field in fields])
+
+
+_DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
 
 def describe(kind: Type) -> str:
@@ -194,20 +230,24 @@ def describe(kind: Type) -> str:
         case Boolean():
             return "boolean"
         case Integer(bits):
-            return {16: "smallint", 32: "integer", 64: "bigint"}[bits]
+            return {8: "tinyint", 16: "smallint", 32: "integer", 64: "bigint"}[bits]
         case Float(bits):
             return {32: "real", 64: "double"}[bits]
         case Decimal(precision, scale):
             return f"decimal({precision},{scale})"
-        case String(length):
-            return "text" if length is None else f"varchar({length})"
+        case String(length, role):
+            return role or ("text" if length is None else f"varchar({length})")
         case Bytes():
             return "blob"
         case Date():
             return "date"
         case Time(unit):
-            return f"time({3 if unit == 'ms' else 6})"
+            return f"time({_DIGITS[unit]})"
         case Timestamp(unit, zoned):
-            return f"timestamp{'tz' if zoned else ''}({3 if unit == 'ms' else 6})"
+            return f"timestamp{'tz' if zoned else ''}({_DIGITS[unit]})"
+        case Interval():
+            return "interval"
         case Array(item):
             return f"{describe(item)}[]"
+        case Struct(fields):
+            return f"struct({', '.join(f'{field.name} {describe(field.type)}' for field in fields)})"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 from rich.console import Console
 from rich.table import Table as Grid
 
 from integrator.channel.secret import mask_properties
 from integrator.expression import ColumnValue, Constant, Op, Part, Text
-from integrator.formats.connect_json import schema_text
-from integrator.fragments import Shape
+from integrator.messages import value_schema
 from integrator.plan import Plan
-from integrator.recipe import Field
+from integrator.recipe import Field, KeyRecipe, Recipe
 from integrator.schema import describe
 
 
@@ -24,7 +21,9 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     console.print(f"kafka     {plan.brokers}", highlight=False)
     producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
     console.print(f"producer  {producer}", highlight=False, markup=False)
-    console.print(f"messages  Connect JSON, ROW, at most {recipe.max_bytes} bytes", highlight=False)
+    console.print(f"messages  {_layout(recipe)}, ROW, at most {recipe.max_bytes} bytes", highlight=False)
+    if plan.registry:
+        console.print(f"registry  {', '.join(plan.registry.urls)}", highlight=False)
     console.print(f"state     {plan.state}", highlight=False)
     for table in recipe.tables:
         if only and table.table.name not in only:
@@ -32,14 +31,48 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         operations = ", ".join(map(str, table.operations))
         console.print(f"\ntable {table.table.name} → topic {table.topic}", style="bold", highlight=False)
         console.print(f"style {table.style}: operations {operations} are sent", highlight=False)
-        key = ", ".join(table.distribution_key)
-        console.print(f"key: {', '.join(table.key)}; the message key hashes {key}", highlight=False)
+        hashed = f"; {{hvr_key_hash}} is of {', '.join(table.distribution_key)}"
+        console.print(f"key: {', '.join(table.key)}{hashed}", highlight=False, markup=False)
+        console.print(f"message key: {_key(table.message_key)}", highlight=False, markup=False)
+        for name, parts in table.headers:
+            console.print(f"header {name}: {expression_text(parts)}", highlight=False, markup=False)
+        if table.tombstones:
+            console.print("a delete is followed by a tombstone", highlight=False)
         grid = Grid("column", "type", "null", "value")
         for field in table.fields:
             grid.add_row(field.name, describe(field.type), "yes" if field.nullable else "no", _value(field))
         console.print(grid)
-        text = schema_text(table.table.name, Shape().columns(table), recipe.times) + "null}"
-        console.print_json(json.dumps(json.loads(text)["schema"]), indent=None)
+        _schemas(plan, table.table.name, console)
+
+
+def _layout(recipe: Recipe) -> str:
+    layout = recipe.layout
+    mode = f" {layout.options.json_mode}" if layout.format == "JSON" else ""
+    return layout.format + mode + (f" in the envelope {layout.envelope}" if layout.envelope else "")
+
+
+def _key(key: KeyRecipe) -> str:
+    made_of = ", ".join(column.name for column in key.columns) or expression_text(key.expression)
+    return f"{key.serializer} of {made_of}" if made_of else "none"
+
+
+def _schemas(plan: Plan, name: str, console: Console) -> None:
+    """Print the schemas of a table's messages, with their subjects where a registry is to have them."""
+    [table] = [table for table in plan.recipe.tables if table.table.name == name]
+    found = [said for said in plan.registrations if said.table == name]
+    for said in found:
+        console.print(f"subject {said.subject} ({said.type})", highlight=False)
+        _text(said.text, console)
+    text = "" if found else value_schema(table, plan.recipe)
+    if text:
+        _text(text, console)
+
+
+def _text(text: str, console: Console) -> None:
+    if text.startswith(("{", '"')):
+        console.print_json(text, indent=None)
+    else:
+        console.print(text, highlight=False, markup=False)
 
 
 def _value(field: Field) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator import errors, expression, schema
-from integrator.channel import model
+from integrator.channel import actions, base, locations, model
 from integrator.plan import kafka
 from integrator.recipe import STYLES
 
@@ -29,13 +29,16 @@ def reference() -> str:
     parts = [
         "# Reference\n\nMade from the model by `make docs`; do not edit.\n",
         _model("Channel", model.Channel),
-        _model("Location of class files", model.FilesLocation),
-        _model("Location of class kafka", model.KafkaLocation),
-        _model("Create_Topics", model.TopicCreation),
+        _model("Location of class files", locations.FilesLocation),
+        _model("Location of class kafka", locations.KafkaLocation),
+        _model("Create_Topics", locations.TopicCreation),
+        _model("Schema_Registry", locations.RegistryAccess),
         _model("Table files", model.TableFile),
-        _model("Action ColumnProperties", model.ColumnProperties),
-        _model("Action Environment", model.Environment),
-        _model("Action Integrate", model.Integrate),
+        _model("Action ColumnProperties", actions.ColumnProperties),
+        _model("Action Environment", actions.Environment),
+        _model("Action Integrate", actions.Integrate),
+        _model("Action FileFormat", actions.FileFormat),
+        _model("Action Capture", actions.Capture),
         _table("Datatypes", ["datatype"], [[f"`{name}`"] for name in schema.DATATYPES]),
         _table(
             "Substitutions",
@@ -73,7 +76,7 @@ def reference() -> str:
     return "\n".join(parts)
 
 
-def _model(title: str, kind: type[model.Model]) -> str:
+def _model(title: str, kind: type[base.Model]) -> str:
     made = kind.model_json_schema(by_alias=True)
     required = made.get("required", [])
     rows = [

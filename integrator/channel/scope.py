@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from integrator.channel.base import Scoped
 from integrator.channel.load import Source
-from integrator.channel.model import Channel, Scoped
+from integrator.channel.model import Channel
 from integrator.errors import Problem
 
 Rank = tuple[int, int]
@@ -51,13 +52,36 @@ def merge(
     return values, places, problems
 
 
-def idle_actions(channel: Channel, kafka: str, source: Source) -> list[Problem]:
+def whole_location(
+    kind: type[Scoped],
+    channel: Channel,
+    location: str,
+    source: Source,
+    problems: list[Problem],
+    only: Iterable[str] = (),
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """Merge the actions of a kind of which parameters (or `only` some) hold for the location, whatever the table."""
+    actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, kind)]
+    names = set(only)
+    for place, action in actions:
+        whole = sorted(action.model_fields_set - SCOPE_KEYS if not names else action.model_fields_set & names)
+        if action.table != "*" and whole:
+            text = f"{', '.join(whole)} of {kind.__name__} holds for the whole location: table must be *"
+            problems.append(source.problem(("actions", place, "table"), text))
+    values, places, disagreements = merge(actions, channel, location, "*", source)
+    problems += disagreements
+    return values, places
+
+
+def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> list[Problem]:
     """Return a problem for each action that would do nothing: it holds elsewhere, or says nothing."""
     problems = []
     group = channel.locations[kafka].group
     for place, action in enumerate(channel.actions):
-        if action.group not in ("*", group, kafka):
-            text = f"holds at {action.group!r}, where actions do nothing; write {group}, {kafka} or *"
+        captures = action.action == "Capture"
+        here = (channel.locations[cap_loc].group, cap_loc) if captures else (group, kafka)
+        if action.group not in ("*", group, kafka, *here):
+            text = f"holds at {action.group!r}, where it does nothing; write {here[0]}, {here[1]} or *"
             problems.append(source.problem(("actions", place, "group"), text))
         if not action.model_fields_set - SCOPE_KEYS:
             problems.append(source.problem(("actions", place), "says nothing: none of its parameters is set"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -84,6 +85,7 @@ def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Re
     parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), "error"), expected, frozenset(fields))
     columns: dict[str, pa.Array] = {}
     missing: dict[str, npt.NDArray[np.bool_]] = {}
+    inner = {name for column in table.columns for name in _inner_names(column.type)}
     for column in table.columns:
         values = parsed[column.name].combine_chunks()
         try:
@@ -95,7 +97,7 @@ def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Re
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
         except pa.ArrowInvalid as error:
             raise DataError(f"{lines.file}: table {table.name}, column {column.name}: {error}") from None
-        gone = _missing(lines, values, column.name)
+        gone = _missing(lines, values, column.name, nested=column.name in inner)
         if gone is not None:
             missing[column.name] = gone
     meta = {name: parsed[name].combine_chunks() for name in META}
@@ -103,12 +105,26 @@ def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Re
     return Records(table.name, columns, missing, meta, lines.numbers, order)
 
 
-def _missing(lines: Lines, values: pa.Array, name: str) -> npt.NDArray[np.bool_] | None:
+def _inner_names(kind: Type) -> set[str]:
+    """Return the names of fields inside structs: a column of such a name is looked for with more care."""
+    match kind:
+        case schema.Array(item):
+            return _inner_names(item)
+        case schema.Struct(fields):
+            return {name for field in fields for name in (field.name, *_inner_names(field.type))}
+        case _:
+            return set()
+
+
+def _missing(lines: Lines, values: pa.Array, name: str, *, nested: bool) -> npt.NDArray[np.bool_] | None:
     """Say which rows do not have the column at all: Arrow's parser gives null for those too."""
     if not values.null_count:
         return None
     null = pc.is_null(values)
-    there = pc.match_substring_regex(lines.array.filter(null), rf'"{re.escape(name)}"\s*:')
+    if nested:
+        there = pa.array([name in json.loads(line) for line in lines.array.filter(null).to_pylist()], pa.bool_())
+    else:
+        there = pc.match_substring_regex(lines.array.filter(null), rf'"{re.escape(name)}"\s*:')
     if pc.all(there).as_py():
         return None
     gone = mask(null).copy()
@@ -116,26 +132,34 @@ def _missing(lines: Lines, values: pa.Array, name: str) -> npt.NDArray[np.bool_]
     return gone
 
 
+_TEXTUAL = (schema.Date, schema.Time, schema.Timestamp, schema.Interval, schema.Bytes)
+"""Types that are text in JSON; zones are looked at later."""
+
+
 def _json_type(kind: Type) -> pa.DataType:
-    """Return the Arrow type to parse into: dates, times and bytes are text in JSON, zones looked at later."""
+    """Return the Arrow type to parse into."""
     match kind:
-        case schema.Date() | schema.Time() | schema.Timestamp() | schema.Bytes():
-            return pa.string()
         case schema.Array(item):
             return pa.list_(_json_type(item))
+        case schema.Struct(fields):
+            return pa.struct([(field.name, _json_type(field.type)) for field in fields])
         case _:
-            return arrow_type(kind)
+            return pa.string() if isinstance(kind, _TEXTUAL) else arrow_type(kind)
 
 
 def _typed(values: pa.Array, kind: Type) -> pa.Array:
+    if values.type == arrow_type(kind):
+        return values
     match kind:
-        case schema.Date() | schema.Time() | schema.Timestamp() | schema.Bytes():
-            return from_text(values, kind)
-        case schema.Array(schema.Date() | schema.Time() | schema.Timestamp() | schema.Bytes() as item):
+        case schema.Array(item):
             try:
-                items = from_text(values.flatten(), item)
+                items = _typed(values.flatten(), item)
             except ValueRefused as error:
                 raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
             return pa.ListArray.from_arrays(values.offsets, items, mask=pc.is_null(values))
+        case schema.Struct(fields):
+            names = [field.name for field in fields]
+            parts = [_typed(part, field.type) for part, field in zip(values.flatten(), fields, strict=True)]
+            return pa.StructArray.from_arrays(parts, names, mask=pc.is_null(values))
         case _:
-            return values
+            return from_text(values, kind)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import first, first_refused, flat, from_flat
+from integrator.dialects.intervals import intervals
 from integrator.schema import Type, arrow_type, describe
 
 _NIBBLE = np.full(256, 255, np.uint8)
@@ -52,6 +53,8 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
             return from_hex
         case schema.Time():
             return lambda values: _time(values, kind)
+        case schema.Interval():
+            return intervals
         case schema.Array(item):
             return lambda values: _array(values, item)
         case _:

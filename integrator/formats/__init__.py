@@ -1,6 +1,27 @@
-"""Message formats: each is two functions, the text of a schema and an encoder of rows, compiled once a schema.
+"""Message formats: one file each, from the type tree to functions on columns; `contract` says what a format is."""
 
-connect_json    Kafka Connect JSON with schema and payload
-json_text       JSON's scalars, column by column
-base64_text     RFC 4648, column by column
-"""
+from integrator.formats import (
+    avro,
+    avro_file,
+    connect_json,
+    csv_text,
+    hvr_xml,
+    json_schema,
+    parquet_file,
+    plain_json,
+    protobuf,
+)
+from integrator.formats.contract import Format
+
+FORMATS: dict[str, Format] = {
+    "SCHEMA_PAYLOAD": connect_json.SCHEMA_PAYLOAD,
+    "PAYLOAD": connect_json.PAYLOAD,
+    "JSON": plain_json.FORMAT,
+    "CSV": csv_text.FORMAT,
+    "XML": hvr_xml.FORMAT,
+    "AVRO_FILE": avro_file.FORMAT,
+    "PARQUET": parquet_file.FORMAT,
+    "REGISTRY_AVRO": avro.FORMAT,
+    "REGISTRY_JSON": json_schema.FORMAT,
+    "REGISTRY_PROTOBUF": protobuf.FORMAT,
+}

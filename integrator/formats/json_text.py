@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import first, flat, plain_text
+from integrator.formats.contract import RefusedValue
 
-_NEEDS_ESCAPE = np.zeros(256, bool)
-_NEEDS_ESCAPE[:32] = True
-_NEEDS_ESCAPE[[ord('"'), ord("\\")]] = True
 _ESCAPE_PATTERN = r'["\\\x00-\x1f]'
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _CONTROLS = re.compile(r"[\x00-\x1f]")
+_QUOTE, _BACKSLASH, _FIRST_PLAIN = ord('"'), ord("\\"), 0x20
 
 
 def escaped(values: pa.Array) -> pa.Array:
     """Return text as it stands between the quotes of a JSON string; only the rows that need it are escaped."""
     data, _ = flat(values)
-    if not _NEEDS_ESCAPE[data].any():
+    if not ((data < _FIRST_PLAIN).any() or (data == _QUOTE).any() or (data == _BACKSLASH).any()):
         return values
     needs = pc.fill_null(pc.match_substring_regex(values, _ESCAPE_PATTERN), fill_value=False)
     return pc.replace_with_mask(values, needs, _escape(values.filter(needs)))
@@ -42,6 +40,10 @@ def numbers(values: pa.Array) -> pa.Array:
     return plain_text(values)
 
 
-def not_finite(values: pa.Array) -> int | None:
-    """Return the first row that JSON has no number for (NaN, infinity), or None."""
-    return first(pc.invert(pc.is_finite(values)))
+def floats(values: pa.Array) -> pa.Array:
+    """Return floating point numbers as JSON writes them. Raises RefusedValue for NaN and the infinities."""
+    wrong = first(pc.invert(pc.is_finite(values)))
+    if wrong is not None:
+        text = f"{values[wrong].as_py()} is no JSON number; send the column as text (Datatype: varchar)"
+        raise RefusedValue(wrong, text)
+    return values.cast(pa.string())

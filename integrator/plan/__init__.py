@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from integrator import tables as definitions
 from integrator.channel import load as loading
 from integrator.channel import scope
+from integrator.channel.actions import Integrate
 from integrator.channel.load import Source
-from integrator.channel.model import (
-    DEFAULT_CYCLE_BYTES,
-    Channel,
-    ColumnProperties,
-    FilesLocation,
-    Integrate,
-    KafkaLocation,
-    TableFile,
-    TopicCreation,
-)
+from integrator.channel.locations import FilesLocation, KafkaLocation, TopicCreation
+from integrator.channel.model import Channel
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
-from integrator.expression import ExpressionError, constant_text, parse
-from integrator.plan.fields import distribution_key, fields_of, implicit_key
 from integrator.plan.kafka import kafka_settings
-from integrator.recipe import Recipe, TableRecipe
-from integrator.schema import Table
+from integrator.plan.layout import layout_of
+from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
+from integrator.plan.tables import Scene, read_tables, table_recipe
+from integrator.recipe import Recipe
 
-TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
+DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
 _Location = TypeVar("_Location", FilesLocation, KafkaLocation)
 
@@ -44,12 +35,19 @@ class Plan:
     cycle_bytes: int
     state: str
     recipe: Recipe
+    registry: RegistrySettings | None
+    strategies: Strategies = field(repr=False)
     secrets: Secrets = field(compare=False, repr=False)
 
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that the channel writes to."""
         return tuple(sorted({table.topic for table in self.recipe.tables}))
+
+    @property
+    def registrations(self) -> tuple[Registration, ...]:
+        """The schemas that the registry is to know."""
+        return registrations(self.recipe, self.strategies) if self.registry else ()
 
 
 def make(file: str, timezone: str) -> Plan:
@@ -59,73 +57,63 @@ def make(file: str, timezone: str) -> Plan:
     """
     channel, source = loading.load(file)
     problems: list[Problem] = []
-    tables = _tables(channel, source, problems)
+    tables = read_tables(channel, source, problems)
     problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
     files = _one(channel, FilesLocation, "files", source, problems)
     kafka = _one(channel, KafkaLocation, "kafka", source, problems)
     if files is None or kafka is None:
         raise ConfigurationError(problems)
-    source_name, files_location = files
-    kafka_name, kafka_location = kafka
-    problems += scope.idle_actions(channel, kafka_name, source)
-    names = {table.name for table in tables}
-    if files_location.table is not None and files_location.dialect != "hvr":
-        text = f"records of the {files_location.dialect} dialect name their tables: leave it out"
-        problems.append(source.problem(("locations", source_name, "table"), text))
-    if files_location.table is not None and files_location.table not in names:
-        text = f"{files_location.table!r} is no table; known are {', '.join(sorted(names))}"
-        problems.append(source.problem(("locations", source_name, "table"), text))
+    (source_name, files_location), (kafka_name, kafka_location) = files, kafka
+    problems += scope.idle_actions(channel, kafka_name, source_name, source)
+    _check_table(files_location, source_name, {table.name for table in tables}, source, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
-    recipes = []
-    for table in tables:
-        table_recipe = _table_recipe(channel, table, kafka_name, source_name, source, problems)
-        if table_recipe is not None:
-            recipes.append(table_recipe)
-    cycle_bytes = _cycle_bytes(channel, kafka_name, source, problems)
+    registry = settings_of(kafka_location, kafka_name, source, problems)
+    layout = layout_of(channel, kafka_name, kafka_location, source, problems)
+    scene = Scene(channel, source, kafka_name, kafka_location, source_name, layout, problems)
+    strategies: Strategies = {}
+    recipes = [table_recipe(scene, table, strategies) for table in tables]
+    limit, _ = scope.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit"])
     if problems:
-        raise ConfigurationError(problems)
+        raise ConfigurationError(list(dict.fromkeys(problems)))
     recipe = Recipe(
         channel=channel.channel,
         cap_loc=source_name,
         dialect=files_location.dialect,
-        tables=tuple(recipes),
+        tables=tuple(recipe for recipe in recipes if recipe is not None),
         default_table=files_location.table or (tables[0].name if len(tables) == 1 else None),
         ignore_unknown_tables=files_location.unknown_tables == "ignore",
-        decimals=kafka_location.Json_Decimals,
-        times=kafka_location.Json_Times,
+        layout=layout,
         timezone=timezone,
         max_bytes=settings.max_bytes,
         delivery_timeout_s=settings.delivery_timeout_s,
         producer=settings.producer,
     )
-    return Plan(
+    plan = Plan(
         channel=channel.channel,
         source=files_location,
         brokers=settings.producer["bootstrap.servers"],
         create_topics=kafka_location.Create_Topics,
-        cycle_bytes=cycle_bytes,
+        cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=f"{channel.state}/{channel.channel}",
         recipe=recipe,
+        registry=registry,
+        strategies=strategies,
         secrets=source.secrets,
     )
+    shared = clashes(plan.registrations)
+    if shared:
+        raise ConfigurationError([Problem(file, 0, "", text) for text in shared])
+    return plan
 
 
-def _tables(channel: Channel, source: Source, problems: list[Problem]) -> list[Table]:
-    tables: dict[str, Table] = {}
-    for index, entry in enumerate(channel.tables):
-        item = TableFile(file=entry) if isinstance(entry, str) else entry
-        read, wrong = definitions.read(item.file, item.sql_dialect)
-        problems += wrong
-        for name in item.only or []:
-            if name not in {table.name for table in read}:
-                problems.append(source.problem(("tables", index, "only"), f"{item.file} defines no table {name!r}"))
-        for table in read:
-            if item.only is not None and table.name not in item.only:
-                continue
-            if table.name in tables:
-                problems.append(source.problem(("tables", index), f"table {table.name!r} is defined twice"))
-            tables[table.name] = table
-    return list(tables.values())
+def _check_table(location: FilesLocation, name: str, known: set[str], source: Source, problems: list[Problem]) -> None:
+    place = ("locations", name, "table")
+    if location.table is not None and location.dialect != "hvr":
+        text = f"records of the {location.dialect} dialect name their tables: leave it out"
+        problems.append(source.problem(place, text))
+    if location.table is not None and location.table not in known:
+        text = f"{location.table!r} is no table; known are {', '.join(sorted(known))}"
+        problems.append(source.problem(place, text))
 
 
 def _one(
@@ -137,80 +125,3 @@ def _one(
         problems.append(source.problem(("locations",), text))
         return None
     return found[0]
-
-
-def _table_recipe(
-    channel: Channel, table: Table, kafka: str, cap_loc: str, source: Source, problems: list[Problem]
-) -> TableRecipe | None:
-    """Return how `table` is sent, or None where a problem stands in the way."""
-    before = len(problems)
-    merged = _column_properties(channel, table, kafka, source, problems)
-    fields = fields_of(table, merged, source, problems)
-    added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
-    key = (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table)
-    if any(values.get("TimeKey") for values, _ in merged.values()):
-        style = "TimeKey"
-    elif any(values.get("SoftDelete") for values, _ in merged.values()):
-        style = "SoftDelete"
-    else:
-        style = "Standard"
-    topic = _topic(channel, table, kafka, cap_loc, source, problems)
-    if len(problems) > before:
-        return None
-    hashed = distribution_key(merged, key)
-    if not hashed:
-        problems.append(Problem(source.file, 0, "", f"table {table.name}: no column can be its key; give it one (Key)"))
-    return TableRecipe(replace(table, key=key), topic, style, key, hashed, fields)
-
-
-def _column_properties(
-    channel: Channel, table: Table, kafka: str, source: Source, problems: list[Problem]
-) -> dict[str, tuple[dict[str, object], dict[str, int]]]:
-    """Return for each column name the merged properties that hold for it in messages, and their places."""
-    names: dict[str, list[tuple[int, ColumnProperties]]] = {}
-    for place, action in enumerate(channel.actions):
-        if isinstance(action, ColumnProperties):
-            names.setdefault(action.Name, []).append((place, action))
-    merged = {}
-    for name, actions in names.items():
-        values, places, disagreements = scope.merge(actions, channel, kafka, table.name, source)
-        problems += disagreements
-        if values:
-            merged[name] = (values, places)
-    return merged
-
-
-def _topic(channel: Channel, table: Table, kafka: str, cap_loc: str, source: Source, problems: list[Problem]) -> str:
-    location = channel.locations[kafka]
-    if not isinstance(location, KafkaLocation):
-        raise TypeError(kafka)
-    place = ("locations", kafka, "Kafka_Default_Topic")
-    values: dict[str, str | None] = {
-        "hvr_tbl_name": table.name,
-        "hvr_tbl_base_name": table.base_name,
-        "hvr_schema": table.schema,
-        "hvr_cap_loc": cap_loc,
-        "hvr_chn_name": channel.channel,
-    }
-    try:
-        topic = constant_text(parse(location.Kafka_Default_Topic, table, "topic"), values)
-    except ExpressionError as error:
-        problems.append(source.problem(place, str(error)))
-        return ""
-    if not TOPIC.fullmatch(topic) or topic in (".", ".."):
-        text = f"the topic of table {table.name} would be {topic!r}; accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
-        problems.append(source.problem(place, text))
-    return topic
-
-
-def _cycle_bytes(channel: Channel, kafka: str, source: Source, problems: list[Problem]) -> int:
-    actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Integrate)]
-    problems += [
-        source.problem(("actions", place, "table"), "CycleByteLimit holds for the whole location: table must be *")
-        for place, action in actions
-        if action.table != "*"
-    ]
-    values, _, disagreements = scope.merge(actions, channel, kafka, "*", source)
-    problems += disagreements
-    limit = values.get("CycleByteLimit")
-    return DEFAULT_CYCLE_BYTES if limit is None else int(limit)

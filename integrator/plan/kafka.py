@@ -8,11 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from integrator.channel import scope
+from integrator.channel.actions import Environment
 from integrator.channel.load import Source
-from integrator.channel.model import DEFAULT_MAX_BYTES, MIN_MAX_BYTES, Channel, Environment, KafkaLocation
+from integrator.channel.locations import KafkaLocation
+from integrator.channel.model import Channel
 from integrator.channel.secret import SENSITIVE
 from integrator.errors import Problem
 
+DEFAULT_MAX_BYTES = 1_000_000
+MIN_MAX_BYTES = 4096
 DEFAULT_DELIVERY_TIMEOUT_S = 300
 DEFAULT_PORT = 9092
 
@@ -36,6 +40,7 @@ RESERVED = {
     "message.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
     "delivery.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
     "delivery.report.only.error": "the counting of acknowledgements rests on it",
+    "partitioner": "use Kafka_Partitioner",
     "transactional.id": "transactions are not available",
 }
 
@@ -116,6 +121,7 @@ def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: di
     return defaults | {
         "bootstrap.servers": ",".join(_with_port(broker) for broker in location.Kafka_Brokers),
         "compression.type": location.Kafka_Message_Compress.lower(),
+        "partitioner": location.Kafka_Partitioner,
         "message.max.bytes": str(max_bytes),
         "message.timeout.ms": str(timeout_s * 1000),
     }

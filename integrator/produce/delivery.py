@@ -26,8 +26,13 @@ class Delivery:
         if messages.longest > limit:  # I5; the first pass has told the row, so this is a last line
             text = f"{messages.topic}: a message of {messages.longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES"
             raise DataError(text)
-        self._producer.send(messages.topic, messages.keys.to_pylist(), messages.values.to_pylist(), messages.bytes)
-        self._bytes += messages.bytes
+        size = messages.bytes
+        keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
+        if messages.headers:
+            self._producer.send_with_headers(messages.topic, keys, values, messages.headers, size)
+        else:
+            self._producer.send(messages.topic, keys, values, size)
+        self._bytes += size
 
     def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
         """Wait for the acknowledgements, and return the task's Report."""

@@ -15,6 +15,10 @@ _FLUSH_SLICE_S = 1.0
 _GRACE_S = 10.0
 
 
+Headers = Sequence[tuple[str, bytes | None]]
+Optionals = Sequence[bytes | None]
+
+
 class Latch:
     """Counts a task's messages, and keeps the first failure."""
 
@@ -50,7 +54,7 @@ class KafkaProducer:
         )
         self._budget = int(properties.get("queue.buffering.max.kbytes", "262144")) * 1024
 
-    def send(self, topic: str, keys: Sequence[bytes], values: Sequence[bytes], size: int) -> None:
+    def send(self, topic: str, keys: Optionals, values: Optionals, size: int) -> None:
         """Hand messages of `size` bytes together to librdkafka, waiting while as many as it may hold are on their way.
 
         The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
@@ -59,13 +63,37 @@ class KafkaProducer:
         messages: list[dict[str, object]] = [
             {"key": key, "value": value} for key, value in zip(keys, values, strict=True)
         ]
-        room = max(1, min(self._capacity, self._budget * len(messages) // max(size, 1)))
+        room = self._room(len(messages), size)
         for start in range(0, len(messages), min(room, _CHUNK)):
             self._send(topic, messages[start : start + min(room, _CHUNK)], room)
 
-    def _send(self, topic: str, chunk: list[dict[str, object]], room: int) -> None:
-        while len(self._producer) and len(self._producer) + len(chunk) > room and not self.latch.failed:
+    def send_with_headers(
+        self, topic: str, keys: Optionals, values: Optionals, headers: Sequence[Headers], size: int
+    ) -> None:
+        """Do as `send`, message by message: librdkafka's batches drop headers without a word.
+
+        https://github.com/confluentinc/confluent-kafka-python/issues/2320
+        """
+        room = self._room(len(values), size)
+        for key, value, of_message in zip(keys, values, headers, strict=True):
+            self._wait(room, 1)
+            self.latch.accepted += 1
+            try:
+                self._producer.produce(topic, value=value, key=key, headers=list(of_message))
+            except (KafkaException, BufferError) as error:
+                self.latch.fail(f"{topic}: {error}")
+        self._producer.poll(0)
+
+    def _room(self, messages: int, size: int) -> int:
+        """Return how many messages of this size may be on their way."""
+        return max(1, min(self._capacity, self._budget * messages // max(size, 1)))
+
+    def _wait(self, room: int, more: int) -> None:
+        while len(self._producer) and len(self._producer) + more > room and not self.latch.failed:
             self._producer.poll(_WAIT_S)
+
+    def _send(self, topic: str, chunk: list[dict[str, object]], room: int) -> None:
+        self._wait(room, len(chunk))
         try:
             taken = self._producer.produce_batch(topic, chunk)
         except (KafkaException, BufferError) as error:

@@ -21,7 +21,8 @@ class Received:
     partition: int
     offset: int
     key: bytes | None
-    value: bytes
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
@@ -65,4 +66,9 @@ def _received(brokers: str, message: Message) -> Received:
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     if failure is not None or topic is None or partition is None or offset is None:
         raise DeliveryError(f"{brokers}: {failure.str() if failure else 'a message without a place'}")
-    return Received(topic, partition, offset, message.key(), message.value() or b"")
+    headers = tuple((entry[0], _bytes(entry[1])) for entry in message.headers() or ())
+    return Received(topic, partition, offset, message.key(), message.value(), headers)
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from integrator.channel.model import TopicCreation
+from integrator.channel.locations import TopicCreation
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.produce.producer import QUIET
 

@@ -12,6 +12,7 @@ from integrator.arrays import first, mask
 from integrator.changes import Changes
 from integrator.expression import ColumnValue, Constant, Op, Part, Text, op_mapping
 from integrator.properties.cast import Refused, cast, format_timestamp
+from integrator.properties.key_hash import key_hash
 from integrator.recipe import TRUNCATE, Recipe, TableRecipe
 from integrator.schema import String
 
@@ -99,6 +100,7 @@ _SUBSTITUTIONS: dict[str, Callable[[_Scope, str], pa.Array]] = {
     "hvr_cap_tstamp": lambda scope, spec: scope.stamp(scope.changes.cap_tstamp, spec),
     "hvr_integ_tstamp": _now,
     "hvr_cap_user": lambda scope, _: scope.changes.cap_user,
+    "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
     "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.cap_loc),
     "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.channel),

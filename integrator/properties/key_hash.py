@@ -27,23 +27,25 @@ NULL = "-"
 
 def key_hash(changes: Changes, recipe: TableRecipe) -> pa.Array:
     """Return the hash of each row's distribution key, as text. Raises DataError where a part of the key is missing."""
-    parts = []
-    for name in recipe.distribution_key:
-        gone = changes.missing.get(name)
-        if gone is not None:
-            at = first(gone & mask(pc.not_equal(changes.op, TRUNCATE)))
-            if at is not None:
-                line = changes.line[at]
-                raise DataError(
-                    f"{changes.file}:{line}: table {changes.table}: the record has no value for {name}, which the "
-                    "message key is made of; record full old images, or distribute by the table's key"
-                )
-        parts.append(canonical(changes.columns[name]))
+    require_key(changes, recipe.distribution_key)
+    parts = [canonical(changes.columns[name]) for name in recipe.distribution_key]
     text = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
     encoded = text.dictionary_encode() if _repeats(text) else None
     distinct = text if encoded is None else encoded.dictionary
     digests = pa.array(list(map(xxhash.xxh64_hexdigest, distinct.to_numpy(zero_copy_only=False))), pa.string())
     return digests if encoded is None else digests.take(encoded.indices)
+
+
+def require_key(changes: Changes, names: tuple[str, ...]) -> None:
+    """Raise DataError where a column that message keys are made of is missing."""
+    for name in names:
+        gone = changes.missing.get(name)
+        at = None if gone is None else first(gone & mask(pc.not_equal(changes.op, TRUNCATE)))
+        if at is not None:
+            raise DataError(
+                f"{changes.file}:{changes.line[at]}: table {changes.table}: the record has no value for {name}, which "
+                "the message key is made of; record full old images, or distribute by the table's key"
+            )
 
 
 def _repeats(text: pa.Array) -> bool:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
-from integrator.channel.model import FilesLocation
+from integrator.channel.locations import FilesLocation
 from integrator.errors import IntegratorError
 from integrator.first_pass import RUN_DDL
 from integrator.sources.journal import Entry, Journal, Listing

@@ -20,7 +20,8 @@ PRIMITIVES: dict[str, Type] = {
     "double": schema.Float(64),
     "string": schema.String(),
     "bytes": schema.Bytes(),
-    "enum": schema.String(),
+    "enum": schema.String(None, "enum"),
+    "fixed": schema.Bytes(),
 }
 LOGICAL: dict[str, Type] = {
     "date": schema.Date(),
@@ -30,7 +31,10 @@ LOGICAL: dict[str, Type] = {
     "timestamp-micros": schema.Timestamp("us", zoned=True),
     "local-timestamp-millis": schema.Timestamp("ms"),
     "local-timestamp-micros": schema.Timestamp("us"),
-    "uuid": schema.String(36),
+    "timestamp-nanos": schema.Timestamp("ns", zoned=True),
+    "local-timestamp-nanos": schema.Timestamp("ns"),
+    "duration": schema.Interval(),
+    "uuid": schema.String(36, "uuid"),
 }
 
 
@@ -57,7 +61,9 @@ def _table(path: str, record: dict[str, Any], tables: list[Table], problems: lis
         try:
             nullable, kind = _type(field["type"])
         except (KeyError, TypeError) as error:
-            text = f"the Avro type {error} has no place in a row; accepted are primitives, decimal, dates and times"
+            text = (
+                f"the Avro type {error} has no place in a row; accepted are primitives, logical ones, arrays, records"
+            )
             problems.append(Problem(path, 0, f"{base_name}.{field.get('name')}", text))
             continue
         columns.append(Column(field["name"], kind, nullable))
@@ -66,6 +72,11 @@ def _table(path: str, record: dict[str, Any], tables: list[Table], problems: lis
     if absent:
         problems.append(Problem(path, 0, f"{base_name}.key", f"names no field: {', '.join(absent)}"))
     tables.append(Table(base_name.lower(), base_name, None, tuple(columns), key))
+
+
+def _column(field: dict[str, Any]) -> Column:
+    nullable, kind = _type(field["type"])
+    return Column(field["name"], kind, nullable)
 
 
 def _type(avro: Any) -> tuple[bool, Type]:
@@ -83,4 +94,6 @@ def _type(avro: Any) -> tuple[bool, Type]:
         return False, LOGICAL[logical]
     if avro["type"] == "array":
         return False, schema.Array(_type(avro["items"])[1])
+    if avro["type"] == "record":
+        return False, schema.Struct(tuple(_column(field) for field in avro["fields"]))
     return False, PRIMITIVES[avro["type"]]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from integrator import schema
 from integrator.errors import Problem
-from integrator.schema import Column, Table
+from integrator.schema import Column, Table, Type
 
 
 class _Model(BaseModel):
@@ -25,6 +25,17 @@ class ColumnDefinition(_Model):
     precision: int | None = None
     scale: int | None = None
     nullable: bool = True
+    fields: list[ColumnDefinition] = []
+    """Of the datatype struct."""
+
+    def type(self) -> Type:
+        """Return the column's type. Raises KeyError, with the accepted names, for a datatype that is none."""
+        if self.datatype.removesuffix("[]") != "struct":
+            return schema.datatype(self.datatype, self.length, self.precision, self.scale)
+        if not self.fields:
+            raise KeyError("a struct needs fields")
+        struct = schema.Struct(tuple(Column(field.name, field.type(), field.nullable) for field in self.fields))
+        return schema.Array(struct) if self.datatype.endswith("[]") else struct
 
 
 class TableDefinition(_Model):
@@ -55,7 +66,7 @@ def read(path: str, text: str, _sql_dialect: str) -> tuple[list[Table], list[Pro
         columns = []
         for column in table.columns:
             try:
-                kind = schema.datatype(column.datatype, column.length, column.precision, column.scale)
+                kind = column.type()
             except KeyError as error:
                 problems.append(Problem(path, 0, f"{table.name}.{column.name}", str(error.args[0])))
                 continue

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from integrator import messages
 from integrator.bundle import RowFraming
 from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.first_pass import RUN, first_pass, reading_of
-from integrator.formats.connect_json import encoder
 from integrator.fragments import Carry, Shape
 from integrator.properties.columns import to_columns
 from integrator.properties.key_hash import key_hash
@@ -57,7 +57,7 @@ def main() -> None:
 
         changes = decode()
         columns = [to_columns(c, of_table, recipe, pure.NOW) for c in changes]
-        encode = encoder(Shape().columns(of_table), "BASE64", "ADAPTIVE")
+        encode = messages.value_encoder(of_table, recipe, Shape())
         run = {"ordinal": 1, "path": str(file), "size": size, "read": True}
         whole = first_pass(recipe, Carry(), pure.NOW)
         batch = pa.RecordBatch.from_pylist([run], schema=RUN)
@@ -77,7 +77,7 @@ def main() -> None:
             "decode (JSON lines, positions)": median(decode, rows),
             "columns": median(lambda: [to_columns(c, of_table, recipe, pure.NOW) for c in changes], rows),
             "message keys": median(lambda: [key_hash(c, of_table) for c in changes], rows),
-            "encode (Connect JSON payload)": median(lambda: [encode(c.values) for c in columns], rows),
+            "encode (Connect JSON payload)": median(lambda: [encode(c.values, {}) for c in columns], rows),
             "first pass, all of it": median(lambda: list(whole(iter([batch]))), rows),
             "frame (schema text, key)": median(frame, rows),
             "beside it: json.dumps of each row": median(

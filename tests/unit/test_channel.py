@@ -58,7 +58,7 @@ CASES = [
 
 ACTIONS = [
     ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'Environment', 'Integrate'"),
-    ("{action: ColumnProperties, Name: x, group: SOURCE, Absent: true}", "holds at 'SOURCE', where actions do nothing"),
+    ("{action: ColumnProperties, Name: x, group: SOURCE, Absent: true}", "holds at 'SOURCE', where it does nothing"),
     ("{action: ColumnProperties, Name: nmae}", "says nothing: none of its parameters is set"),
     (
         "{action: ColumnProperties, Name: weight, table: products, Datatype: decimal, Precision: 9, Scale: 2}",

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator import schema
-from integrator.formats.base64_text import base64 as to_base64
-from integrator.formats.connect_json import TAIL, Unsayable, encoder, schema_text
+from integrator.formats.binary_text import base64 as to_base64
+from integrator.formats.connect_json import encoder, frame, schema_text
+from integrator.formats.contract import Options, Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import kafka_io
@@ -20,7 +21,14 @@ NAMES = [case[0] for case in CASES]
 
 
 def encode(kind, values, decimals="BASE64", times="ADAPTIVE"):
-    return encoder([Column("c", kind)], decimals, times)({"c": values}).to_pylist()
+    options = Options(decimals=decimals, times=times)
+    return encoder("t", [Column("c", kind)], options)({"c": values}, {}).to_pylist()
+
+
+def around(name, columns):
+    """What stands before and after a payload."""
+    said = frame(name, columns, Options(), None)
+    return said.head.decode(), said.tail.decode()
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
@@ -32,11 +40,11 @@ def test_golden_payloads(case):
 
 def test_golden_schema_and_message():
     columns = [Column("id", schema.Integer(32), nullable=False), Column("amt", schema.Decimal(10, 2))]
-    prefix = schema_text("orders", columns, "ADAPTIVE")
-    payload = encoder(columns, "BASE64", "ADAPTIVE")(
-        {"id": pa.array([7], pa.int32()), "amt": pa.array([Decimal("12.34")], pa.decimal128(10, 2))}
+    head, tail = around("orders", columns)
+    payload = encoder("orders", columns, Options())(
+        {"id": pa.array([7], pa.int32()), "amt": pa.array([Decimal("12.34")], pa.decimal128(10, 2))}, {}
     )
-    assert prefix + payload[0].as_py() + TAIL == (
+    assert head + payload[0].as_py() + tail == (
         '{"schema":{"type":"struct","fields":[{"type":"int32","optional":false,"field":"id"},{"type":"bytes","optional":true,'
         '"name":"org.apache.kafka.connect.data.Decimal","version":1,"parameters":{"scale":"2","connect.decimal.precision":'
         '"10"},"field":"amt"}],"optional":false,"name":"orders"},"payload":{"id":7,"amt":"BNI="}}'
@@ -46,8 +54,8 @@ def test_golden_schema_and_message():
 def test_kafkas_json_converter_reads_every_case(converter_class_path):
     messages, expected = [], []
     for name, kind, values, _, (connect, logical, texts) in CASES:
-        prefix = schema_text(name, [Column("c", kind)], "ADAPTIVE")
-        messages += [(prefix + payload + TAIL).encode() for payload in encode(kind, array(kind, values))]
+        head, tail = around(name, [Column("c", kind)])
+        messages += [(head + payload + tail).encode() for payload in encode(kind, array(kind, values))]
         expected += [[connect, logical, text] for text in texts]
     seen = kafka_io.converter_reads(converter_class_path, messages)
     assert [row["c"] for row in seen] == expected
@@ -81,7 +89,9 @@ def test_connects_milliseconds_refuse_finer_times():
     with pytest.raises(Unsayable, match="finer than Connect's millisecond") as raised:
         encode(kind, array(kind, [1_000, 1_001]), times="CONNECT")
     assert raised.value.index == 1
-    assert '"name":"org.apache.kafka.connect.data.Timestamp"' in schema_text("t", [Column("c", kind)], "CONNECT")
+    assert '"name":"org.apache.kafka.connect.data.Timestamp"' in schema_text(
+        "t", [Column("c", kind)], Options(times="CONNECT")
+    )
 
 
 @given(st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"])), min_size=1))

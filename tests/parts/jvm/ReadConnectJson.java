@@ -59,6 +59,11 @@ public class ReadConnectJson {
       for (Object item : items) texts.add(text(schema.valueSchema(), item));
       return texts;
     }
+    if (value instanceof Struct struct) {
+      Map<String, Object> fields = new LinkedHashMap<>();
+      for (Field field : struct.schema().fields()) fields.put(field.name(), text(field.schema(), struct.get(field)));
+      return fields;
+    }
     return value.toString();
   }
 }

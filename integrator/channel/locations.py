@@ -1,0 +1,116 @@
+"""Locations: where changes come from, and the Kafka they go to, with HVR's property names.
+
+https://fivetran.com/docs/hvr6/property-reference/location-properties. What HVR does not have is marked as an extension.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from integrator.channel.base import Group, Model
+
+
+class FilesLocation(Model):
+    """A directory of change files, read as a stream: each file is one ordered run."""
+
+    group: Group = Field("SOURCE", description="The location group that actions name.")
+    class_: Literal["files"] = Field(alias="class", description="Change files.")
+    path: str = Field(description="A directory, one file, or a pattern such as data/*.jsonl.")
+    dialect: Literal["hvr", "wal2json"] = Field(description="The shape of the records.")
+    pattern: str = Field("*", description="Which file names of the directory are change files.")
+    ignore: list[str] = Field(
+        default=[".*", "_*", "*.tmp", "*.part", "*.partial", "*.inprogress", "*~"],
+        description="Temporary names: such a file is not read before it is renamed.",
+    )
+    order: Literal["name", "time"] = Field("name", description="Files follow each other by name, or by time of change.")
+    table: str | None = Field(None, description="The table of all records, where the hvr dialect's records name none.")
+    unknown_tables: Literal["error", "ignore"] = Field(
+        "error", description="What to do with changes of tables that the channel does not have."
+    )
+    poll_seconds: Annotated[float, Field(ge=0.05, le=3600)] = Field(
+        0.5, description="How often the daemon looks for new files."
+    )
+
+
+class TopicCreation(Model):
+    """Create missing topics (extension: HVR wants them to be there)."""
+
+    Partitions: Annotated[int, Field(ge=1)] = Field(1, description="Partitions of a new topic.")
+    Replication_Factor: Annotated[int, Field(ge=1)] = Field(1, description="Replicas of each partition.")
+    Topic_Config: dict[str, str] = Field(default={}, description="Topic configuration, for example retention.ms.")
+
+
+class RegistryAccess(Model):
+    """How a schema registry is reached and used (extension)."""
+
+    Bearer_Token: str | None = Field(None, description="A token, in the place of user and password.")
+    CA_Certificate: str | None = Field(None, description="PEM file of the authority that signed its certificate.")
+    Client_Certificate: str | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
+    Client_Private_Key: str | None = Field(None, description="PEM file of its key, where it is not in the same file.")
+    Client_Private_Key_Password: str | None = Field(None, description="That key's password.")
+    Auto_Register: bool = Field(True, description="Register schemas that are not there; else they must be.")
+    Use_Latest_Version: bool = Field(
+        False, description="Write with the id of the subject's latest version, if our messages can be read with it."
+    )
+    Normalize: bool = Field(False, description="Have the registry compare schemas in a normal form.")
+    Schema_Id_In: Literal["PREFIX", "HEADER"] = Field(
+        "PREFIX", description="The id in five bytes before each message, or the schema's GUID in a header of it."
+    )
+    Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
+    Timeout_Seconds: Annotated[float, Field(gt=0, le=600)] = Field(10, description="How long an answer may take.")
+
+
+class KafkaLocation(Model):
+    """A Kafka cluster, and how messages are made for it."""
+
+    group: Group = Field("KAFKA", description="The location group that actions name.")
+    class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
+    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(description="host:port of each; the port is 9092.")
+    Kafka_Default_Topic: str = Field(
+        "{hvr_tbl_name}",
+        description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",
+    )
+    Kafka_Message_Bundling: Literal["ROW"] = Field("ROW", description="ROW: one row is one message.")
+    Kafka_Message_Compress: Literal["NONE", "LZ4", "GZIP", "SNAPPY", "ZSTD"] = Field(
+        "LZ4", description="Compression of the message set on its way to the broker."
+    )
+    Create_Topics: TopicCreation | None = Field(None, description="Create missing topics (extension).")
+    Kafka_Partitioner: Literal[
+        "random", "consistent", "consistent_random", "murmur2", "murmur2_random", "fnv1a", "fnv1a_random"
+    ] = Field(
+        "consistent_random",
+        description="How a key becomes a partition: librdkafka's default, CRC32, as HVR; murmur2_random is that of "
+        "Java producers, for topics that are joined with theirs (extension).",
+    )
+    Kafka_Schema_Registry: str | list[str] | None = Field(
+        None, description="URL of a Confluent-compatible schema registry, or several that share their schemas."
+    )
+    Kafka_Schema_Registry_Format: Literal["AVRO", "JSON", "PROTOBUF"] = Field(
+        "AVRO", description="The format of messages with a registry; PROTOBUF is an extension."
+    )
+    Kafka_Schema_User: str | None = Field(None, description="The registry's user, for basic authentication.")
+    Kafka_Schema_Registry_Password: str | None = Field(None, description="That user's password, as ${NAME} best.")
+    Schema_Registry: RegistryAccess = Field(
+        default_factory=RegistryAccess, description="How the registry is used (extension)."
+    )
+    Json_Decimals: Literal["BASE64", "NUMERIC", "TEXT"] | None = Field(
+        None,
+        description="Decimals as Connect's converter writes them, as JSON numbers, or as text. By default BASE64 in "
+        "Connect JSON, NUMERIC in other JSON (extension).",
+    )
+    Json_Times: Literal["ADAPTIVE", "CONNECT", "DEBEZIUM"] | None = Field(
+        None,
+        description="Times finer than a millisecond: ADAPTIVE sends them whole, as int64 under Debezium's names; "
+        "CONNECT always sends Connect's milliseconds and refuses a value that has more; DEBEZIUM names all times, "
+        "uuid, json and enum as Debezium does, and is the default in its envelope (extension).",
+    )
+    Missing_Values: Literal["REFUSE", "NULL"] = Field(
+        "REFUSE",
+        description="What becomes of values that the source left out, in formats that have no word for that (Avro, "
+        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null. JSON and XML leave them out (extension).",
+    )
+
+
+Location = Annotated[FilesLocation | KafkaLocation, Field(discriminator="class_")]

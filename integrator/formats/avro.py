@@ -1,0 +1,159 @@
+"""Avro (https://avro.apache.org/docs/1.12.0/specification/): the schema of a record, and Confluent's wire format.
+
+Names as HVR has them: the record is named by the table, without a namespace; a NOT NULL column has a zero default, a
+nullable one is a union with null. The connect.* annotations are those of Confluent's AvroData.java
+(https://github.com/confluentinc/schema-registry), so that Connect's AvroConverter gets its types back, decimals with
+their real precision. How values are written is in `avro_values`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from integrator import schema
+from integrator.formats import connect
+from integrator.formats.avro_values import encoder, sayable
+from integrator.formats.contract import Columns, Format, Frame, Options, SchemaId, prefix
+from integrator.schema import Column, Type
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DURATION = {"type": "fixed", "name": "duration", "size": 12, "logicalType": "duration"}
+
+_PRIMITIVES = {"boolean": "boolean", "float": "float", "double": "double", "bytes": "bytes", "string": "string"}
+_TIMES = {"ms": "millis", "us": "micros", "ns": "nanos"}
+
+
+def schema_text(name: str, columns: Columns, options: Options) -> str:
+    """Return the Avro schema of a row."""
+    return json.dumps(_record(name, columns, options, _Names()), separators=(",", ":"), ensure_ascii=False)
+
+
+class _Names:
+    """The named types that stand in the schema already: Avro has each only once."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+        self.fixed = False
+
+
+def _record(name: str, columns: Columns, options: Options, names: _Names) -> dict[str, Any]:
+    unique = name
+    while unique in names.known:
+        unique += "_"
+    names.known.add(unique)
+    fields = [_field(column, unique, options, names) for column in columns]
+    return {"type": "record", "name": unique, "fields": fields}
+
+
+def _field(column: Column, record: str, options: Options, names: _Names) -> dict[str, Any]:
+    kind = _schema(column.type, f"{record}_{column.name}", options, names)
+    if column.nullable:
+        return {"name": column.name, "type": ["null", kind], "default": None}
+    field = {"name": column.name, "type": kind}
+    zero = _zero(column.type, options)
+    return field if zero is None else field | {"default": zero}
+
+
+def _schema(kind: Type, name: str, options: Options, names: _Names) -> Any:
+    match kind:
+        case schema.Array(item):
+            return {"type": "array", "items": ["null", _schema(item, name, options, names)]}
+        case schema.Struct(fields, struct_name):
+            return _record(struct_name or name, fields, options, names)
+        case schema.Interval() if not options.avro_basic:
+            if names.fixed:
+                return "duration"
+            names.fixed = True
+            return DURATION
+        case _:
+            return _annotated(kind, options)
+
+
+def _annotated(kind: Type, options: Options) -> Any:
+    logical = connect.connect_type(kind, options)
+    said: dict[str, Any] = {"type": _PRIMITIVES.get(logical.base, "long" if logical.base == "int64" else "int")}
+    if options.avro_basic:
+        basic = isinstance(kind, schema.Decimal | schema.Timestamp | schema.Interval)
+        return "string" if basic else said["type"]
+    if isinstance(kind, schema.Decimal):
+        said = {"type": "bytes", "scale": kind.scale, "precision": kind.precision}
+    if logical.name:
+        said["connect.version"] = 1
+        if logical.parameters:
+            said["connect.parameters"] = dict(logical.parameters)
+        said["connect.name"] = logical.name
+    if logical.base in ("int8", "int16"):
+        said["connect.type"] = logical.base
+    avro_name = _logical_type(kind)
+    if avro_name:
+        said["logicalType"] = avro_name
+    return said["type"] if len(said) == 1 else said
+
+
+def _logical_type(kind: Type) -> str:
+    match kind:
+        case schema.Decimal():
+            return "decimal"
+        case schema.Date():
+            return "date"
+        case schema.Time(unit):
+            return f"time-{_TIMES[unit]}"
+        case schema.Timestamp(unit, _):
+            return f"timestamp-{_TIMES[unit]}"
+        case schema.String(_, "uuid"):
+            return "uuid"
+        case _:
+            return ""
+
+
+def _zero(kind: Type, options: Options) -> Any:
+    match kind:
+        case schema.Boolean():
+            return False
+        case schema.Decimal() if not options.avro_basic:
+            return "\0"
+        case schema.Timestamp() if options.avro_basic:
+            return ""
+        case schema.Integer() | schema.Date() | schema.Time() | schema.Timestamp():
+            return 0
+        case schema.Float():
+            return 0.0
+        case schema.Array():
+            return []
+        case schema.Interval() if not options.avro_basic:
+            return "\0" * 12
+        case schema.Struct():
+            return None
+        case _:
+            return ""
+
+
+def name_refusal(name: str) -> str | None:
+    """Return why a column or table cannot have this name in Avro, or None."""
+    if NAME.fullmatch(name):
+        return None
+    return "an Avro name has letters, digits and underscores, and no digit first; give another (BaseName)"
+
+
+def string_schema() -> str:
+    """Return the Avro schema of a text, for keys."""
+    return '"string"'
+
+
+def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId | None) -> Frame:
+    """Return the registry's prefix."""
+    return Frame(prefix(schema_id))
+
+
+FORMAT = Format(
+    encoder,
+    frame,
+    missing="refuse",
+    schema_text=schema_text,
+    refusal=sayable,
+    name_refusal=name_refusal,
+    schema_type="AVRO",
+    text=False,
+)

@@ -1,0 +1,155 @@
+"""Kafka Connect's data model: the schema of a type as JSON, and how JsonConverter writes its values.
+
+The definition is https://github.com/apache/kafka, connect/json JsonConverter.java and connect/api data/*.java: the keys
+of a schema in their order, Decimal as base64 of the unscaled big-endian value, Date as days, Time and Timestamp as
+milliseconds. Finer times have no Connect type; ADAPTIVE sends them as int64 under Debezium's names
+(https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-temporal-types), and DEBEZIUM
+calls all of them, and the text of uuid, json and enum columns, as Debezium does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.formats import json_text
+from integrator.formats.binary_text import base64, decimals
+from integrator.formats.contract import Columns, Options, RefusedValue
+from integrator.formats.durations import iso_text
+from integrator.formats.json_object import Value
+from integrator.schema import Type
+
+DATA = "org.apache.kafka.connect.data."
+TIME = "io.debezium.time."
+_MICROS = 1000
+_MICRO_NAMES = {"ms": "", "us": "Micro", "ns": "Nano"}
+_ROLES = {"uuid": "Uuid", "json": "Json", "enum": "Enum"}
+_ZONED_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
+
+
+@dataclass(frozen=True)
+class Logical:
+    """A Connect type: its base, and the name and parameters of the logical type it stands for, if any."""
+
+    base: str
+    name: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
+
+
+def connect_type(kind: Type, options: Options) -> Logical:
+    """Return the Connect type of everything but arrays and structs."""
+    match kind:
+        case schema.Boolean():
+            return Logical("boolean")
+        case schema.Integer(bits):
+            return Logical(f"int{bits}")
+        case schema.Float(bits):
+            return Logical("float" if bits == 32 else "double")
+        case schema.Bytes():
+            return Logical("bytes")
+        case schema.Decimal(precision, scale):
+            if options.decimals == "TEXT":
+                return Logical("string")
+            parameters = (("scale", str(scale)), ("connect.decimal.precision", str(precision)))
+            return Logical("bytes", DATA + "Decimal", parameters)
+        case schema.Date() | schema.Time() | schema.Timestamp() | schema.Interval():
+            return _time_type(kind, options)
+        case schema.String(_, role) if options.times == "DEBEZIUM" and role in _ROLES:
+            return Logical("string", "io.debezium.data." + _ROLES[role])
+        case _:
+            return Logical("string")
+
+
+def _time_type(kind: Type, options: Options) -> Logical:
+    match kind:
+        case schema.Date():
+            return Logical("int32", (TIME if options.times == "DEBEZIUM" else DATA) + "Date")
+        case schema.Time(unit):
+            if options.times == "CONNECT" or (unit == "ms" and options.times == "ADAPTIVE"):
+                return Logical("int32", DATA + "Time")
+            return Logical("int32" if unit == "ms" else "int64", f"{TIME}{_MICRO_NAMES[unit]}Time")
+        case schema.Timestamp(unit, zoned):
+            if options.times == "CONNECT" or (unit == "ms" and options.times == "ADAPTIVE"):
+                return Logical("int64", DATA + "Timestamp")
+            if zoned and options.times == "DEBEZIUM":
+                return Logical("string", TIME + "ZonedTimestamp")
+            return Logical("int64", f"{TIME}{_MICRO_NAMES[unit]}Timestamp")
+        case _:
+            return Logical("string", TIME + "Interval" if options.times == "DEBEZIUM" else "")
+
+
+def schema_of(kind: Type, optional: bool, options: Options) -> dict[str, Any]:
+    """Return the schema of a type, its keys in JsonConverter's order."""
+    match kind:
+        case schema.Array(item):
+            return {"type": "array", "items": schema_of(item, True, options), "optional": optional}
+        case schema.Struct(fields, name):
+            return struct_schema(name, fields, options, optional=optional)
+        case _:
+            logical = connect_type(kind, options)
+            said: dict[str, Any] = {"type": logical.base, "optional": optional}
+            if logical.name:
+                said |= {"name": logical.name, "version": 1}
+            return said | ({"parameters": dict(logical.parameters)} if logical.parameters else {})
+
+
+def struct_schema(name: str, columns: Columns, options: Options, *, optional: bool = False) -> dict[str, Any]:
+    """Return the schema of a struct of `columns`."""
+    fields = [{**schema_of(c.type, c.nullable, options), "field": c.name} for c in columns]
+    return {"type": "struct", "fields": fields, "optional": optional} | ({"name": name} if name else {})
+
+
+def leaf(options: Options) -> Any:
+    """Return how JsonConverter writes values."""
+    return lambda kind: _value(kind, options)
+
+
+def _value(kind: Type, options: Options) -> Value:
+    match kind:
+        case schema.String():
+            return Value(json_text.escaped, quoted=True)
+        case schema.Bytes():
+            return Value(base64, quoted=True)
+        case schema.Decimal() if options.decimals == "BASE64":
+            return Value(decimals, quoted=True)
+        case schema.Decimal():
+            return Value(json_text.numbers, quoted=options.decimals == "TEXT")
+        case schema.Float():
+            return Value(json_text.floats)
+        case schema.Interval():
+            return Value(iso_text, quoted=True)
+        case schema.Date():
+            return Value(lambda values: values.cast(pa.int32()).cast(pa.string()))
+        case schema.Timestamp(_, zoned) if zoned and options.times == "DEBEZIUM":
+            return Value(_zoned, quoted=True)
+        case schema.Time() | schema.Timestamp():
+            return Value(lambda values: moments(values, whole=options.times != "CONNECT").cast(pa.string()))
+        case _:
+            return Value(json_text.numbers)
+
+
+def _zoned(values: pa.Array) -> pa.Array:
+    return pc.strftime(values, format=_ZONED_FORMAT)
+
+
+def moments(values: pa.Array, *, whole: bool) -> pa.Array:
+    """Return times as integers in their own unit, or in milliseconds where they must be Connect's.
+
+    Raises RefusedValue for what is finer than a millisecond and must not be.
+    """
+    integers = values.cast(pa.int32() if pa.types.is_time32(values.type) else pa.int64())
+    unit = values.type.unit
+    if whole or unit == "ms":
+        return integers
+    parts = _MICROS if unit == "us" else _MICROS * _MICROS
+    millis = pc.divide(integers, parts)
+    exact = pc.equal(pc.multiply(millis, parts), integers)
+    if not pc.all(pc.fill_null(exact, fill_value=True)).as_py():
+        index = pc.index(exact, value=False).as_py()
+        text = f"{values[index].as_py()} is finer than Connect's millisecond; use Json_Times: ADAPTIVE"
+        raise RefusedValue(index, text)
+    return millis

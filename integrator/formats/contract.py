@@ -1,0 +1,133 @@
+"""What a format is: from columns to a schema's text, and to a function from arrays to encoded rows.
+
+A row of a message is encoded alone; `Frame` says what stands around the rows of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from integrator.arrays import Mask
+from integrator.schema import Column, Type
+
+Arrays = dict[str, pa.Array]
+Missing = dict[str, Mask]
+"""By column, True for rows whose source record has no value (which is not null); a field of a struct is named by its
+path, with `PATH` between the names."""
+Encoder = Callable[[Arrays, Missing], pa.Array]
+"""From arrays by column name, of equal length, to the bytes or text of each row. Raises Unsayable."""
+Columns = Sequence[Column]
+
+PATH = "\0"
+
+Decimals = Literal["BASE64", "NUMERIC", "TEXT"]
+Times = Literal["ADAPTIVE", "CONNECT", "DEBEZIUM"]
+JsonMode = Literal["SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABLE_OBJECT", "TABLE_ARRAY"]
+
+
+@dataclass(frozen=True)
+class Csv:
+    """HVR's FileFormat Csv parameters (https://fivetran.com/docs/hvr6/action-reference/fileformat)."""
+
+    header_line: bool = False
+    field_separator: str = ","
+    line_separator: str = "\n"
+    quote: str = '"'
+    escape: str = '"'
+    file_terminator: str = ""
+    null: str = ""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How values are written where a format leaves the choice: plain data of FileFormat and the Kafka location."""
+
+    decimals: Decimals = "BASE64"
+    times: Times = "ADAPTIVE"
+    binary: Literal["BASE64", "HEX", "COPY"] = "BASE64"
+    json_mode: JsonMode = "SCHEMA_PAYLOAD"
+    csv: Csv = field(default_factory=Csv)
+    compact: bool = False
+    avro_basic: bool = False
+    """Avro before 1.8: no logical types."""
+    block_compress: Literal["NONE", "DEFLATE", "GZIP", "LZ4"] = "NONE"
+    parquet_version: Literal["v1", "v2", "v3"] = "v2"
+    page_size: int = 1024 * 1024
+    encoding: str = "UTF-8"
+    newlines: Literal["", "UNIX", "DOS"] = ""
+    compress: Literal["", "GZIP", "LZ4"] = ""
+    numbers: tuple[tuple[str, int], ...] = ()
+    """Protobuf's field numbers that are taken, by the field's path: those of the subject's latest version."""
+
+
+@dataclass(frozen=True)
+class SchemaId:
+    """What a registry calls a schema: a number, and a GUID where it gives one and messages are to carry that."""
+
+    id: int
+    guid: str | None = None
+
+
+Wrap = Callable[[pa.Array], pa.Array]
+"""From encoded rows, without nulls, to what stands for each in the message."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What stands around the encoded rows of one message; `wrap` is done to each row before, where there is one."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    wrap: Wrap | None = None
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format. `name` in its functions is the table's, and so the record's.
+
+    missing: what becomes of a value that the source left out. `shape`: the message's own schema does not have it;
+    `omit`: the row does not have it; `refuse`: the format has a value for each column of each row.
+    schema_type: what a registry calls its schemas; empty without a registry.
+    """
+
+    encoder: Callable[[str, Columns, Options], Encoder]
+    frame: Callable[[str, Columns, Options, SchemaId | None], Frame]
+    missing: Literal["shape", "omit", "refuse"]
+    schema_text: Callable[[str, Columns, Options], str] = lambda _name, _columns, _options: ""
+    refusal: Callable[[Type, Options], str | None] = lambda _type, _options: None
+    """Why no column may have a type, or None."""
+    name_refusal: Callable[[str], str | None] = lambda _name: None
+    """Why no column, and no table, may have a name, or None."""
+    schema_type: Literal["", "AVRO", "JSON", "PROTOBUF"] = ""
+    text: bool = True
+    """Whether messages are text, which can be in another encoding, or with other line ends."""
+
+
+class Unsayable(ValueError):
+    """A value that the format has no word for: the column, the row, and why."""
+
+    def __init__(self, column: str, index: int, text: str) -> None:
+        self.column, self.index = column, index
+        super().__init__(text)
+
+
+class RefusedValue(ValueError):
+    """A value among those of one column that cannot be written: its place, and why."""
+
+    def __init__(self, index: int, text: str) -> None:
+        self.index = index
+        super().__init__(text)
+
+
+def prefix(schema_id: SchemaId | None) -> bytes:
+    """Return Confluent's prefix: a zero byte and the id in four bytes, big-endian; nothing where a header has the id.
+
+    https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
+    """
+    if schema_id is None or schema_id.guid is not None:
+        return b""
+    return b"\x00" + schema_id.id.to_bytes(4, "big")

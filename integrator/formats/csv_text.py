@@ -1,0 +1,106 @@
+"""CSV with all of HVR's parameters (https://fivetran.com/docs/hvr6/action-reference/fileformat#csv).
+
+A field is quoted where it holds a separator, the quote or the escape character, a line end, or what null is written as,
+so that null and text never look alike: an empty text is "" where null is an empty field. Inside quotes the escape
+character stands before each quote, and before itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import flat
+from integrator.formats.binary_text import binary_as
+from integrator.formats.contract import Arrays, Columns, Csv, Encoder, Format, Frame, Missing, Options, SchemaId
+from integrator.formats.plain import text_of
+from integrator.schema import Type
+
+Write = Callable[[pa.Array], pa.Array]
+
+_PLAIN = (schema.Boolean, schema.Integer, schema.Float, schema.Decimal, schema.Date, schema.Time, schema.Timestamp)
+"""Types whose text has digits, letters and -:.+ only."""
+
+
+def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
+    """Return a function from the columns' arrays to the line of each row, its separator included."""
+    writers = [(column.name, _writer(column.type, options)) for column in columns]
+    separator, end = options.csv.field_separator, options.csv.line_separator.encode()
+
+    def encode_rows(arrays: Arrays, _missing: Missing) -> pa.Array:
+        fields = [write(arrays[name]) for name, write in writers]
+        line = pc.binary_join_element_wise(*fields, separator.encode())
+        return pc.binary_join_element_wise(line, end, b"")
+
+    return encode_rows
+
+
+def _writer(kind: Type, options: Options) -> Write:
+    said = options.csv
+    null = said.null.encode()
+
+    def write(values: pa.Array) -> pa.Array:
+        text = binary_as(values, options.binary) if _is_bytes(kind, options) else text_of(kind, options)(values)
+        fields = text.view(pa.binary()) if pa.types.is_string(text.type) else text
+        if _may_need_quotes(kind, said):
+            fields = _quoted(fields, said)
+        return pc.fill_null(fields, null) if fields.null_count else fields
+
+    if isinstance(kind, schema.Bytes) and options.binary == "COPY":
+        return lambda values: pc.fill_null(_quoted(values, said), null)
+    return write
+
+
+def _is_bytes(kind: Type, options: Options) -> bool:
+    return isinstance(kind, schema.Bytes) and options.binary != "COPY"
+
+
+def _may_need_quotes(kind: Type, said: Csv) -> bool:
+    """Say whether values of a type could hold a character that matters, or look like null."""
+    plain = said.field_separator in ",;|\t\x1f" and said.quote == '"' and said.escape in '"\\' and not said.null
+    return not (plain and isinstance(kind, _PLAIN))
+
+
+def _none_special(fields: pa.Array, said: Csv, special: list[str]) -> bool:
+    """Say, by a look at the bytes of all fields at once, that none can need quotes."""
+    if said.null or pc.any(pc.equal(pc.binary_length(fields), 0)).as_py():
+        return False
+    data, _ = flat(fields)
+    return not any((data == text.encode()[0]).any() for text in dict.fromkeys(special) if text)
+
+
+def _quoted(fields: pa.Array, said: Csv) -> pa.Array:
+    special = [said.quote, said.escape, said.field_separator, said.line_separator, "\n", "\r"]
+    if _none_special(fields, said, special):
+        return fields
+    pattern = "|".join(re.escape(text) for text in dict.fromkeys(special) if text)
+    if said.null:
+        needs = pc.or_(pc.match_substring_regex(fields, pattern), pc.equal(fields, said.null.encode()))
+    else:
+        needs = pc.match_substring_regex(fields, f"{pattern}|^$")
+    needs = pc.fill_null(needs, fill_value=False)
+    if not pc.any(needs).as_py():
+        return fields
+    odd = fields.filter(needs)
+    for text in dict.fromkeys((said.escape, said.quote)):
+        if text:
+            odd = pc.replace_substring(odd, text.encode(), (said.escape + text).encode())
+    quote = said.quote.encode()
+    return pc.replace_with_mask(fields, needs, pc.binary_join_element_wise(quote, odd, quote, b""))
+
+
+def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
+    """Return the header line, if it is asked for, and the file's terminator."""
+    said = options.csv
+    head = b""
+    if said.header_line:
+        names = _quoted(pa.array([column.name.encode() for column in columns], pa.binary()), said)
+        head = said.field_separator.encode().join(names.to_pylist()) + said.line_separator.encode()
+    return Frame(head, said.file_terminator.encode())
+
+
+FORMAT = Format(encoder, frame, missing="refuse")

@@ -1,0 +1,96 @@
+"""HVR's XML (https://fivetran.com/docs/hvr6/action-reference/fileformat#xml), a document for each message.
+
+<hvr version="1.0"><table name="t"><row><column name="c">v</column></row></table></hvr>; null is is_null="true", bytes
+are hex with format="hex", a missing value's element is left out. Compact writes <r> and <c>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.sax.saxutils import quoteattr
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import first, mask
+from integrator.formats.binary_text import hexadecimal
+from integrator.formats.contract import (
+    Arrays,
+    Columns,
+    Encoder,
+    Format,
+    Frame,
+    Missing,
+    Options,
+    RefusedValue,
+    SchemaId,
+    Unsayable,
+)
+from integrator.formats.plain import text_of
+from integrator.schema import Type
+
+DECLARATION = '<?xml version="1.0" encoding="{encoding}" standalone="yes"?>'
+_UNSAYABLE = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
+"""Characters that XML 1.0 has no way to write (https://www.w3.org/TR/xml/#charsets)."""
+_ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
+
+
+def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
+    """Return a function from the columns' arrays to the row element of each row. Raises Unsayable."""
+    row, element = ("r", "c") if options.compact else ("row", "column")
+    pieces = [
+        (column.name, *_tags(column.name, column.type, element), _writer(column.type, options)) for column in columns
+    ]
+
+    def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
+        parts = []
+        for name, start, null, write in pieces:
+            try:
+                text = write(arrays[name])
+            except RefusedValue as error:
+                raise Unsayable(name, error.index, str(error)) from None
+            said = pc.binary_join_element_wise(start, text, f"</{element}>", "")
+            said = pc.fill_null(said, null) if said.null_count else said
+            gone = missing.get(name)
+            parts.append(said if gone is None else pc.if_else(pa.array(gone), "", said))
+        return pc.binary_join_element_wise(f"<{row}>", *parts, f"</{row}>", "")
+
+    return encode_rows
+
+
+def _tags(name: str, kind: Type, element: str) -> tuple[str, str]:
+    """Return the start tag of a column's values, and the whole element of null."""
+    form = ' format="hex"' if isinstance(kind, schema.Bytes) else ""
+    start = f"<{element} name={quoteattr(name)}"
+    return f"{start}{form}>", f'{start} is_null="true"/>'
+
+
+def _writer(kind: Type, options: Options) -> Callable[[pa.Array], pa.Array]:
+    if isinstance(kind, schema.Bytes):
+        return hexadecimal
+    text = text_of(kind, options)
+    if isinstance(kind, schema.String | schema.Array | schema.Struct):
+        return lambda values: _escaped(text(values))
+    return text
+
+
+def _escaped(values: pa.Array) -> pa.Array:
+    wrong = first(mask(pc.match_substring_regex(values, _UNSAYABLE)))
+    if wrong is not None:
+        text = f"{values[wrong].as_py()!r} has a character that XML cannot hold; use another format, or send bytes"
+        raise RefusedValue(wrong, text)
+    if not pc.any(pc.match_substring_regex(values, "[&<>\r]")).as_py():
+        return values
+    for plain, escape in _ESCAPES.items():
+        values = pc.replace_substring(values, plain, escape)
+    return values
+
+
+def frame(name: str, _columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
+    """Return the document around the rows of a table."""
+    head = DECLARATION.format(encoding=options.encoding) + f'<hvr version="1.0"><table name={quoteattr(name)}>'
+    return Frame(head.encode(), b"</table></hvr>")
+
+
+FORMAT = Format(encoder, frame, missing="omit")

@@ -1,0 +1,79 @@
+"""JSON with a schema in a registry: JSON Schema draft 7, annotated for Connect's JsonSchemaConverter.
+
+The annotations are https://github.com/confluentinc/schema-registry, JsonSchemaData.java: connect.type, connect.index,
+title for a logical name, connect.version and connect.parameters; a nullable property is a oneOf with null. Decimals
+are JSON numbers, as HVR sends them; the converter takes both numbers and base64.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from integrator import schema
+from integrator.formats import connect
+from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId, prefix
+from integrator.formats.json_object import object_writer
+from integrator.schema import Type
+
+DIALECT = "http://json-schema.org/draft-07/schema#"
+_JSON_TYPES = {"boolean": "boolean", "string": "string", "bytes": "string", "float": "number", "double": "number"}
+_CONNECT_TYPES = {"float": "float32", "double": "float64"}
+_IMPLIED = ("boolean", "string")
+
+
+def schema_text(name: str, columns: Columns, options: Options) -> str:
+    """Return the JSON Schema of a row, `title` the table's name; no property is required, for one may be missing."""
+    root = {"$schema": DIALECT, **_object(name, columns, options)}
+    return json.dumps(root, separators=(",", ":"), ensure_ascii=False)
+
+
+def string_schema() -> str:
+    """Return the JSON Schema of a text, for keys."""
+    return json.dumps({"$schema": DIALECT, "type": "string"}, separators=(",", ":"))
+
+
+def _object(name: str, columns: Columns, options: Options) -> dict[str, Any]:
+    properties = {}
+    for index, column in enumerate(columns):
+        said = _schema(column.type, options)
+        if column.nullable:
+            said = {"oneOf": [{"type": "null"}, said]}
+        properties[column.name] = {**said, "connect.index": index}
+    return {"type": "object"} | ({"title": name} if name else {}) | {"properties": properties}
+
+
+def _schema(kind: Type, options: Options) -> dict[str, Any]:
+    match kind:
+        case schema.Array(item):
+            return {"type": "array", "items": {"oneOf": [{"type": "null"}, _schema(item, options)]}}
+        case schema.Struct(fields, name):
+            return _object(name, fields, options)
+        case _:
+            pass
+    logical = connect.connect_type(kind, options)
+    said: dict[str, Any] = {"type": _JSON_TYPES.get(logical.base, "integer")}
+    if isinstance(kind, schema.Decimal) and options.decimals == "NUMERIC":
+        said["type"] = "number"
+    if isinstance(kind, schema.String) and kind.role == "uuid":
+        said["format"] = "uuid"
+    if logical.base not in _IMPLIED:
+        said["connect.type"] = _CONNECT_TYPES.get(logical.base, logical.base)
+    if logical.name:
+        said |= {"title": logical.name, "connect.version": 1}
+    if logical.parameters:
+        said["connect.parameters"] = dict(logical.parameters)
+    return said
+
+
+def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
+    """Return a function from the columns' arrays to the JSON of each row."""
+    return object_writer(columns, connect.leaf(options))
+
+
+def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId | None) -> Frame:
+    """Return the registry's prefix."""
+    return Frame(prefix(schema_id))
+
+
+FORMAT = Format(encoder, frame, missing="omit", schema_text=schema_text, schema_type="JSON", text=False)

@@ -1,0 +1,100 @@
+"""Message keys: HVR's MessageKeySerializer (https://fivetran.com/docs/hvr6/action-reference/integrate), and more.
+
+Serializers take the text of an expression, or the key columns of the row (`struct`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.formats import avro, connect_json, json_schema, json_text, plain_json, protobuf
+from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId, prefix
+from integrator.formats.small import together, varint, zigzag
+
+SchemaType = Literal["", "AVRO", "JSON", "PROTOBUF"]
+Encode = Callable[[pa.Array], pa.Array]
+
+
+@dataclass(frozen=True)
+class KeyFormat:
+    """How a key is written; `text` says that it is made of an expression's text, and not of columns.
+
+    schema_type: what a registry calls the key's schema; empty where the serializer needs no registry.
+    """
+
+    text: bool
+    frame: Callable[[str, Columns, Options, SchemaId | None], Frame]
+    schema_text: Callable[[str, Columns, Options], str] = lambda _name, _columns, _options: ""
+    encode_text: Encode = lambda texts: texts
+    encoder: Callable[[str, Columns, Options], Encoder] | None = None
+    schema_type: SchemaType = ""
+    said: Format | None = None
+    """The format of a struct, which says what it can say."""
+
+
+def _bare(_name: str, _columns: Columns, _options: Options, _id: SchemaId | None) -> Frame:
+    return Frame()
+
+
+def _prefixed(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId | None) -> Frame:
+    return Frame(prefix(schema_id))
+
+
+def _avro_text(texts: pa.Array) -> pa.Array:
+    data = texts.cast(pa.binary())
+    return together([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
+
+
+def _json_text(texts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise('"', json_text.escaped(texts), '"', "")
+
+
+def _struct(said: Format) -> KeyFormat:
+    return KeyFormat(
+        text=False,
+        frame=said.frame,
+        schema_text=said.schema_text,
+        encoder=said.encoder,
+        schema_type=said.schema_type,
+        said=said,
+    )
+
+
+KEYS: dict[str, KeyFormat] = {
+    "NONE": KeyFormat(text=True, frame=_bare),
+    "STRING": KeyFormat(text=True, frame=_bare),
+    "CONNECT": KeyFormat(
+        text=True,
+        frame=lambda _name, _columns, _options, _id: Frame(*connect_json.STRING_KEY),
+        encode_text=json_text.escaped,
+    ),
+    "KAFKA_AVRO": KeyFormat(
+        text=True,
+        frame=_prefixed,
+        schema_text=lambda _name, _columns, _options: avro.string_schema(),
+        encode_text=_avro_text,
+        schema_type="AVRO",
+    ),
+    "KAFKA_JSON": KeyFormat(
+        text=True,
+        frame=_prefixed,
+        schema_text=lambda _name, _columns, _options: json_schema.string_schema(),
+        encode_text=_json_text,
+        schema_type="JSON",
+    ),
+    "KAFKA_AVRO_SCHEMA": _struct(avro.FORMAT),
+    "KAFKA_JSON_SCHEMA": _struct(json_schema.FORMAT),
+    "KAFKA_PROTOBUF_SCHEMA": _struct(protobuf.FORMAT),
+    "CONNECT_SCHEMA": _struct(connect_json.SCHEMA_PAYLOAD),
+    "CONNECT_PAYLOAD": _struct(connect_json.PAYLOAD),
+    "JSON_ROW": _struct(plain_json.FORMAT),
+}
+"""NONE: no key. STRING: the text. CONNECT: the text as Connect JSON, schema and payload. KAFKA_…: the text, or with
+_SCHEMA the key columns as a record TABLE_key, with a schema in the registry. Extensions: KAFKA_PROTOBUF_SCHEMA;
+CONNECT_SCHEMA and CONNECT_PAYLOAD, the key columns as Connect JSON with and without schema; JSON_ROW, as plain JSON."""

@@ -1,0 +1,144 @@
+"""Protocol Buffers (https://protobuf.dev/programming-guides/proto3/): the proto3 text of a message, for a registry.
+
+As Confluent's ProtobufData.java has it (https://github.com/confluentinc/schema-registry), so that Connect's
+ProtobufConverter gets its types back: decimals are confluent.type.Decimal, dates google.type.Date, times of day
+google.type.TimeOfDay, timestamps google.protobuf.Timestamp; field_meta keeps precision, scale and small integers.
+A nullable column is `optional` (the converter reads null with optional.for.nullables=true).
+
+Field numbers are those of the subject's latest version where a field has one there, and new ones behind them: a number
+is never given to another field. How values are written is in `protobuf_values`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from integrator import schema
+from integrator.formats.avro import name_refusal
+from integrator.formats.contract import PATH, Columns, Format, Frame, Options, SchemaId, prefix
+from integrator.formats.protobuf_values import STRUCT, encoder, numbered
+from integrator.schema import Type
+
+_IMPORTS = {
+    "confluent.type.Decimal": "confluent/type/decimal.proto",
+    "google.type.Date": "google/type/date.proto",
+    "google.type.TimeOfDay": "google/type/timeofday.proto",
+    "google.protobuf.Timestamp": "google/protobuf/timestamp.proto",
+}
+_META = "confluent/meta.proto"
+_MESSAGE = re.compile(r"\s*message\s+(\w+)\s*\{")
+_FIELD = re.compile(r"\s*(?:optional |repeated )?\s*[\w.]+\s+(\w+)\s*=\s*(\d+)")
+_RESERVED = re.compile(r"\s*reserved ([\d, ]+);")
+
+
+def schema_text(name: str, columns: Columns, options: Options) -> str:
+    """Return the proto3 text with the message `name`."""
+    imports: set[str] = set()
+    body = list(_message(name, columns, options, "", imports))
+    said = "".join(f'import "{file}";\n' for file in sorted(imports))
+    return 'syntax = "proto3";\n\n' + (said + "\n" if said else "") + "\n".join(body) + "\n"
+
+
+def _message(name: str, columns: Columns, options: Options, path: str, imports: set[str]) -> Iterator[str]:
+    indent = "  " * path.count(PATH)
+    yield f"{indent}message {name} {{"
+    numbers = numbered(columns, path, options)
+    gone = sorted(_taken(path, options) - set(numbers.values()))
+    if gone:
+        yield f"{indent}  reserved {', '.join(map(str, gone))};"
+    for column in columns:
+        kind = column.type.item if isinstance(column.type, schema.Array) else column.type
+        written = _type_name(kind, column.name)
+        if isinstance(kind, schema.Struct):
+            yield from _message(written, kind.fields, options, path + column.name + PATH, imports)
+        if written in _IMPORTS:
+            imports.add(_IMPORTS[written])
+        meta = _meta(kind)
+        if meta:
+            imports.add(_META)
+        label = "repeated " if isinstance(column.type, schema.Array) else "optional " if column.nullable else ""
+        yield f"{indent}  {label}{written} {column.name} = {numbers[column.name]}{meta};"
+    yield f"{indent}}}"
+
+
+def _type_name(kind: Type, column: str) -> str:
+    match kind:
+        case schema.Boolean():
+            return "bool"
+        case schema.Integer(bits):
+            return "int64" if bits == 64 else "int32"
+        case schema.Float(bits):
+            return "float" if bits == 32 else "double"
+        case schema.Decimal():
+            return "confluent.type.Decimal"
+        case schema.Bytes():
+            return "bytes"
+        case schema.Date():
+            return "google.type.Date"
+        case schema.Time():
+            return "google.type.TimeOfDay"
+        case schema.Timestamp():
+            return "google.protobuf.Timestamp"
+        case schema.Struct():
+            return f"{column}{STRUCT}"
+        case _:
+            return "string"
+
+
+def _meta(kind: Type) -> str:
+    match kind:
+        case schema.Integer(bits) if bits < 32:
+            params = {"connect.type": f"int{bits}"}
+        case schema.Decimal(precision, scale):
+            params = {"precision": str(precision), "scale": str(scale)}
+        case _:
+            return ""
+    said = ", ".join(f'{{ key: "{key}", value: "{value}" }}' for key, value in params.items())
+    return f" [(confluent.field_meta) = {{ params: [{said}] }}]"
+
+
+def _taken(path: str, options: Options) -> set[int]:
+    return {number for field, number in options.numbers if field.rpartition(PATH)[0] == path.rstrip(PATH)}
+
+
+def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the field numbers in a proto text of ours, by the field's path; reserved ones are named ? and number."""
+    found: list[tuple[str, int]] = []
+    path: list[str] = []
+    for line in text.splitlines():
+        message, field, reserved = _MESSAGE.match(line), _FIELD.match(line), _RESERVED.match(line)
+        if message:
+            path.append(message[1].removesuffix(STRUCT))
+        elif line.strip() == "}":
+            path.pop()
+        elif reserved:
+            found += [(PATH.join([*path[1:], f"?{n.strip()}"]), int(n)) for n in reserved[1].split(",")]
+        elif field and path:
+            found.append((PATH.join([*path[1:], field[1]]), int(field[2])))
+    return tuple(found)
+
+
+def refusal(kind: Type, _options: Options) -> str | None:
+    """Return why Protobuf cannot say a type, or None."""
+    if isinstance(kind, schema.Array) and isinstance(kind.item, schema.Array):
+        return "a repeated field cannot hold lists"
+    return None
+
+
+def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId | None) -> Frame:
+    """Return the registry's prefix, and the path of the message in its file: the first, which is one zero byte."""
+    before = prefix(schema_id)
+    return Frame(before + b"\x00" if before else b"")
+
+
+FORMAT = Format(
+    encoder,
+    frame,
+    missing="refuse",
+    schema_text=schema_text,
+    refusal=refusal,
+    name_refusal=name_refusal,
+    schema_type="PROTOBUF",
+    text=False,
+)

@@ -1,0 +1,249 @@
+"""Protobuf's encoding, column by column (https://protobuf.dev/programming-guides/encoding/).
+
+A field is its tag and its value. As Protobuf's own serialisers do, a NOT NULL field with the value zero is left out,
+and a null one too; a nullable (`optional`) field is there whenever it is not null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import Mask, first, mask
+from integrator.formats.binary_text import twos_complement
+from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Missing, Options, RefusedValue, Unsayable
+from integrator.formats.durations import iso_text
+from integrator.formats.json_object import relisted
+from integrator.formats.small import Part, Small, constant, together, varint
+from integrator.schema import Column, Type
+
+STRUCT = "_message"
+"""What the name of a struct's message ends in: a field and a message cannot share a name."""
+
+VARINT, I64, LEN, I32 = 0, 1, 2, 5
+_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
+_FIRST, _LAST = -719162, 2932896
+"""Days of 0001-01-01 and 9999-12-31, the range of google.type.Date and google.protobuf.Timestamp."""
+
+Ints = npt.NDArray[np.int64]
+Write = Callable[[pa.Array], list[Part]]
+"""From values without null to the parts of each, without the tag."""
+
+
+def numbered(columns: Columns, path: str, options: Options) -> dict[str, int]:
+    """Return the number of each field: the one it has already, else one that no field ever had."""
+    known = dict(options.numbers)
+    taken = {n for field, n in options.numbers if field.rpartition(PATH)[0] == path.rstrip(PATH)}
+    fresh = max(taken, default=0)
+    numbers = {}
+    for column in columns:
+        number = known.get(path + column.name)
+        if number is None:
+            fresh += 1
+            if 19_000 <= fresh <= 19_999:  # Protobuf's own
+                fresh = 20_000
+            number = fresh
+        numbers[column.name] = number
+    return numbers
+
+
+def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> Encoder:
+    """Return a function from the columns' arrays to Protobuf's bytes of each row. Raises Unsayable.
+
+    Fields are written in the order of their numbers, as Protobuf's own serialisers do.
+    """
+    numbers = numbered(columns, path, options)
+    fields = [
+        (column, _field(column, numbers[column.name], options, path + column.name + PATH))
+        for column in sorted(columns, key=lambda column: numbers[column.name])
+    ]
+
+    def encode_rows(arrays: Arrays, _missing: Missing) -> pa.Array:
+        parts: list[Part] = []
+        for column, write in fields:
+            try:
+                parts += write(arrays[column.name])
+            except RefusedValue as error:
+                raise Unsayable(column.name, error.index, str(error)) from None
+        return together(parts)
+
+    return encode_rows
+
+
+def tag(number: int, wire: int) -> bytes:
+    """Return a field's tag: its number and wire type, as a varint."""
+    return varint(np.array([number << 3 | wire], np.uint64)).flat()[0].as_py()  # type: ignore[no-any-return]
+
+
+def _field(column: Column, number: int, options: Options, path: str) -> Write:
+    if isinstance(column.type, schema.Array):
+        item = column.type.item
+        return lambda values: _repeated(values, item, number, options, path)
+    wire, write = _writer(column.type, options, path)
+    lead = tag(number, wire)
+
+    def of_rows(values: pa.Array) -> list[Part]:
+        there = mask(pc.is_valid(values)) if values.null_count else None
+        if not column.nullable and wire != LEN:
+            nonzero = mask(_nonzero(values))
+            there = nonzero if there is None else there & nonzero
+        elif not column.nullable and isinstance(column.type, schema.String | schema.Bytes):
+            filled = mask(pc.greater(pc.binary_length(values), 0))
+            there = filled if there is None else there & filled
+        parts = write(values)
+        if isinstance(parts[0], Small):
+            parts = [parts[0].after(lead), *parts[1:]]
+        else:
+            parts = [constant(lead, len(values)), *parts]
+        return parts if there is None or there.all() else [_only(part, there) for part in parts]
+
+    return of_rows
+
+
+def _nonzero(values: pa.Array) -> pa.Array:
+    if pa.types.is_boolean(values.type):
+        return values
+    if pa.types.is_floating(values.type):  # minus zero is not the default
+        return pa.array(np.asarray(pc.fill_null(values, 0.0)).view(f"u{values.type.bit_width // 8}") != 0)
+    return pc.not_equal(values, 0)
+
+
+def _only(part: Part, there: Mask) -> Part:
+    if isinstance(part, Small):
+        return part.where(there)
+    return pc.if_else(pa.array(there), pc.fill_null(part, b""), b"")
+
+
+def _writer(kind: Type, options: Options, path: str) -> tuple[int, Write]:
+    """Return the wire type, and how values are written behind their tag."""
+    match kind:
+        case schema.Boolean() | schema.Integer():
+            return VARINT, lambda values: [varint(_ints(values).view(np.uint64))]
+        case schema.Float(bits):
+            return (I32 if bits == 32 else I64), lambda values: [_fixed(values, bits)]
+        case schema.String() | schema.Bytes():
+            return LEN, _delimited
+        case schema.Interval():
+            return LEN, lambda values: _delimited(iso_text(values))
+        case schema.Struct(fields):
+            return LEN, lambda values: _delimited(_struct(values, fields, options, path))
+        case schema.Decimal(precision, scale):
+            return LEN, lambda values: _delimited(_decimal(values, precision, scale))
+        case schema.Date():
+            return LEN, lambda values: _delimited(_date(values))
+        case schema.Time():
+            return LEN, lambda values: _delimited(_time(values))
+        case _:
+            return LEN, lambda values: _delimited(_timestamp(values))
+
+
+def _ints(values: pa.Array) -> Ints:
+    whole = pc.fill_null(values, pa.scalar(0).cast(values.type)) if values.null_count else values
+    return np.asarray(whole.cast(pa.int64()))
+
+
+def _fixed(values: pa.Array, bits: int) -> Small:
+    whole = pc.fill_null(values, 0.0) if values.null_count else values
+    return Small(np.ascontiguousarray(np.asarray(whole), f"<f{bits // 8}").view(np.uint8).reshape(-1, bits // 8))
+
+
+def _delimited(values: pa.Array) -> list[Part]:
+    data = values.view(pa.binary()) if pa.types.is_string(values.type) else values
+    if data.null_count:
+        data = pc.fill_null(data, b"")
+    return [varint(np.asarray(pc.binary_length(data)).astype(np.uint64)), data]
+
+
+def _fields(*fields: tuple[int, Ints]) -> pa.Array:
+    """Return messages of integer fields, those that are zero left out."""
+    parts = [varint(v.view(np.uint64)).after(tag(number, VARINT)).where(v != 0) for number, v in fields]
+    return together(list(parts))
+
+
+def _decimal(values: pa.Array, precision: int, scale: int) -> pa.Array:
+    data, offsets = twos_complement(values)
+    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
+    unscaled = _delimited(pa.Array.from_buffers(pa.binary(), len(values), buffers))
+    length = unscaled[0]
+    if not isinstance(length, Small):
+        raise TypeError(length)
+    rest = tag(2, VARINT) + varint(np.array([precision], np.uint64)).flat()[0].as_py()
+    if scale:
+        rest += tag(3, VARINT) + varint(np.array([scale], np.uint64)).flat()[0].as_py()
+    return together([length.after(tag(1, LEN)), unscaled[1], constant(rest, len(values))])
+
+
+def _date(values: pa.Array) -> pa.Array:
+    days = values.cast(pa.int32()).cast(pa.int64())
+    _in_range(values, days)
+    parts = [_ints(part(values)) for part in (pc.year, pc.month, pc.day)]
+    return _fields(*zip((1, 2, 3), parts, strict=True))
+
+
+def _time(values: pa.Array) -> pa.Array:
+    nanos = _ints(values.cast(pa.int32()) if values.type.bit_width == 32 else values.cast(pa.int64()))
+    nanos = nanos * _NANOS[values.type.unit]
+    seconds = nanos // _NANOS["s"]
+    return _fields((1, seconds // 3600), (2, seconds // 60 % 60), (3, seconds % 60), (4, nanos % _NANOS["s"]))
+
+
+def _timestamp(values: pa.Array) -> pa.Array:
+    each = _NANOS["s"] // _NANOS[values.type.unit]
+    seconds, rest = np.divmod(_ints(values.cast(pa.int64())), each)
+    _in_range(values, pa.array(seconds // 86400))
+    return _fields((1, seconds), (2, rest * _NANOS[values.type.unit]))
+
+
+def _in_range(values: pa.Array, days: pa.Array) -> None:
+    outside = pc.or_(pc.less(days, _FIRST), pc.greater(days, _LAST))
+    wrong = first(pc.and_(outside, pc.is_valid(values)))
+    if wrong is not None:
+        said = values.slice(wrong, 1).cast(pa.string())[0].as_py()
+        text = f"{said} is not in the years 1 to 9999, which Protobuf's dates have; send the column as text"
+        raise RefusedValue(wrong, text)
+
+
+def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, path: str) -> pa.Array:
+    there = np.flatnonzero(mask(pc.is_valid(values)))
+    rows = values.take(pa.array(there)) if values.null_count else values
+    columns = tuple(fields)
+    arrays = dict(zip((field.name for field in columns), rows.flatten(), strict=True))
+    try:
+        encoded = encoder("", columns, options, path)(arrays, {})
+    except Unsayable as error:
+        raise RefusedValue(int(there[error.index]), f"{error.column}: {error}") from None
+    if not values.null_count:
+        return encoded
+    places = np.full(len(values), -1, np.int64)
+    places[there] = np.arange(len(there))
+    return encoded.take(pa.array(places, mask=places < 0))
+
+
+def _repeated(values: pa.Array, item: Type, number: int, options: Options, path: str) -> list[Part]:
+    null = first(pc.is_null(values))
+    if null is not None:
+        raise RefusedValue(null, "is null, which a repeated field cannot be; send the column as text, or leave it out")
+    items = values.flatten()
+    inside = first(pc.is_null(items))
+    if inside is not None:
+        row = pc.list_parent_indices(values)[inside].as_py()
+        raise RefusedValue(row, "holds null, which a repeated field cannot; send the column as text, or leave it out")
+    wire, write = _writer(item, options, path)
+    try:
+        parts = write(items)
+    except RefusedValue as error:
+        raise RefusedValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+    if wire == LEN:
+        each = together([constant(tag(number, LEN), len(items)), *parts])
+        return [pc.binary_join(relisted(values, each), b"")]
+    packed = pc.binary_join(relisted(values, together(parts)), b"")
+    length, data = _delimited(packed)
+    if not isinstance(length, Small):
+        raise TypeError(length)
+    some = mask(pc.greater(pc.binary_length(packed), 0))
+    return [length.after(tag(number, LEN)).where(some), data]

@@ -1,0 +1,116 @@
+"""What the messages of a table are made of: their columns, the encoders of value and key, the frames around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from integrator.envelopes import ENVELOPES
+from integrator.formats import FORMATS
+from integrator.formats.contract import Encoder, Format, Frame, Options
+from integrator.formats.keys import KEYS, SchemaType
+from integrator.fragments import Shape
+from integrator.recipe import TRUNCATE, Field, Layout, Recipe, TableRecipe
+from integrator.schema import Column
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    """A schema that a registry is to know: of which table's `value` or `key` it is, and its text."""
+
+    table: str
+    part: str
+    type: SchemaType
+    text: str
+    record: str
+
+
+def format_of(layout: Layout) -> Format:
+    """Return the format of values."""
+    return FORMATS[layout.format]
+
+
+def old_fields(table: TableRecipe, layout: Layout) -> tuple[Field, ...]:
+    """Return the fields that have a value of before the update beside them: BeforeUpdateColumns."""
+    return tuple(field for field in table.fields if not field.extra) if layout.before else ()
+
+
+def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, ...]:
+    """Return the columns of a message of this shape."""
+    layout = recipe.layout
+    if layout.envelope:
+        return ENVELOPES[layout.envelope].columns(table, recipe.channel)
+    by_shape = format_of(layout).missing == "shape"
+    listed = [
+        field.column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
+        for place, field in enumerate(table.fields)
+        if place not in shape.absent
+    ]
+    before = [replace(field, name=layout.before + field.name) for field in old_fields(table, layout)]
+    return (*listed, *(field.column(nullable=True) for field in before))
+
+
+def _may_be_null(field: Field, table: TableRecipe) -> bool:
+    """Say whether the one schema of all rows must let a NOT NULL column be null: in a truncate's row, or if missing."""
+    truncates = TRUNCATE in table.operations and not field.extra
+    return truncates or (table.missing_as_null and field.source is not None and field.source not in table.key)
+
+
+def options_of(table: TableRecipe, recipe: Recipe) -> Options:
+    """Return the options of the values of `table`."""
+    return replace(recipe.layout.options, numbers=table.numbers) if table.numbers else recipe.layout.options
+
+
+def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
+    """Return the encoder of values of this shape."""
+    made_of = columns(table, recipe, shape)
+    return format_of(recipe.layout).encoder(table.table.name, made_of, options_of(table, recipe))
+
+
+def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:
+    """Return what stands around values of this shape."""
+    made_of = columns(table, recipe, shape)
+    name = _record(table, recipe)
+    return format_of(recipe.layout).frame(name, made_of, options_of(table, recipe), table.value_id)
+
+
+def _record(table: TableRecipe, recipe: Recipe) -> str:
+    """Return the name of a value's record: the table's, or the envelope's."""
+    if recipe.layout.envelope != "DEBEZIUM":
+        return table.table.name
+    names = (recipe.channel, table.table.schema, table.table.base_name, "Envelope")
+    return ("." if format_of(recipe.layout).name_refusal(".") is None else "_").join(filter(None, names))
+
+
+def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
+    """Return what stands around keys."""
+    said = table.message_key
+    key_options = recipe.layout.options
+    return KEYS[said.serializer].frame(key_record(table), said.columns, key_options, table.key_id)
+
+
+def key_record(table: TableRecipe) -> str:
+    """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
+    return f"{table.table.name}_key"
+
+
+def value_schema(table: TableRecipe, recipe: Recipe) -> str:
+    """Return the text of the schema of full rows; empty where the format has none."""
+    made_of = columns(table, recipe, Shape())
+    options = options_of(table, recipe)
+    return format_of(recipe.layout).schema_text(_record(table, recipe), made_of, options)
+
+
+def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
+    """Yield the schemas that a registry is to know."""
+    value = format_of(recipe.layout)
+    for table in recipe.tables:
+        said = table.message_key
+        key = KEYS[said.serializer]
+        if value.schema_type:
+            text = value_schema(table, recipe)
+            yield RegisteredSchema(table.table.name, "value", value.schema_type, text, _record(table, recipe))
+        if key.schema_type:
+            record = key_record(table)
+            text = key.schema_text(record, said.columns, recipe.layout.options)
+            yield RegisteredSchema(table.table.name, "key", key.schema_type, text, record)

@@ -1,0 +1,97 @@
+"""Integrate's MessageKey, MessageKeySerializer and MessageHeaders -> how a table's keys and headers are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from integrator import schema
+from integrator.envelopes import ENVELOPES
+from integrator.expression import ColumnValue, ExpressionError, Part, parse
+from integrator.formats.contract import Options
+from integrator.formats.keys import KEYS
+from integrator.recipe import Field, KeyRecipe, Layout
+from integrator.schema import Column, Table
+
+DEFAULT_KEY = "{hvr_key_hash}"
+Report = Callable[[str, str], None]
+
+
+def key_of(
+    values: dict[str, Any], table: Table, fields: tuple[Field, ...], layout: Layout, report: Report, *, registry: bool
+) -> KeyRecipe:
+    """Return how the keys of `table` are made; `values` are its Integrate parameters."""
+    serializer = values.get("MessageKeySerializer") or _default(values, layout, registry=registry)
+    said = KEYS[serializer]
+    expression = values.get("MessageKey")
+    if said.schema_type and not registry:
+        report("MessageKeySerializer", f"{serializer} needs a schema registry (Kafka_Schema_Registry)")
+    if not said.text and expression is not None:
+        report("MessageKey", f"{serializer} writes the key columns of the row: leave the expression out")
+    if serializer == "NONE":
+        if expression is not None:
+            report("MessageKey", "MessageKeySerializer NONE sends no key: leave the expression out")
+        return KeyRecipe("NONE")
+    if said.text:
+        text = expression if expression is not None else "{hvr_integ_seq}" if _is_airbyte(layout) else DEFAULT_KEY
+        return KeyRecipe(serializer, expression=_parsed("MessageKey", text, table, report))
+    columns = tuple(_key_column(name, table, fields) for name in table.key)
+    for column in columns:
+        _check(column, table, serializer, layout.options, report)
+    return KeyRecipe(serializer, columns=columns)
+
+
+def _is_airbyte(layout: Layout) -> bool:
+    return layout.envelope == "AIRBYTE"
+
+
+def _default(values: dict[str, Any], layout: Layout, *, registry: bool) -> str:
+    """Return the serializer where the channel names none: HVR's, or the envelope's."""
+    if registry:
+        return "KAFKA_AVRO"
+    if values.get("MessageKey") is not None:
+        return "STRING"
+    return ENVELOPES[layout.envelope].key if layout.envelope else "CONNECT"
+
+
+def _key_column(name: str, table: Table, fields: tuple[Field, ...]) -> Column:
+    column = table.column(name)
+    if column is None:
+        raise KeyError(name)
+    shown = next((field.name for field in fields if field.source == name), name)
+    return Column(shown, column.type, column.nullable)
+
+
+def _check(column: Column, table: Table, serializer: str, options: Options, report: Report) -> None:
+    said = KEYS[serializer].said
+    if said is None:
+        return
+    for why in (said.refusal(column.type, options), said.name_refusal(column.name)):
+        if why:
+            report("MessageKeySerializer", f"key column {column.name} of table {table.name}, {serializer}: {why}")
+
+
+def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:
+    """Return the headers' names and expressions: `name=template;name=template`."""
+    headers = []
+    for entry in filter(None, map(str.strip, (values.get("MessageHeaders") or "").split(";"))):
+        name, equals, text = entry.partition("=")
+        if not equals or not name.strip():
+            report("MessageHeaders", f"{entry!r} is no header; write name=template;name=template")
+        else:
+            headers.append((name.strip(), _parsed("MessageHeaders", text, table, report)))
+    return tuple(headers)
+
+
+def _parsed(parameter: Any, text: str, table: Table, report: Report) -> tuple[Part, ...]:
+    try:
+        parts = parse(text, table, parameter)
+    except ExpressionError as error:
+        report(parameter, f"table {table.name}: {error}")
+        return ()
+    for part in parts:
+        column = table.column(part.name) if isinstance(part, ColumnValue) else None
+        if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
+            said = f"{{{column.name}}} is {schema.describe(column.type)}, which cannot become text"
+            report(parameter, f"table {table.name}: {said}")
+    return parts

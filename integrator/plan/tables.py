@@ -1,0 +1,186 @@
+"""Table definitions and the actions that hold for each table -> its recipe."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from integrator import tables as definitions
+from integrator.channel import scope
+from integrator.channel.actions import Capture, ColumnProperties, Integrate
+from integrator.channel.load import Source
+from integrator.channel.locations import KafkaLocation
+from integrator.channel.model import Channel, TableFile
+from integrator.envelopes import ENVELOPES
+from integrator.errors import Problem
+from integrator.expression import ExpressionError, constant_text, parse
+from integrator.messages import format_of
+from integrator.plan.fields import Merged, distribution_key, fields_of, implicit_key
+from integrator.plan.message_key import headers_of, key_of
+from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
+from integrator.recipe import Layout, TableRecipe
+from integrator.schema import Table
+
+TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
+
+
+def read_tables(channel: Channel, source: Source, problems: list[Problem]) -> list[Table]:
+    """Read the channel's table definitions; what is wrong is added to `problems`."""
+    tables: dict[str, Table] = {}
+    for index, entry in enumerate(channel.tables):
+        item = TableFile(file=entry) if isinstance(entry, str) else entry
+        read, wrong = definitions.read(item.file, item.sql_dialect)
+        problems += wrong
+        for name in item.only or []:
+            if name not in {table.name for table in read}:
+                problems.append(source.problem(("tables", index, "only"), f"{item.file} defines no table {name!r}"))
+        for table in read:
+            if item.only is not None and table.name not in item.only:
+                continue
+            if table.name in tables:
+                problems.append(source.problem(("tables", index), f"table {table.name!r} is defined twice"))
+            tables[table.name] = table
+    return list(tables.values())
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the recipes of all tables of a channel depend on."""
+
+    channel: Channel
+    source: Source
+    kafka: str
+    location: KafkaLocation
+    cap_loc: str
+    layout: Layout
+    problems: list[Problem]
+
+    @property
+    def registry(self) -> bool:
+        """Whether there is a schema registry."""
+        return self.location.Kafka_Schema_Registry is not None
+
+
+def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRecipe | None:
+    """Return how `table` is sent, or None where a problem stands in the way; its subject strategies are noted."""
+    problems, before = scene.problems, len(scene.problems)
+    merged = _column_properties(scene, table)
+    fields = fields_of(table, merged, scene.source, problems)
+    added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
+    key = (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table)
+    keyed = replace(table, key=key)
+    integrate, places = _integrate(scene, table)
+    truncates = not scope_flag(scene, table, "NoTruncate")
+
+    def report(parameter: str, text: str) -> None:
+        place = places.get(parameter)
+        path = ("actions", place, parameter) if place is not None else ()
+        problems.append(scene.source.problem(path, text))
+
+    topic = _topic(scene, table)
+    message_key = key_of(integrate, keyed, fields, scene.layout, report, registry=scene.registry)
+    headers = headers_of(integrate, keyed, report)
+    for part, parameter in (("key", "KeySubjectStrategy"), ("value", "ValueSubjectStrategy")):
+        if parameter in integrate and not scene.registry:
+            report(parameter, f"{parameter} needs a schema registry (Kafka_Schema_Registry)")
+        strategies[table.name, part] = integrate.get(parameter) or DEFAULT_STRATEGY
+    if integrate.get("OnDeleteSendTombstone") and message_key.serializer == "NONE":
+        report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
+    envelope = ENVELOPES.get(scene.layout.envelope)
+    tombstones = integrate.get("OnDeleteSendTombstone")
+    made = TableRecipe(
+        table=keyed,
+        topic=topic,
+        style=_style(merged),
+        key=key,
+        distribution_key=distribution_key(merged, key),
+        fields=fields,
+        message_key=message_key,
+        headers=headers,
+        tombstones=tombstones if tombstones is not None else bool(envelope and envelope.tombstones),
+        truncates=truncates,
+        missing_as_null=scene.location.Missing_Values == "NULL",
+    )
+    _check_sayable(scene, made)
+    if not made.distribution_key:
+        text = f"table {table.name}: no column can be its key; give it one (Key)"
+        problems.append(Problem(scene.source.file, 0, "", text))
+    return made if len(problems) == before else None
+
+
+def _style(merged: Merged) -> str:
+    if any(values.get("TimeKey") for values, _ in merged.values()):
+        return "TimeKey"
+    return "SoftDelete" if any(values.get("SoftDelete") for values, _ in merged.values()) else "Standard"
+
+
+def _check_sayable(scene: Scene, table: TableRecipe) -> None:
+    """Add a problem for what the format cannot say: column, reason and remedy."""
+    said = format_of(scene.layout)
+    why = said.name_refusal(table.table.name)
+    name = scene.layout.format
+    if why:
+        scene.problems.append(Problem(scene.source.file, 0, "", f"table {table.table.name}, {name}: {why}"))
+    for field in table.fields:
+        names = [field.name, *([scene.layout.before + field.name] if scene.layout.before and not field.extra else [])]
+        reasons = [said.refusal(field.type, scene.layout.options), *map(said.name_refusal, names)]
+        for reason in filter(None, reasons):
+            text = f"table {table.table.name}, column {field.name}, {name}: {reason}"
+            scene.problems.append(Problem(scene.source.file, 0, "", text))
+    if scene.layout.envelope == "OPENCDC" and said.name_refusal("opencdc.version"):
+        text = f"{name} cannot have OpenCDC's names, which have dots; use Json"
+        scene.problems.append(Problem(scene.source.file, 0, "", text))
+
+
+def _column_properties(scene: Scene, table: Table) -> Merged:
+    """Return for each column name the merged properties that hold for it in messages, and their places."""
+    names: dict[str, list[tuple[int, ColumnProperties]]] = {}
+    for place, action in enumerate(scene.channel.actions):
+        if isinstance(action, ColumnProperties):
+            names.setdefault(action.Name, []).append((place, action))
+    merged = {}
+    for name, actions in names.items():
+        values, places, wrong = scope.merge(actions, scene.channel, scene.kafka, table.name, scene.source)
+        scene.problems.extend(wrong)
+        if values:
+            merged[name] = (values, places)
+    return merged
+
+
+def _integrate(scene: Scene, table: Table) -> tuple[dict[str, Any], dict[str, int]]:
+    actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, Integrate)]
+    values, places, wrong = scope.merge(actions, scene.channel, scene.kafka, table.name, scene.source)
+    scene.problems.extend(problem for problem in wrong if problem not in scene.problems)
+    return values, places
+
+
+def scope_flag(scene: Scene, table: Table, name: str) -> bool:
+    """Return whether a Capture parameter holds for `table`: at its source, or at Kafka."""
+    actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, Capture)]
+    found = False
+    for location in (scene.cap_loc, scene.kafka):
+        values, _, wrong = scope.merge(actions, scene.channel, location, table.name, scene.source)
+        scene.problems.extend(wrong)
+        found = found or bool(values.get(name))
+    return found
+
+
+def _topic(scene: Scene, table: Table) -> str:
+    place = ("locations", scene.kafka, "Kafka_Default_Topic")
+    values: dict[str, str | None] = {
+        "hvr_tbl_name": table.name,
+        "hvr_tbl_base_name": table.base_name,
+        "hvr_schema": table.schema,
+        "hvr_cap_loc": scene.cap_loc,
+        "hvr_chn_name": scene.channel.channel,
+    }
+    try:
+        topic = constant_text(parse(scene.location.Kafka_Default_Topic, table, "topic"), values)
+    except ExpressionError as error:
+        scene.problems.append(scene.source.problem(place, str(error)))
+        return ""
+    if not TOPIC.fullmatch(topic) or topic in (".", ".."):
+        text = f"the topic of table {table.name} would be {topic!r}; accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
+        scene.problems.append(scene.source.problem(place, text))
+    return topic

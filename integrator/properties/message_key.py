@@ -1,0 +1,76 @@
+"""Message keys and headers: out of an expression's text, or of the key columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.changes import Changes
+from integrator.errors import DataError
+from integrator.expression import Part
+from integrator.formats.contract import Encoder, Unsayable
+from integrator.formats.keys import KEYS
+from integrator.properties.cast import Refused, cast
+from integrator.properties.expression import evaluate
+from integrator.properties.key_hash import require_key
+from integrator.recipe import TRUNCATE, Recipe, TableRecipe
+from integrator.schema import String
+
+Keys = Callable[[Changes, datetime], pa.Array]
+
+
+def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
+    """Return a function from change rows to what stands inside the frame of each message key; null is no key."""
+    said = recipe.message_key
+    key_format = KEYS[said.serializer]
+    if said.columns and key_format.encoder is not None:
+        encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, channel.layout.options)
+        return lambda changes, _now: _of_columns(changes, recipe, encoder)
+    if not said.expression:
+        return lambda changes, _now: pa.nulls(len(changes), pa.binary())
+
+    def of_text(changes: Changes, now: datetime) -> pa.Array:
+        texts = _text(said.expression, "MessageKey", changes, recipe, channel, now)
+        encoded = key_format.encode_text(texts)
+        return encoded.cast(pa.binary())
+
+    return of_text
+
+
+def _of_columns(changes: Changes, recipe: TableRecipe, encoder: Encoder) -> pa.Array:
+    require_key(changes, recipe.key)
+    names = [column.name for column in recipe.message_key.columns]
+    arrays = dict(zip(names, (changes.columns[source] for source in recipe.key), strict=True))
+    try:
+        keys = encoder(arrays, {}).cast(pa.binary())
+    except Unsayable as error:
+        where = f"{changes.file}:{changes.line[error.index]}: table {changes.table}, key column {error.column}"
+        raise DataError(f"{where}: {error}") from None
+    truncate = pc.equal(changes.op, TRUNCATE)  # the whole table has no key
+    return pc.if_else(truncate, pa.scalar(None, pa.binary()), keys) if pc.any(truncate).as_py() else keys
+
+
+def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetime) -> pa.Array:
+    """Return the values of the message headers of each row, in the order of their names; null without headers."""
+    kind = pa.list_(pa.binary())
+    if not recipe.headers:
+        return pa.nulls(len(changes), kind)
+    texts = [_text(parts, f"header {name}", changes, recipe, channel, now) for name, parts in recipe.headers]
+    size, each = len(changes), len(texts)
+    interleaved = np.arange(size * each).reshape(each, size).T.ravel()
+    values = pa.concat_arrays(texts).cast(pa.binary()).take(pa.array(interleaved))
+    return pa.ListArray.from_arrays(pa.array(np.arange(0, size * each + 1, each), pa.int32()), values)
+
+
+def _text(
+    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetime
+) -> pa.Array:
+    try:
+        return cast(evaluate(parts, changes, recipe, channel, now), String(), channel.timezone)
+    except Refused as error:
+        line = f":{changes.line[error.index]}" if error.index is not None else ""
+        raise DataError(f"{changes.file}{line}: table {changes.table}, {name}: {error}") from None

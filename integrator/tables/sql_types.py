@@ -1,0 +1,178 @@
+"""SQL types -> the type tree, by HVR's table.
+
+https://fivetran.com/docs/hvr6/advanced-operations/data-type-mapping/data-type-mapping-for-kafka (hvr-semantics 6.2).
+sqlglot reads the SQL of many databases into one set of types. Where databases mean different things by one name, the
+tables at the end say what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from integrator import schema
+from integrator.schema import Column, Type
+
+Kind = exp.DType
+Sizes = list[int]
+Make = Callable[[Sizes], Type]
+
+INTEGER_DIGITS, BIGINT_DIGITS = 9, 18
+"""Oracle's NUMBER(p,0) is an integer up to 9 digits, a bigint up to 18, and exact beyond."""
+
+
+def _decimal(sizes: Sizes) -> Type:
+    return schema.decimal(*(*sizes, None, None)[:2])
+
+
+def _number(sizes: Sizes) -> Type:
+    precision, scale = (*sizes, None, None)[:2]
+    if precision is None or scale or precision > BIGINT_DIGITS:
+        return schema.decimal(precision, scale)
+    return schema.Integer(32 if precision <= INTEGER_DIGITS else 64)
+
+
+def _sized(name: str, default: int | None = None) -> Make:
+    return lambda sizes: schema.datatype(name, None, sizes[0] if sizes else default)
+
+
+def _text(length: int | None = None) -> Make:
+    return lambda _: schema.String(length)
+
+
+def _varchar(sizes: Sizes) -> Type:
+    return schema.String(sizes[0] if sizes else None)
+
+
+def _bits(sizes: Sizes) -> Type:
+    return schema.String(sizes[0]) if sizes and sizes[0] > 1 else schema.Boolean()
+
+
+def _each(make: Make, *kinds: Kind) -> dict[Kind, Make]:
+    return dict.fromkeys(kinds, make)
+
+
+TYPES: dict[Kind, Make] = {
+    Kind.BOOLEAN: lambda _: schema.Boolean(),
+    Kind.BIT: _bits,
+    **_each(lambda _: schema.Integer(16), Kind.TINYINT, Kind.UTINYINT, Kind.SMALLINT, Kind.YEAR, Kind.SMALLSERIAL),
+    **_each(lambda _: schema.Integer(32), Kind.USMALLINT, Kind.MEDIUMINT, Kind.INT, Kind.SERIAL),
+    **_each(lambda _: schema.Integer(64), Kind.UINT, Kind.UMEDIUMINT, Kind.BIGINT, Kind.BIGSERIAL),
+    Kind.UBIGINT: lambda _: schema.Decimal(20, 0),
+    Kind.FLOAT: lambda _: schema.Float(32),
+    **_each(lambda _: schema.Float(64), Kind.DOUBLE, Kind.UDOUBLE),
+    **_each(_decimal, Kind.DECIMAL, Kind.UDECIMAL),
+    Kind.MONEY: lambda _: schema.Decimal(19, 4),
+    Kind.SMALLMONEY: lambda _: schema.Decimal(10, 4),
+    Kind.DECFLOAT: _text(42),
+    **_each(_varchar, Kind.CHAR, Kind.NCHAR, Kind.VARCHAR, Kind.NVARCHAR, Kind.BPCHAR),
+    **_each(_text(), Kind.TEXT, Kind.TINYTEXT, Kind.MEDIUMTEXT, Kind.LONGTEXT, Kind.XML, Kind.VARIANT, Kind.HSTORE),
+    Kind.NAME: _text(63),
+    Kind.UUID: lambda _: schema.String(36, "uuid"),
+    **_each(lambda _: schema.String(None, "json"), Kind.JSON, Kind.JSONB),
+    **_each(lambda _: schema.String(None, "enum"), Kind.ENUM, Kind.SET),
+    Kind.INET: lambda _: schema.String(50, "inet"),
+    **_each(lambda _: schema.Bytes(), Kind.BINARY, Kind.VARBINARY, Kind.BLOB, Kind.TINYBLOB, Kind.MEDIUMBLOB),
+    **_each(lambda _: schema.Bytes(), Kind.LONGBLOB, Kind.IMAGE, Kind.ROWVERSION),
+    **_each(lambda _: schema.Date(), Kind.DATE, Kind.DATE32),
+    Kind.TIME: _sized("time"),
+    Kind.TIMETZ: _text(50),
+    **_each(_sized("timestamp"), Kind.TIMESTAMP, Kind.TIMESTAMPNTZ, Kind.DATETIME, Kind.DATETIME2),
+    **_each(_sized("timestamptz"), Kind.TIMESTAMPTZ, Kind.TIMESTAMPLTZ),
+    Kind.SMALLDATETIME: lambda _: schema.Timestamp("ms"),
+    Kind.INTERVAL: lambda _: schema.Interval(),
+}
+
+NAMED: dict[str, Make] = {
+    "cidr": lambda _: schema.String(50, "inet"),
+    **dict.fromkeys(("macaddr", "macaddr8"), _text(50)),
+    **dict.fromkeys(("citext", "nclob", "xmltype", "dbclob", "xml", "tsvector", "tsquery"), _text()),
+    **dict.fromkeys(("varbit", "graphic", "vargraphic"), _varchar),
+    **dict.fromkeys(("rowid", "urowid"), _text(50)),
+    **dict.fromkeys(("raw", "bfile"), lambda _: schema.Bytes()),
+    "oid": lambda _: schema.Integer(64),
+}
+"""Types that sqlglot does not know."""
+
+OF_DATABASE: dict[str, dict[Kind, Make]] = {
+    "oracle": {
+        Kind.DECIMAL: _number,
+        Kind.FLOAT: lambda _: schema.Float(64),
+        Kind.DATE: lambda _: schema.Timestamp("ms"),
+        Kind.BIGINT: _text(),  # LONG
+        **_each(lambda _: schema.Decimal(38, 0), Kind.INT, Kind.SMALLINT),
+    },
+    "tsql": {
+        Kind.FLOAT: lambda sizes: schema.Float(
+            32 if sizes and sizes[0] <= 24 else 64
+        ),  # and real, which sqlglot calls so
+        Kind.DATETIME: lambda _: schema.Timestamp("ms"),
+        Kind.DATETIME2: _sized("timestamp", 7),
+        Kind.TIMESTAMP: _sized("timestamp", 7),
+        Kind.TIMESTAMPTZ: _sized("timestamptz", 7),
+    },
+    "mysql": {
+        Kind.FLOAT: lambda sizes: schema.Float(64 if len(sizes) == 1 and sizes[0] > 24 else 32),
+        **_each(_sized("timestamp", 0), Kind.DATETIME, Kind.TIMESTAMP),
+        Kind.TIMESTAMPTZ: _sized("timestamptz", 0),
+        Kind.TIME: _sized("time", 0),
+    },
+    "db2": {Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64)},
+}
+"""What a database means by a type, where that is not what most mean; and its default digits of a second."""
+
+REWRITTEN: dict[str, list[tuple[re.Pattern[str], str]]] = {
+    "db2": [(re.compile(r"(?i)\b(var)?char(\s*\(\s*\d+\s*\))?(\s+)for(\s+)bit(\s+)data\b"), r"\1binary\2\3\4\5")],
+    "oracle": [
+        (re.compile(r"(?i)\b(day|year)\s*\(\s*\d\s*\)(\s+to\b)"), r"\1\2"),
+        (re.compile(r"(?i)(\bto\s+second)\s*\(\s*\d\s*\)"), r"\1"),
+        (re.compile(r"(?i)\blong(\s+)raw\b"), r"blob\1"),
+    ],
+}
+"""Spellings that sqlglot cannot read, in the words of others; line ends stay."""
+
+SQL_OF = {"db2": ""}
+"""Databases that sqlglot has no dialect for, and the one they are read in; empty is standard SQL."""
+
+
+def type_of(kind: exp.DataType, sql_dialect: str, enums: frozenset[str]) -> Type:
+    """Return the type that a column's SQL type stands for. Raises KeyError, with the reason.
+
+    `enums` are the names of types that the file defines as enumerations.
+    """
+    if isinstance(kind.this, exp.Interval):
+        return schema.Interval()
+    if kind.this in (Kind.ARRAY, Kind.LIST):
+        return schema.Array(type_of(kind.expressions[0], sql_dialect, enums))
+    if kind.this == Kind.STRUCT:
+        fields = (part for part in kind.expressions if isinstance(part, exp.ColumnDef))
+        return schema.Struct(tuple(_field(part, sql_dialect, enums) for part in fields))
+    given = [_size(part) for part in kind.expressions if isinstance(part, exp.DataTypeParam)]
+    sizes = [size for size in given if size is not None]
+    if kind.this == Kind.USERDEFINED or not isinstance(kind.this, Kind):
+        name = kind.sql().lower().partition("(")[0]
+        if name in enums:
+            return schema.String(None, "enum")
+        make = NAMED.get(name)
+    else:
+        make = OF_DATABASE.get(sql_dialect, {}).get(kind.this) or TYPES.get(kind.this)
+    if make is None:
+        raise KeyError(f"the type {kind.sql()} is not known; declare it as text, or as one of the standard types")
+    return make(sizes)
+
+
+def _field(part: exp.ColumnDef, sql_dialect: str, enums: frozenset[str]) -> Column:
+    kind = part.args.get("kind")
+    if kind is None:
+        raise KeyError(f"the field {part.name} has no type")
+    return Column(part.name, type_of(kind, sql_dialect, enums))
+
+
+def _size(part: exp.DataTypeParam) -> int | None:
+    """Return a size in brackets: MAX is none, and Oracle's * is 38."""
+    text = part.this.sql()
+    if text == "*":
+        return 38
+    return int(text) if text.isdigit() else None
