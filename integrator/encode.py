@@ -229,8 +229,8 @@ class TableEncoder:
             raise DataError(
                 f"{changes.file}:{changes.line[place]}: table {changes.table}, key {self._key_text(changes, place)}: "
                 f"the message has {sizes[over[0]]} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest "
-                f"columns are {_largest(changes, place)}; leave one out (Absent: true), or raise the limit here, in the "
-                "topic (max.message.bytes) and at the broker"
+                f"columns are {_largest(changes, place)}; leave one out (Absent: true), or raise the limit here, in "
+                "the topic (max.message.bytes) and at the broker"
             )
 
     def _key_text(self, changes: Changes, at: int) -> str:

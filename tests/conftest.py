@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.parts import brokers
+from tests.parts import brokers, registries
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
@@ -24,12 +24,22 @@ def pytest_report_header() -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     took = getattr(config, "integrator_broker", None)
     terminalreporter.write_line(f"broker taken: {took or 'none was needed'}")
+    terminalreporter.write_line(f"schema registry taken: {getattr(config, 'integrator_registry', 'none was needed')}")
 
 
 @pytest.fixture(scope="session")
 def broker(pytestconfig: pytest.Config) -> Iterator[brokers.Broker]:
     with brokers.broker() as taken:
         pytestconfig.integrator_broker = taken.kind
+        yield taken
+
+
+@pytest.fixture(scope="session")
+def registry(pytestconfig: pytest.Config) -> Iterator[registries.Registry]:
+    with registries.registry() as taken:
+        pytestconfig.integrator_registry = taken.kind if taken else "none is to be had"
+        if taken is None:
+            pytest.skip("a real schema registry needs mvn and Java 17, or INTEGRATOR_TEST_REGISTRY")
         yield taken
 
 

@@ -45,7 +45,7 @@ def test_kafkas_json_converter_sees_the_same(messages, converter_class_path):
 
 def test_keys_are_connect_strings_of_the_hashed_key(messages, converter_class_path):
     _, received = messages
-    keys = kafka_io.converter_reads(converter_class_path, [message.key for message in received], "key")
+    keys = kafka_io.converter_reads(converter_class_path, [message.key for message in received], key=True)
     assert {tuple(key[:2]) for key in keys} == {("string", None)}
     assert all(len(key[2]) == 16 for key in keys)
 

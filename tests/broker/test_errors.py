@@ -169,7 +169,7 @@ def test_i7_a_password_is_in_no_text(tmp_path, name, monkeypatch):
             make(channel(password, more), "UTC")
         assert not [part for part in ("pa55", "hu=", "hush") if part in str(raised.value)]
     plan = make(channel("pa55word"), "UTC")
-    console = Console(record=True, width=200, file=io.StringIO())
+    console = Console(record=True, width=1000, file=io.StringIO())
     show.plan(plan, [], console)
     shown = console.export_text()
     assert "'sasl.username': 'me', 'sasl.password': '********'" in shown

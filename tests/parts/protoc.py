@@ -1,0 +1,35 @@
+"""Google's protoc and runtime: .proto text -> message classes, as a consumer would compile them."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+
+from confluent_kafka.schema_registry.confluent import meta_pb2
+from confluent_kafka.schema_registry.confluent.type import decimal_pb2
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
+from google.type import date_pb2, timeofday_pb2
+from grpc_tools import protoc
+
+DEPENDENCIES = (descriptor_pb2, meta_pb2, decimal_pb2, timestamp_pb2, date_pb2, timeofday_pb2)
+
+
+@functools.cache
+def message_class(text: str, name: str) -> type:
+    """The class of the message `name` in the proto file `text`."""
+    known = descriptor_pb2.FileDescriptorSet()
+    for module in DEPENDENCIES:
+        module.DESCRIPTOR.CopyToProto(known.file.add())
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory)
+        (path / "deps.pb").write_bytes(known.SerializeToString())
+        (path / "m.proto").write_text(text)
+        command = ["protoc", f"--descriptor_set_in={path / 'deps.pb'}", f"--proto_path={path}"]
+        done = protoc.main([*command, f"--descriptor_set_out={path / 'out.pb'}", str(path / "m.proto")])
+        assert done == 0, text
+        compiled = descriptor_pb2.FileDescriptorSet.FromString((path / "out.pb").read_bytes())
+    pool = descriptor_pool.DescriptorPool()
+    for file in (*known.file, *compiled.file):
+        pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
