@@ -191,7 +191,7 @@ class TableEncoder:
                 raise DataError(
                     f"{changes.file}:{line}: table {changes.table}, column {name}: the record has no value, and "
                     f"{self._layout.format} has no word for that; record full rows (REPLICA IDENTITY FULL), send "
-                    "missing values as null (Missing_Values: NULL), or use a format in JSON"
+                    "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON"
                 )
         return {}
 

@@ -87,7 +87,7 @@ def name() -> str:
 @pytest.fixture(scope="session")
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
-    from integrator import daemon, plan
+    from integrator import daemon, plan, registry
     from integrator.produce import topics
     from integrator.state import State
 
@@ -96,6 +96,7 @@ def integrate_once(spark: object) -> Callable[[Path], None]:
         state = State(made.state)
         state.lock(made.channel, 10)
         try:
+            made = registry.resolve(made)
             topics.ensure(made.recipe.producer, made.topics, made.create_topics)
             daemon.run(spark, made, state, threading.Event(), once=True)  # type: ignore[arg-type]
         finally:

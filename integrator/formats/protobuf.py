@@ -3,7 +3,8 @@
 As Confluent's ProtobufData.java has it (https://github.com/confluentinc/schema-registry), so that Connect's
 ProtobufConverter gets its types back: decimals are confluent.type.Decimal, dates google.type.Date, times of day
 google.type.TimeOfDay, timestamps google.protobuf.Timestamp; field_meta keeps precision, scale and small integers.
-A nullable column is `optional` (the converter reads null with optional.for.nullables=true).
+A nullable column is `optional` (the converter reads null with optional.for.nullables=true); a nullable list is a
+message with the list in it, for a repeated field is never null.
 
 Field numbers are those of the subject's latest version where a field has one there, and new ones behind them: a number
 is never given to another field. How values are written is in `protobuf_values`.
@@ -17,8 +18,8 @@ from collections.abc import Iterator
 from integrator import schema
 from integrator.formats.avro import name_refusal
 from integrator.formats.contract import PATH, Columns, Format, Frame, Options, SchemaId, prefix
-from integrator.formats.protobuf_values import STRUCT, encoder, numbered
-from integrator.schema import Type
+from integrator.formats.protobuf_values import ITEMS, LIST, STRUCT, encoder, numbered
+from integrator.schema import Column, Type
 
 _IMPORTS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
@@ -48,6 +49,11 @@ def _message(name: str, columns: Columns, options: Options, path: str, imports: 
     if gone:
         yield f"{indent}  reserved {', '.join(map(str, gone))};"
     for column in columns:
+        if isinstance(column.type, schema.Array) and column.nullable:
+            items = (Column(ITEMS, column.type, nullable=False),)
+            yield from _message(column.name + LIST, items, options, path + column.name + PATH, imports)
+            yield f"{indent}  optional {column.name}{LIST} {column.name} = {numbers[column.name]};"
+            continue
         kind = column.type.item if isinstance(column.type, schema.Array) else column.type
         written = _type_name(kind, column.name)
         if isinstance(kind, schema.Struct):
@@ -109,7 +115,7 @@ def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
     for line in text.splitlines():
         message, field, reserved = _MESSAGE.match(line), _FIELD.match(line), _RESERVED.match(line)
         if message:
-            path.append(message[1].removesuffix(STRUCT))
+            path.append(message[1].removesuffix(STRUCT).removesuffix(LIST))
         elif line.strip() == "}":
             path.pop()
         elif reserved:

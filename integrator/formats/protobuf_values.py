@@ -23,7 +23,9 @@ from integrator.formats.small import Part, Small, constant, together, varint
 from integrator.schema import Column, Type
 
 STRUCT = "_message"
-"""What the name of a struct's message ends in: a field and a message cannot share a name."""
+LIST, ITEMS = "_list", "items"
+"""What the names of the messages of structs and of nullable lists end in, for a field and a message cannot share a
+name; and the field of the latter."""
 
 VARINT, I64, LEN, I32 = 0, 1, 2, 5
 _NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -81,7 +83,7 @@ def tag(number: int, wire: int) -> bytes:
 
 
 def _field(column: Column, number: int, options: Options, path: str) -> Write:
-    if isinstance(column.type, schema.Array):
+    if isinstance(column.type, schema.Array) and not column.nullable:
         item = column.type.item
         return lambda values: _repeated(values, item, number, options, path)
     wire, write = _writer(column.type, options, path)
@@ -132,6 +134,9 @@ def _writer(kind: Type, options: Options, path: str) -> tuple[int, Write]:
             return LEN, lambda values: _delimited(iso_text(values))
         case schema.Struct(fields):
             return LEN, lambda values: _delimited(_struct(values, fields, options, path))
+        case schema.Array(item):
+            [first_number] = numbered((Column(ITEMS, kind),), path, options).values()
+            return LEN, lambda values: _delimited(_wrapped(values, item, first_number, options, path + ITEMS + PATH))
         case schema.Decimal(precision, scale):
             return LEN, lambda values: _delimited(_decimal(values, precision, scale))
         case schema.Date():
@@ -224,15 +229,21 @@ def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, 
     return encoded.take(pa.array(places, mask=places < 0))
 
 
+def _wrapped(values: pa.Array, item: Type, number: int, options: Options, path: str) -> pa.Array:
+    """Return lists, null ones as empty, each in a message of its own."""
+    filled = relisted(values, values.flatten()) if values.null_count else values
+    return together(_repeated(filled, item, number, options, path))
+
+
 def _repeated(values: pa.Array, item: Type, number: int, options: Options, path: str) -> list[Part]:
     null = first(pc.is_null(values))
     if null is not None:
-        raise RefusedValue(null, "is null, which a repeated field cannot be; send the column as text, or leave it out")
+        raise RefusedValue(null, "is null, which a repeated field cannot be; let the column be null (Nullable: true)")
     items = values.flatten()
     inside = first(pc.is_null(items))
     if inside is not None:
         row = pc.list_parent_indices(values)[inside].as_py()
-        raise RefusedValue(row, "holds null, which a repeated field cannot; send the column as text, or leave it out")
+        raise RefusedValue(row, "holds null, which a repeated field cannot; send the column as text (Datatype: text)")
     wire, write = _writer(item, options, path)
     try:
         parts = write(items)

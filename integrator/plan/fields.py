@@ -26,6 +26,7 @@ from integrator.schema import Column, Table, Type
 Merged = dict[str, tuple[dict[str, Any], dict[str, int]]]
 
 DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
+UNHASHED = (schema.Array, schema.Struct, schema.Interval)
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
 
 
@@ -89,8 +90,8 @@ def _check_column(values: dict[str, Any], column: Column, table: Table, report: 
     if values.get("Absent") and (column.name in table.key or values.get("Key")):
         report("Absent", f"{column.name!r} belongs to the key, which cannot be absent")
     for parameter in ("Key", "DistributionKey"):
-        if values.get(parameter) and isinstance(column.type, schema.Array):
-            report(parameter, f"{column.name!r} is an array, which cannot be in a key")
+        if values.get(parameter) and isinstance(column.type, UNHASHED):
+            report(parameter, f"{column.name!r} is {schema.describe(column.type)}, which cannot be in a key")
     if values.get("Absent") and values.get("BaseName"):
         report("BaseName", "BaseName and Absent exclude each other")
 
@@ -167,7 +168,7 @@ def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, t
     for part in expression:
         if isinstance(part, ColumnValue) and (len(expression) > 1 or isinstance(declared, schema.String)):
             column = table.column(part.name)
-            if column is not None and isinstance(column.type, schema.Array | schema.Bytes):
+            if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
                 raise ExpressionError(f"{{{part.name}}} is {schema.describe(column.type)}, which cannot become text")
     natural = natural_type(expression, table)
     if not convertible(natural, declared):
@@ -176,7 +177,7 @@ def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, t
 
 def convertible(given: Type, wanted: Type) -> bool:
     """Say whether values of type `given` can become `wanted`, each checked when it comes."""
-    if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Array | schema.Bytes)):
+    if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Bytes)):
         return True
     if any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY):
         return False
@@ -189,7 +190,7 @@ def convertible(given: Type, wanted: Type) -> bool:
 
 def implicit_key(table: Table) -> tuple[str, ...]:
     """Return the key of a table that has none: all columns but long ones, as HVR takes it."""
-    return tuple(c.name for c in table.columns if not isinstance(c.type, schema.Bytes | schema.Array))
+    return tuple(c.name for c in table.columns if not isinstance(c.type, (schema.Bytes, *UNHASHED)))
 
 
 def distribution_key(merged: Merged, key: tuple[str, ...]) -> tuple[str, ...]:

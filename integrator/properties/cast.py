@@ -7,6 +7,10 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import first, first_refused, plain_text
+from integrator.formats.contract import Options, RefusedValue
+from integrator.formats.durations import iso_text
+from integrator.formats.json_object import value_of
+from integrator.formats.plain import json_leaf
 from integrator.schema import Type, arrow_type, describe
 
 DEFAULT_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S"
@@ -50,9 +54,21 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
 def _text(values: pa.Array, timezone: str) -> pa.Array:
     if pa.types.is_string(values.type):
         return values
+    if pa.types.is_interval(values.type):
+        return iso_text(values)
     if pa.types.is_timestamp(values.type):
         return format_timestamp(values, DEFAULT_FORMAT, timezone)
     return plain_text(values)
+
+
+def json_text(values: pa.Array, kind: Type, length: int | None) -> pa.Array:
+    """Return arrays or structs of `kind` as JSON. Raises Refused for what JSON has no word for, or is too long."""
+    try:
+        text = value_of(kind, json_leaf(Options(decimals="NUMERIC"))).encode(values)
+    except RefusedValue as error:
+        raise Refused(str(error), error.index) from None
+    _check_length(text, length)
+    return text
 
 
 def _check_length(text: pa.Array, length: int | None) -> None:

@@ -12,7 +12,7 @@ from integrator import schema
 from integrator.arrays import Mask, first, mask
 from integrator.changes import Changes
 from integrator.errors import DataError
-from integrator.properties.cast import Refused, cast
+from integrator.properties.cast import Refused, cast, json_text
 from integrator.properties.expression import evaluate
 from integrator.recipe import DELETED, TRUNCATE, Field, Recipe, TableRecipe
 
@@ -64,6 +64,9 @@ def _value(field: Field, changes: Changes, recipe: TableRecipe, channel: Recipe,
     values = changes.columns[field.source]
     if column is not None and column.type == field.type:
         return values
+    nested = column is not None and isinstance(column.type, schema.Array | schema.Struct)
+    if column is not None and nested and isinstance(field.type, schema.String):
+        return json_text(values, column.type, field.type.length)
     return cast(values, field.type, channel.timezone)
 
 

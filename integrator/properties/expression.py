@@ -86,6 +86,16 @@ def _op_text(scope: _Scope, spec: str) -> pa.Array:
     return table.take(scope.changes.op)
 
 
+def _missing(scope: _Scope, _spec: str) -> pa.Array:
+    """Return the names of the columns that the source left out, with commas between; null where it left none out."""
+    truncate = mask(pc.equal(scope.changes.op, TRUNCATE))
+    names = [pc.if_else(pa.array(gone & ~truncate), "," + name, "") for name, gone in scope.changes.missing.items()]
+    if not names:
+        return pa.nulls(len(scope.changes), pa.string())
+    joined = pc.binary_replace_slice(pc.binary_join_element_wise(*names, ""), 0, 1, "")
+    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
+
+
 def _now(scope: _Scope, spec: str) -> pa.Array:
     values = pa.repeat(pa.scalar(scope.now, pa.timestamp("us", "UTC")), len(scope.changes))
     return scope.stamp(values, spec)
@@ -100,6 +110,7 @@ _SUBSTITUTIONS: dict[str, Callable[[_Scope, str], pa.Array]] = {
     "hvr_cap_tstamp": lambda scope, spec: scope.stamp(scope.changes.cap_tstamp, spec),
     "hvr_integ_tstamp": _now,
     "hvr_cap_user": lambda scope, _: scope.changes.cap_user,
+    "hvr_missing": _missing,
     "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
     "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.cap_loc),

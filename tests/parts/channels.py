@@ -11,7 +11,9 @@ TIMEKEY = """
 """
 
 
-def shop(directory: Path, servers: str, prefix: str, dialect: str = "wal2json", more: str = "") -> Path:
+def shop(
+    directory: Path, servers: str, prefix: str, dialect: str = "wal2json", more: str = "", kafka: str = ""
+) -> Path:
     """A channel over the recorded shop's tables: files in `directory`/in, topics PREFIX.TABLE, state beside them."""
     (directory / "in").mkdir(parents=True, exist_ok=True)
     path = directory / "channel.yaml"
@@ -21,7 +23,7 @@ channel: shop
 state: {directory}/state
 locations:
   src: {{class: files, path: {directory}/in, dialect: {dialect}, poll_seconds: 0.1}}
-  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{prefix}.{{hvr_tbl_name}}"}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{prefix}.{{hvr_tbl_name}}"{kafka}}}
 tables: [schemas/shop.sql]
 actions:
   - {{action: Environment, Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "20"}}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import tempfile
 from pathlib import Path
 
+from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.confluent import meta_pb2
 from confluent_kafka.schema_registry.confluent.type import decimal_pb2
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, timestamp_pb2
@@ -15,9 +17,26 @@ from grpc_tools import protoc
 DEPENDENCIES = (descriptor_pb2, meta_pb2, decimal_pb2, timestamp_pb2, date_pb2, timeofday_pb2)
 
 
+class Serialized:
+    """A registry's client that gives Protobuf schemas as descriptors, which Confluent's deserializer asks for.
+
+    Confluent's own registry does that when it is asked with format=serialized; Apicurio gives the text all the same.
+    """
+
+    def __init__(self, client: SchemaRegistryClient) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._client, name)
+
+    def get_schema(self, number: int, *_: object, **__: object) -> Schema:
+        text = self._client.get_schema(number).schema_str
+        return Schema(base64.b64encode(compiled(text)[1].file[0].SerializeToString()).decode(), "PROTOBUF")
+
+
 @functools.cache
-def message_class(text: str, name: str) -> type:
-    """The class of the message `name` in the proto file `text`."""
+def compiled(text: str) -> tuple[descriptor_pb2.FileDescriptorSet, descriptor_pb2.FileDescriptorSet]:
+    """What protoc makes of a proto file, behind what it imports."""
     known = descriptor_pb2.FileDescriptorSet()
     for module in DEPENDENCIES:
         module.DESCRIPTOR.CopyToProto(known.file.add())
@@ -28,8 +47,14 @@ def message_class(text: str, name: str) -> type:
         command = ["protoc", f"--descriptor_set_in={path / 'deps.pb'}", f"--proto_path={path}"]
         done = protoc.main([*command, f"--descriptor_set_out={path / 'out.pb'}", str(path / "m.proto")])
         assert done == 0, text
-        compiled = descriptor_pb2.FileDescriptorSet.FromString((path / "out.pb").read_bytes())
+        return known, descriptor_pb2.FileDescriptorSet.FromString((path / "out.pb").read_bytes())
+
+
+@functools.cache
+def message_class(text: str, name: str) -> type:
+    """The class of the message `name` in the proto file `text`."""
+    known, made = compiled(text)
     pool = descriptor_pool.DescriptorPool()
-    for file in (*known.file, *compiled.file):
+    for file in (*known.file, *made.file):
         pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))

@@ -84,7 +84,7 @@ ACTIONS = [
     ("{action: ColumnProperties, Name: x, Extra: true, Datatype: text, Key: true}", "cannot be in a key"),
     (
         "{action: ColumnProperties, Name: tags, table: customers, DistributionKey: true}",
-        "is an array, which cannot be in",
+        "which cannot be in a key",
     ),
     (
         "{action: ColumnProperties, Name: x, table: customers, Extra: true, Datatype: text, IntegrateExpression: 'a{tags}'}",

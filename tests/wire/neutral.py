@@ -38,6 +38,8 @@ def read(kind: schema.Type, value: Any) -> Any:
     if value is None:
         return None
     match kind:
+        case schema.String():
+            return str(value)  # a uuid may be an object of its own
         case schema.Array(item):
             return [read(item, part) for part in value]
         case schema.Struct(fields):
@@ -124,6 +126,11 @@ def from_iso(text: str) -> tuple[int, int, int]:
 def decimal(unscaled: int, scale: int) -> Decimal:
     """The decimal of an unscaled value, all of its digits kept."""
     return Decimal(unscaled).scaleb(-scale, context=EXACT)
+
+
+def days(year: int, month: int, day: int) -> int:
+    """Days since 1970."""
+    return (datetime.date(year, month, day) - EPOCH.date()).days
 
 
 def same(left: Any, right: Any) -> bool:

@@ -1,6 +1,5 @@
 """Protobuf: messages that Google's own protoc and runtime read, and the bytes that they write for the same values."""
 
-
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -11,54 +10,21 @@ from integrator.formats import protobuf
 from integrator.formats.contract import Options, SchemaId, Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
-from tests.parts import protoc
+from tests.parts import decode, protoc
 from tests.wire import neutral
 
 OPTIONS = Options(decimals="NUMERIC")
 
 
-def no_null_lists(case):
-    """A repeated field has no null, and holds none: those values are refused, and tested below."""
+def no_null_items(case):
+    """A repeated field holds no null: those values are refused, and tested below."""
     name, kind, values, *_ = case
     if isinstance(kind, schema.Array):
-        values = [value for value in values if value is not None and None not in value]
+        values = [value for value in values if value is None or None not in value]
     return name, kind, values
 
 
-SAYABLE = [no_null_lists(case) for case in CASES]
-
-
-def read(kind, message, name):
-    """A field's value; of an optional one that is not there, None."""
-    if isinstance(kind, schema.Array):
-        return [single(kind.item, part) for part in getattr(message, name)]
-    if not message.HasField(name):
-        return None
-    return single(kind, getattr(message, name))
-
-
-def single(kind, value):
-    nanos = neutral.UNITS["ns"]
-    match kind:
-        case schema.Decimal(precision, scale):
-            assert (value.precision, value.scale) == (precision, scale)
-            return neutral.decimal(int.from_bytes(value.value, "big", signed=True), scale)
-        case schema.Date():
-            import datetime
-
-            return (datetime.date(value.year, value.month, value.day) - neutral.EPOCH.date()).days
-        case schema.Time(unit):
-            seconds = (value.hours * 60 + value.minutes) * 60 + value.seconds
-            return (seconds * nanos + value.nanos) * neutral.UNITS[unit] // nanos
-        case schema.Timestamp(unit, _):
-            assert 0 <= value.nanos < nanos
-            return (value.seconds * nanos + value.nanos) * neutral.UNITS[unit] // nanos
-        case schema.Interval():
-            return neutral.from_iso(value)
-        case schema.Struct(fields):
-            return {field.name: read(field.type, value, field.name) for field in fields}
-        case _:
-            return value
+SAYABLE = [no_null_items(case) for case in CASES]
 
 
 @pytest.mark.parametrize("case", SAYABLE, ids=[case[0] for case in SAYABLE])
@@ -71,11 +37,7 @@ def test_googles_runtime_reads_every_case_and_writes_the_same_bytes(case, nullab
     rows = protobuf.FORMAT.encoder("t", columns, OPTIONS)({"c": array(kind, values)}, {}).to_pylist()
     for row, value in zip(rows, values, strict=True):
         message = cls.FromString(row)
-        if nullable or isinstance(kind, schema.Array) or cls.DESCRIPTOR.fields[0].has_presence:
-            got = read(kind, message, "c")
-        else:
-            got = single(kind, message.c)
-        assert neutral.same(neutral.given(kind, value), got)
+        assert neutral.same(neutral.given(kind, value), decode.protobuf_field(kind, message, "c"))
         assert message.SerializeToString(deterministic=True) == row
 
 
@@ -84,7 +46,8 @@ def test_golden_text_and_bytes():
         Column("id", schema.Integer(64), nullable=False),
         Column("small", schema.Integer(16)),
         Column("price", schema.Decimal(10, 2), nullable=False),
-        Column("tags", schema.Array(schema.String())),
+        Column("tags", schema.Array(schema.String()), nullable=False),
+        Column("codes", schema.Array(schema.Integer(32))),
     ]
     assert protobuf.schema_text("orders", columns, OPTIONS) == (
         'syntax = "proto3";\n\nimport "confluent/meta.proto";\nimport "confluent/type/decimal.proto";\n\n'
@@ -94,19 +57,21 @@ def test_golden_text_and_bytes():
         "  confluent.type.Decimal price = 3 [(confluent.field_meta) = "
         '{ params: [{ key: "precision", value: "10" }, { key: "scale", value: "2" }] }];\n'
         "  repeated string tags = 4;\n"
+        "  message codes_list {\n    repeated int32 items = 1;\n  }\n"
+        "  optional codes_list codes = 5;\n"
         "}\n"
     )
     assert protobuf.FORMAT.frame("t", [], OPTIONS, SchemaId(7)).head == b"\x00\x00\x00\x00\x07\x00"
 
 
-LISTS = [([["a"], None], "is null"), ([["a"], ["b", None]], "holds null")]
+LISTS = [([["a"], None], False, "is null"), ([["a"], ["b", None]], True, "holds null")]
 
 
-@pytest.mark.parametrize(("values", "why"), LISTS)
-def test_lists_that_a_repeated_field_cannot_be_are_refused(values, why):
+@pytest.mark.parametrize(("values", "nullable", "why"), LISTS)
+def test_lists_that_a_repeated_field_cannot_be_are_refused(values, nullable, why):
     kind = schema.Array(schema.String())
     with pytest.raises(Unsayable, match=why) as raised:
-        protobuf.FORMAT.encoder("t", [Column("c", kind)], OPTIONS)({"c": pa.array(values)}, {})
+        protobuf.FORMAT.encoder("t", [Column("c", kind, nullable)], OPTIONS)({"c": pa.array(values)}, {})
     assert raised.value.index == 1
 
 
@@ -125,7 +90,9 @@ def test_a_number_keeps_its_field_and_is_given_to_no_other():
     kept = Options(numbers=protobuf.numbers_of(text))
     second = protobuf.schema_text("t", after, kept)
     assert dict(protobuf.numbers_of(second)) == {"a": 1, "?2": 2, "new": 4, "c": 3}
-    rows = protobuf.FORMAT.encoder("t", after, kept)({name: pa.array([7], pa.int32()) for name in ("a", "new", "c")}, {})
+    rows = protobuf.FORMAT.encoder("t", after, kept)(
+        {name: pa.array([7], pa.int32()) for name in ("a", "new", "c")}, {}
+    )
     old = protoc.message_class(text, "t").FromString(rows[0].as_py())
     assert (old.a, old.HasField("b"), old.c) == (7, False, 7)
     third = protobuf.schema_text("t", before, Options(numbers=protobuf.numbers_of(second)))
@@ -134,14 +101,26 @@ def test_a_number_keeps_its_field_and_is_given_to_no_other():
 
 def test_numbers_of_structs_are_found_by_their_path():
     inner = schema.Struct((Column("x", schema.Integer(32)), Column("y", schema.String())))
-    text = protobuf.schema_text("t", [Column("a", inner), Column("b", schema.Array(inner))], OPTIONS)
-    assert dict(protobuf.numbers_of(text)) == {"a\0x": 1, "a\0y": 2, "a": 1, "b\0x": 1, "b\0y": 2, "b": 2}
+    columns = [Column("a", inner), Column("b", schema.Array(inner), False), Column("c", schema.Array(schema.Date()))]
+    text = protobuf.schema_text("t", columns, OPTIONS)
+    assert dict(protobuf.numbers_of(text)) == {
+        "a\0x": 1,
+        "a\0y": 2,
+        "a": 1,
+        "b\0x": 1,
+        "b\0y": 2,
+        "b": 2,
+        "c\0items": 1,
+        "c": 3,
+    }
 
 
 @given(
     st.lists(
         st.tuples(
-            st.integers(-(2**63), 2**63 - 1), st.none() | st.text(max_size=9), st.lists(st.integers(-(2**31), 2**31 - 1))
+            st.integers(-(2**63), 2**63 - 1),
+            st.none() | st.text(max_size=9),
+            st.lists(st.integers(-(2**31), 2**31 - 1)),
         ),
         min_size=1,
         max_size=9,
@@ -151,7 +130,7 @@ def test_any_rows_are_the_bytes_that_googles_runtime_writes(rows):
     columns = [
         Column("i", schema.Integer(64), nullable=False),
         Column("s", schema.String()),
-        Column("a", schema.Array(schema.Integer(32))),
+        Column("a", schema.Array(schema.Integer(32)), nullable=False),
     ]
     cls = protoc.message_class(protobuf.schema_text("t", columns, OPTIONS), "t")
     table = {
@@ -161,5 +140,3 @@ def test_any_rows_are_the_bytes_that_googles_runtime_writes(rows):
     encoded = protobuf.FORMAT.encoder("t", columns, OPTIONS)(table, {}).to_pylist()
     for (i, s, a), row in zip(rows, encoded, strict=True):
         assert cls(i=i, s=s, a=a).SerializeToString(deterministic=True) == row
-
-

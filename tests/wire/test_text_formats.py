@@ -59,7 +59,9 @@ def test_the_modes_of_plain_json(mode, message):
 def test_decimals_and_bytes_of_json_as_the_channel_says():
     amount = pa.array([Decimal("-1.50")], pa.decimal128(10, 2))
     for decimals, text in (("NUMERIC", "-1.50"), ("TEXT", '"-1.50"'), ("BASE64", '"/2o="')):
-        assert encode(plain_json.FORMAT, schema.Decimal(10, 2), amount, Options(decimals=decimals)) == [f'{{"c":{text}}}']
+        assert encode(plain_json.FORMAT, schema.Decimal(10, 2), amount, Options(decimals=decimals)) == [
+            f'{{"c":{text}}}'
+        ]
     data = pa.array([b"\x00\xff"])
     for binary, text in (("BASE64", "AP8="), ("HEX", "00ff")):
         assert encode(plain_json.FORMAT, schema.Bytes(), data, Options(binary=binary)) == [f'{{"c":"{text}"}}']
@@ -155,7 +157,9 @@ def test_lxml_reads_every_case(case, compact):
         root = etree.fromstring(document([row], kind, options).encode())
         assert (root.tag, root.get("version"), root[0].tag, root[0].get("name")) == ("hvr", "1.0", "table", "t")
         [column] = root[0][0]
-        assert (root[0][0].tag, column.tag, column.get("name")) == (("r", "c", "c") if compact else ("row", "column", "c"))
+        assert (root[0][0].tag, column.tag, column.get("name")) == (
+            ("r", "c", "c") if compact else ("row", "column", "c")
+        )
         text = None if column.get("is_null") == "true" else column.text or ""
         if isinstance(kind, schema.Bytes) and text is not None:
             assert column.get("format") == "hex"
@@ -168,7 +172,8 @@ def test_lxml_reads_every_case(case, compact):
 def test_golden_xml():
     options = Options(encoding="UTF-8")
     rows = hvr_xml.FORMAT.encoder("t", [Column("a", schema.String()), Column('b"', schema.Bytes())], options)(
-        {"a": pa.array(["x < y & z", None]), 'b"': pa.array([b"\x01", b""])}, {"a": pa.array([False, False]).to_numpy(False)}
+        {"a": pa.array(["x < y & z", None]), 'b"': pa.array([b"\x01", b""])},
+        {"a": pa.array([False, False]).to_numpy(False)},
     )
     assert document(rows.to_pylist(), schema.String(), options) == (
         '<?xml version="1.0" encoding="UTF-8" standalone="yes"?><hvr version="1.0"><table name="t">'
@@ -190,13 +195,16 @@ def test_a_missing_value_is_left_out_and_null_is_not(said):
     table = {name: pa.array(["x", None]) for name in "ab"}
     missing = {"a": pa.array([False, True]).to_numpy(zero_copy_only=False)}
     rows = said.encoder("t", columns, OPTIONS)(table, missing).to_pylist()
-    assert rows == {
-        plain_json.FORMAT: ['{"a":"x","b":"x"}', '{"b":null}'],
-        hvr_xml.FORMAT: [
-            '<row><column name="a">x</column><column name="b">x</column></row>',
-            '<row><column name="b" is_null="true"/></row>',
-        ],
-    }[said]
+    assert (
+        rows
+        == {
+            plain_json.FORMAT: ['{"a":"x","b":"x"}', '{"b":null}'],
+            hvr_xml.FORMAT: [
+                '<row><column name="a">x</column><column name="b">x</column></row>',
+                '<row><column name="b" is_null="true"/></row>',
+            ],
+        }[said]
+    )
 
 
 def test_floats_that_json_has_no_number_for_are_text_in_csv_and_xml():
@@ -207,7 +215,8 @@ def test_floats_that_json_has_no_number_for_are_text_in_csv_and_xml():
 
 
 @pytest.mark.parametrize(
-    "encoding", ["US-ASCII", "ISO-8859-1", "ISO-8859-9", "WINDOWS-1251", "WINDOWS-1252", "UTF-16LE", "UTF-16BE", "UTF-8"]
+    "encoding",
+    ["US-ASCII", "ISO-8859-1", "ISO-8859-9", "WINDOWS-1251", "WINDOWS-1252", "UTF-16LE", "UTF-16BE", "UTF-8"],
 )
 @given(values=st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
 def test_any_text_in_any_encoding_is_what_python_makes_of_it_or_refused(encoding, values):

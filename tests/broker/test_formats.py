@@ -1,0 +1,71 @@
+"""The recorded changes of a real PostgreSQL through every format, back to the rows that PostgreSQL ended with."""
+
+import shutil
+
+import pytest
+
+from integrator import messages, plan
+from integrator.fragments import Shape
+from tests.conftest import DATA
+from tests.parts import channels, decode, kafka_io, rebuild
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+GONE = '  - {action: ColumnProperties, Name: gone, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}\n'
+NULLS = ", Missing_Values: 'NULL'"
+"""Formats with a value for each column of each row send missing ones as null, and name them in a column of their own."""
+
+FORMATS = {
+    "PAYLOAD": ("Json: true, JsonMode: PAYLOAD", ""),
+    "ROW_FRAGMENTS": ("Json: true, JsonMode: ROW_FRAGMENTS", ""),
+    "ROW_ARRAY": ("Json: true, JsonMode: ROW_ARRAY, Binary: BASE64", ""),
+    "TABLE_OBJECT": ("Json: true, JsonMode: TABLE_OBJECT", ""),
+    "TABLE_ARRAY": ("Json: true, JsonMode: TABLE_ARRAY", ""),
+    "CSV": (r'Csv: true, HeaderLine: true, Binary: BASE64, NullRepresentation: "\\N"', NULLS),
+    "XML": ("Xml: true", ""),
+    "AVRO_FILE": ("Avro: true", NULLS),
+    "PARQUET": ("Parquet: true, ParquetVersion: v3", NULLS),
+}
+
+
+def rebuilt(broker, channel, prefix, decoder):
+    """The tables that a consumer makes of all messages."""
+    recipe = plan.make(str(channel), "UTC").recipe
+    columns = {table.topic: messages.columns(table, recipe, Shape()) for table in recipe.tables}
+    rows = {table: [] for table in channels.SHOP_TABLES}
+    for message in kafka_io.read_all(broker.servers, channels.shop_topics(prefix)):
+        row = decoder(message)(message.value, columns[message.topic])
+        gone = row.pop("gone", None)
+        for name in (gone or "").split(",") if gone else ():
+            assert row.pop(name) is None
+        rows[message.topic.removeprefix(prefix + ".")].append(row)
+    return rebuild.comparable(rebuild.rebuild(rows))
+
+
+@pytest.mark.parametrize("name_of", FORMATS)
+def test_the_rebuilt_tables_equal_the_final_ones(name_of, broker, integrate_once, tmp_path, name):
+    said, kafka = FORMATS[name_of]
+    broker.create(channels.shop_topics(name))
+    more = f"  - {{action: FileFormat, {said}}}\n" + (GONE if kafka else "")
+    channel = channels.shop(tmp_path, broker.servers, name, more=more, kafka=kafka)
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in")
+    integrate_once(channel)
+    read = rebuilt(broker, channel, name, lambda _: decode.DECODERS[name_of])
+    assert read == rebuild.comparable(rebuild.oracle(DATA / "final"))
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
+def test_the_same_through_a_real_registry_and_confluents_deserializers(
+    kind, broker, registry, integrate_once, tmp_path, name
+):
+    broker.create(channels.shop_topics(name))
+    nulls = "" if kind == "JSON" else NULLS
+    kafka = f', Kafka_Schema_Registry: "{registry.url}", Kafka_Schema_Registry_Format: {kind}{nulls}'
+    channel = channels.shop(tmp_path, broker.servers, name, more=GONE if nulls else "", kafka=kafka)
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in")
+    integrate_once(channel)
+    decoders = {topic: decode.confluent(kind, registry.client, topic) for topic in channels.shop_topics(name)}
+    read = rebuilt(broker, channel, name, lambda message: decoders[message.topic])
+    assert read == rebuild.comparable(rebuild.oracle(DATA / "final"))
+    subjects = {subject for subject in registry.client.get_subjects() if subject.startswith(name)}
+    assert subjects == {f"{topic}-{part}" for topic in channels.shop_topics(name) for part in ("key", "value")}
