@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from integrator.envelopes import ENVELOPES
 from integrator.formats import FORMATS
 from integrator.formats.contract import Encoder, Format, Frame, Options
-from integrator.formats.keys import KEYS, SchemaType
+from integrator.formats.keys import KEYS, SchemaType, key_options
 from integrator.fragments import Shape
 from integrator.recipe import TRUNCATE, Field, Layout, Recipe, TableRecipe
 from integrator.schema import Column
@@ -85,8 +85,8 @@ def _record(table: TableRecipe, recipe: Recipe) -> str:
 def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
     """Return what stands around keys."""
     said = table.message_key
-    key_options = recipe.layout.options
-    return KEYS[said.serializer].frame(key_record(table), said.columns, key_options, table.key_id)
+    options = key_options(said.serializer, recipe.layout.options)
+    return KEYS[said.serializer].frame(key_record(table), said.columns, options, table.key_id)
 
 
 def key_record(table: TableRecipe) -> str:
@@ -112,5 +112,5 @@ def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
             yield RegisteredSchema(table.table.name, "value", value.schema_type, text, _record(table, recipe))
         if key.schema_type:
             record = key_record(table)
-            text = key.schema_text(record, said.columns, recipe.layout.options)
+            text = key.schema_text(record, said.columns, key_options(said.serializer, recipe.layout.options))
             yield RegisteredSchema(table.table.name, "key", key.schema_type, text, record)

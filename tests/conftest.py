@@ -35,7 +35,7 @@ def broker(pytestconfig: pytest.Config) -> Iterator[brokers.Broker]:
 
 
 @pytest.fixture(scope="session")
-def registry(pytestconfig: pytest.Config) -> Iterator[registries.Registry]:
+def registry_server(pytestconfig: pytest.Config) -> Iterator[registries.Registry]:
     with registries.registry() as taken:
         pytestconfig.integrator_registry = taken.kind if taken else "none is to be had"
         if taken is None:

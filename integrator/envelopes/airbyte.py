@@ -61,9 +61,9 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
 def uuids(changes: Changes, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the uuid of each change row."""
     lead = f"{channel.channel}|{channel.cap_loc}|{table.table.name}|"
-    texts_of = pc.binary_join_element_wise(lead, changes.integ_seq, "").to_numpy(zero_copy_only=False)
-    digests = b"".join(xxhash.xxh3_128_hexdigest(text).encode() for text in texts_of)
-    digits = np.frombuffer(digests, np.uint8).reshape(-1, 32)
+    named = pc.binary_join_element_wise(lead, changes.integ_seq, "").cast(pa.binary()).to_numpy(zero_copy_only=False)
+    digests = "".join(map(xxhash.xxh3_128_hexdigest, named))
+    digits = np.frombuffer(digests.encode(), np.uint8).reshape(-1, 32)
     text = np.full((len(changes), _UUID_LENGTH), ord("-"), np.uint8)
     text[:, np.delete(np.arange(_UUID_LENGTH), _DASHES)] = digits
     text[:, 14] = ord("8")

@@ -2,7 +2,9 @@
 
 The annotations are https://github.com/confluentinc/schema-registry, JsonSchemaData.java: connect.type, connect.index,
 title for a logical name, connect.version and connect.parameters; a nullable property is a oneOf with null. Decimals
-are JSON numbers, as HVR sends them; the converter takes both numbers and base64.
+are JSON numbers, as HVR sends them; the converter takes both numbers and base64. No other properties may be there:
+with that, and only with that, a registry takes a new property for a compatible change (BACKWARD;
+https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/serdes-json.html).
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def _object(name: str, columns: Columns, options: Options) -> dict[str, Any]:
         if column.nullable:
             said = {"oneOf": [{"type": "null"}, said]}
         properties[column.name] = {**said, "connect.index": index}
-    return {"type": "object"} | ({"title": name} if name else {}) | {"properties": properties}
+    said: dict[str, Any] = {"type": "object"} | ({"title": name} if name else {})
+    return said | {"properties": properties, "additionalProperties": False}
 
 
 def _schema(kind: Type, options: Options) -> dict[str, Any]:

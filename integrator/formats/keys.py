@@ -6,7 +6,7 @@ Serializers take the text of an expression, or the key columns of the row (`stru
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -66,6 +66,11 @@ def _struct(said: Format) -> KeyFormat:
     )
 
 
+def key_options(serializer: str, options: Options) -> Options:
+    """Return the options of values for keys: decimals as Connect has them in Connect JSON, else as numbers."""
+    return replace(options, decimals="BASE64" if serializer.startswith("CONNECT") else "NUMERIC", numbers=())
+
+
 KEYS: dict[str, KeyFormat] = {
     "NONE": KeyFormat(text=True, frame=_bare),
     "STRING": KeyFormat(text=True, frame=_bare),
@@ -93,7 +98,7 @@ KEYS: dict[str, KeyFormat] = {
     "KAFKA_PROTOBUF_SCHEMA": _struct(protobuf.FORMAT),
     "CONNECT_SCHEMA": _struct(connect_json.SCHEMA_PAYLOAD),
     "CONNECT_PAYLOAD": _struct(connect_json.PAYLOAD),
-    "JSON_ROW": _struct(plain_json.FORMAT),
+    "JSON_ROW": replace(_struct(plain_json.FORMAT), frame=_bare),
 }
 """NONE: no key. STRING: the text. CONNECT: the text as Connect JSON, schema and payload. KAFKA_…: the text, or with
 _SCHEMA the key columns as a record TABLE_key, with a schema in the registry. Extensions: KAFKA_PROTOBUF_SCHEMA;

@@ -75,7 +75,7 @@ def settings_of(location: KafkaLocation, name: str, source: Source, problems: li
     given = location.Kafka_Schema_Registry
     urls = tuple(url.strip().rstrip("/") for url in ([given] if isinstance(given, str) else given))
     for url in urls:
-        if not url.startswith(("http://", "https://", "mock://")):
+        if not url.startswith(("http://", "https://")):
             report("Kafka_Schema_Registry", f"{url!r} is no URL; it begins with http:// or https://")
     if (user is None) != (password is None):
         report("Kafka_Schema_User", "user and password (Kafka_Schema_Registry_Password) go together")

@@ -92,7 +92,7 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
     made = TableRecipe(
         table=keyed,
         topic=topic,
-        style=_style(merged),
+        style="TimeKey" if envelope else _style(merged),  # an envelope says every change
         key=key,
         distribution_key=distribution_key(merged, key),
         fields=fields,

@@ -13,7 +13,7 @@ from integrator.changes import Changes
 from integrator.errors import DataError
 from integrator.expression import Part
 from integrator.formats.contract import Encoder, Unsayable
-from integrator.formats.keys import KEYS
+from integrator.formats.keys import KEYS, key_options
 from integrator.properties.cast import Refused, cast
 from integrator.properties.expression import evaluate
 from integrator.properties.key_hash import require_key
@@ -28,7 +28,8 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     said = recipe.message_key
     key_format = KEYS[said.serializer]
     if said.columns and key_format.encoder is not None:
-        encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, channel.layout.options)
+        options = key_options(said.serializer, channel.layout.options)
+        encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, options)
         return lambda changes, _now: _of_columns(changes, recipe, encoder)
     if not said.expression:
         return lambda changes, _now: pa.nulls(len(changes), pa.binary())

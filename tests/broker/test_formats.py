@@ -56,16 +56,16 @@ def test_the_rebuilt_tables_equal_the_final_ones(name_of, broker, integrate_once
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
 def test_the_same_through_a_real_registry_and_confluents_deserializers(
-    kind, broker, registry, integrate_once, tmp_path, name
+    kind, broker, registry_server, integrate_once, tmp_path, name
 ):
     broker.create(channels.shop_topics(name))
     nulls = "" if kind == "JSON" else NULLS
-    kafka = f', Kafka_Schema_Registry: "{registry.url}", Kafka_Schema_Registry_Format: {kind}{nulls}'
+    kafka = f', Kafka_Schema_Registry: "{registry_server.url}", Kafka_Schema_Registry_Format: {kind}{nulls}'
     channel = channels.shop(tmp_path, broker.servers, name, more=GONE if nulls else "", kafka=kafka)
     shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in")
     integrate_once(channel)
-    decoders = {topic: decode.confluent(kind, registry.client, topic) for topic in channels.shop_topics(name)}
+    decoders = {topic: decode.confluent(kind, registry_server.client, topic) for topic in channels.shop_topics(name)}
     read = rebuilt(broker, channel, name, lambda message: decoders[message.topic])
     assert read == rebuild.comparable(rebuild.oracle(DATA / "final"))
-    subjects = {subject for subject in registry.client.get_subjects() if subject.startswith(name)}
+    subjects = {subject for subject in registry_server.client.get_subjects() if subject.startswith(name)}
     assert subjects == {f"{topic}-{part}" for topic in channels.shop_topics(name) for part in ("key", "value")}

@@ -89,6 +89,7 @@ def test_golden_schema():
             "name": {"oneOf": [{"type": "null"}, {"type": "string"}], "connect.index": 2},
             "raw": {"type": "string", "connect.type": "bytes", "connect.index": 3},
         },
+        "additionalProperties": False,
     }
 
 

@@ -1,0 +1,236 @@
+"""Envelopes and BeforeUpdateColumns: one message an update, as the peers and HVR write it."""
+
+import json
+import uuid
+from decimal import Decimal
+
+import pytest
+
+from integrator.bundle import RowFraming
+from integrator.errors import ConfigurationError, DataError
+from tests.parts import pure
+
+DDL = "create table shop.t(id int primary key, v text, n decimal(6,2), at timestamptz(3));"
+AT = "2026-11-20T12:34:56.789Z"
+MILLIS = 1795178096789
+DELETED = "2026-11-20T12:34:56.789000Z"
+
+
+def sent(directory, fmt, *records, ddl=DDL, more="", kafka=""):
+    """(key, value) of each message, JSON parsed, and what was not sent."""
+    recipe = pure.recipe(directory, ddl, f"  - {{action: FileFormat, {fmt}}}\n{more}", kafka=kafka)
+    stamped = [{"hvr_cap_tstamp": AT, **record} for record in records]
+    fragments, notes = pure.fragments(recipe, pure.hvr(directory, *stamped))
+    framing = RowFraming(recipe.tables, recipe)
+    found = []
+    for batch in fragments.combine_chunks().to_batches():
+        for messages in framing.messages(batch):
+            for key, value in zip(messages.keys.to_pylist(), messages.values.to_pylist(), strict=True):
+                found.append((key, None if value is None else json.loads(value, parse_float=Decimal)))
+    return found, notes[0].not_sent
+
+
+ONE = {"id": 1, "v": "a", "n": "1.50", "at": AT}
+TWO = {**ONE, "v": "b"}
+MOVED = {**TWO, "id": 9}
+LIFE = [
+    {"hvr_op": 1, **ONE},
+    {"hvr_op": 4, **ONE},
+    {"hvr_op": 2, **TWO},
+    {"hvr_op": 3, **TWO},
+    {"hvr_op": 2, **MOVED},
+    {"hvr_op": 0, **MOVED},
+    {"hvr_op": 5},
+]
+
+
+def test_debezium(tmp_path):
+    messages, not_sent = sent(tmp_path, "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", *LIFE)
+    image = {"id": 1, "v": "a", "n": "AJY=", "at": AT}
+    second, moved = {**image, "v": "b"}, {**image, "v": "b", "id": 9}
+    shown = [
+        (json.loads(key)["payload"]["id"] if key else None, value and (value["op"], value["before"], value["after"]))
+        for key, value in messages
+    ]
+    assert shown == [
+        (1, ("c", None, image)),
+        (1, ("u", image, second)),
+        (1, ("d", second, None)),
+        (1, None),
+        (9, ("c", None, moved)),
+        (9, ("d", moved, None)),
+        (9, None),
+        (None, ("t", None, None)),
+    ]
+    first = messages[0][1]
+    assert list(first) == ["before", "after", "source", "transaction", "op", "ts_ms", "ts_us", "ts_ns"]
+    assert (first["ts_ms"], first["ts_us"], first["ts_ns"]) == (MILLIS, MILLIS * 1000, MILLIS * 1_000_000)
+    source = first["source"]
+    assert (source["connector"], source["name"], source["db"]) == ("hvr", "pure", "src")
+    assert (source["schema"], source["table"], source["snapshot"], source["ts_ms"]) == ("shop", "t", "false", MILLIS)
+    assert not not_sent
+
+
+def test_debezium_with_its_schema_is_connect_json(tmp_path):
+    [(key, value)], _ = sent(tmp_path, "Envelope: DEBEZIUM", LIFE[0])
+    assert list(value) == ["schema", "payload"]
+    assert value["schema"]["name"] == "pure.shop.t.Envelope"
+    before = value["schema"]["fields"][0]
+    assert (before["name"], before["optional"], before["field"]) == ("pure.shop.t.Value", True, "before")
+    assert {field["field"]: field.get("name") for field in before["fields"]} == {
+        "id": None,
+        "v": None,
+        "n": "org.apache.kafka.connect.data.Decimal",
+        "at": "io.debezium.time.ZonedTimestamp",
+    }
+    assert json.loads(key)["payload"] == {"id": 1}
+
+
+def test_debezium_has_a_placeholder_for_values_that_the_source_left_out(tmp_path):
+    left_out = {"hvr_op": 2, "id": 1, "n": "1.50", "at": AT}
+    [(_, value)], _ = sent(tmp_path, "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", left_out)
+    assert (value["before"], value["after"]["v"]) == (None, "__debezium_unavailable_value")
+    deleted = {"hvr_op": 0, "id": 1}
+    [(_, value), _], _ = sent(tmp_path, "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", deleted)
+    assert value["before"] == {"id": 1, "v": None, "n": None, "at": None}
+    with pytest.raises(DataError, match="column n: the record has no value, and Debezium has a placeholder for text"):
+        sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 2, "id": 1, "v": "x", "at": AT})
+
+
+def test_opencdc(tmp_path):
+    messages, not_sent = sent(tmp_path, "Envelope: OPENCDC", *LIFE)
+    image = {"id": 1, "v": "a", "n": Decimal("1.50"), "at": AT}
+    second, moved = {**image, "v": "b"}, {**image, "v": "b", "id": 9}
+    shown = [(json.loads(key), v["operation"], v["key"], v["payload"]) for key, v in messages]
+    assert shown == [
+        ({"id": 1}, "create", {"id": 1}, {"before": None, "after": image}),
+        ({"id": 1}, "update", {"id": 1}, {"before": image, "after": second}),
+        ({"id": 9}, "update", {"id": 9}, {"before": second, "after": moved}),
+        ({"id": 9}, "delete", {"id": 9}, {"before": moved, "after": None}),
+    ]
+    assert messages[0][1]["metadata"] == {
+        "opencdc.collection": "t",
+        "opencdc.createdAt": str(MILLIS * 1_000_000),
+        "opencdc.version": "v1",
+    }
+    assert not_sent == {"op 5 in envelope OPENCDC": 1}
+
+
+def test_opencdc_leaves_out_what_the_source_left_out(tmp_path):
+    [(_, value)], _ = sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 0, "id": 1, "v": None})
+    assert value["payload"] == {"before": {"id": 1, "v": None}, "after": None}
+
+
+def test_airbyte(tmp_path):
+    messages, not_sent = sent(tmp_path, "Envelope: AIRBYTE", *LIFE)
+    shown = [(value["_airbyte_data"]["id"], value["_airbyte_data"]["_ab_cdc_deleted_at"]) for _, value in messages]
+    assert shown == [(1, None), (1, None), (1, DELETED), (9, None), (9, DELETED)]
+    key, first = messages[0]
+    assert list(first) == ["_airbyte_ab_id", "_airbyte_stream", "_airbyte_emitted_at", "_airbyte_data"]
+    assert (first["_airbyte_stream"], first["_airbyte_emitted_at"]) == ("t", MILLIS)
+    assert {key for key, _ in messages} == {value["_airbyte_ab_id"].encode() for _, value in messages}
+    assert uuid.UUID(key.decode()).version == 8
+    assert uuid.UUID(key.decode()).variant == uuid.RFC_4122
+    assert len({key for key, _ in messages}) == len(messages)
+    assert sent(tmp_path, "Envelope: AIRBYTE", *LIFE)[0] == messages  # I2: the uuid is made of the position
+    assert not_sent == {"op 5 in envelope AIRBYTE": 1}
+
+
+TIMEKEY = """
+  - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}
+  - {action: ColumnProperties, Name: sq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
+     IntegrateExpression: "{hvr_integ_seq}"}
+  - {action: ColumnProperties, Name: sq, BaseName: seq}
+"""
+SMALL = "create table t(c1 int primary key, c2 int, c3 int);"
+OLD, NEW = {"c1": 1, "c2": 1, "c3": None}, {"c1": 1, "c2": 2, "c3": None}
+UPDATE = [{"hvr_op": 4, **OLD}, {"hvr_op": 2, **NEW}]
+MERGED = [
+    ("", {"old&c1": 1, "old&c2": 1, "old&c3": None}),
+    (", BeforeUpdateColumnsWhenChanged: true", {"old&c2": 1}),
+]
+
+
+@pytest.mark.parametrize(("more", "old"), MERGED)
+def test_before_update_columns(more, old, tmp_path):
+    """HVR's own example: https://fivetran.com/docs/hvr6/action-reference/fileformat#beforeupdatecolumns."""
+    fmt = f"Json: true, JsonMode: ROW_FRAGMENTS, BeforeUpdateColumns: 'old&'{more}"
+    [(_, value)], _ = sent(tmp_path, fmt, *UPDATE, ddl=SMALL)
+    assert value == {**NEW, **old}
+
+
+def test_before_update_columns_of_other_operations_are_not_there(tmp_path):
+    fmt = "Json: true, JsonMode: ROW_FRAGMENTS, BeforeUpdateColumns: 'old_'"
+    actions = '  - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, TimeKey: true, IntegrateExpression: "{hvr_op}"}'
+    records = [
+        {"hvr_op": 1, **OLD},
+        *UPDATE,
+        {"hvr_op": 3, **NEW},
+        {"hvr_op": 2, **NEW, "c1": 5},
+        {"hvr_op": 0, **NEW, "c1": 5},
+    ]
+    messages, _ = sent(tmp_path, fmt, *records, ddl=SMALL, more=actions)
+    assert [value["op_val"] for _, value in messages] == [1, 2, 2, 0]
+    assert [value.get("old_c1") for _, value in messages] == [None, 1, 1, None]
+    assert [name for name in messages[0][1] if name.startswith("old_")] == []
+
+
+def test_before_update_columns_are_null_in_a_schema(tmp_path):
+    messages, _ = sent(tmp_path, "BeforeUpdateColumns: old_", {"hvr_op": 1, **OLD}, *UPDATE, ddl=SMALL)
+    assert [value["payload"] for _, value in messages] == [
+        {**OLD, "old_c1": None, "old_c2": None, "old_c3": None},
+        {**NEW, "old_c1": 1, "old_c2": 1, "old_c3": None},
+    ]
+
+
+PROBLEMS = [
+    ("Json: true, Csv: true", "", "a location has one format"),
+    ("Csv: true, JsonMode: PAYLOAD", "", "JsonMode belongs to Json, and the format is Csv"),
+    ("HeaderLine: true", "", "HeaderLine belongs to Csv"),
+    ("Xml: true, BlockCompress: NONE", "", "BlockCompress belongs to Avro and Parquet"),
+    ("Avro: true, BlockCompress: GZIP", "", "Avro has DEFLATE, NONE"),
+    ("Avro: true, Compress: GZIP", "", "Compress belongs to Json and Csv and Xml"),
+    ("Encoding: ISO-8859-1", "", "Connect's converters read UTF-8"),
+    ("Csv: true, FieldSeparator: '\"'", "", "the field separator cannot be the quote"),
+    ("BeforeUpdateColumnsWhenChanged: true", "", "needs BeforeUpdateColumns beside it"),
+    ("BeforeUpdateColumns: o_, BeforeUpdateColumnsWhenChanged: true", "", "has one schema for all rows"),
+    ("Envelope: DEBEZIUM, BeforeUpdateColumns: o_", "", "has both images of an update"),
+    ("Json: true", ', Kafka_Schema_Registry: "http://x"', "the format is Kafka_Schema_Registry_Format"),
+    ("Envelope: OPENCDC", ', Kafka_Schema_Registry: "http://x"', "cannot have OpenCDC's names, which have dots"),
+]
+
+
+@pytest.mark.parametrize(("fmt", "kafka", "text"), PROBLEMS)
+def test_problems_of_formats(fmt, kafka, text, tmp_path):
+    with pytest.raises(ConfigurationError, match=text):
+        pure.recipe(tmp_path, DDL, f"  - {{action: FileFormat, {fmt}}}", kafka=kafka)
+
+
+UNSAYABLE = [
+    ('create table "t"("a-b" int primary key)', "AVRO", "column a-b, REGISTRY_AVRO: an Avro name has letters"),
+    ('create table "t-u"(a int primary key)', "PROTOBUF", "table t-u, REGISTRY_PROTOBUF: an Avro name|table t-u"),
+    ("create table t(a int primary key, b int[][])", "PROTOBUF", "column b, REGISTRY_PROTOBUF: a repeated field"),
+]
+
+
+@pytest.mark.parametrize(("ddl", "kind", "text"), UNSAYABLE)
+def test_what_a_format_cannot_say_is_a_problem_of_the_channel(ddl, kind, text, tmp_path):
+    kafka = f', Kafka_Schema_Registry: "http://x", Kafka_Schema_Registry_Format: {kind}'
+    with pytest.raises(ConfigurationError, match=text):
+        pure.recipe(tmp_path, ddl, kafka=kafka)
+
+
+def test_a_missing_value_is_refused_where_the_format_has_no_word_for_it(tmp_path):
+    recipe = pure.recipe(tmp_path, SMALL, "  - {action: FileFormat, Csv: true}")
+    with pytest.raises(DataError, match=r"a.jsonl:2: table t, column c2: .*Missing_Values: NULL"):
+        pure.fragments(recipe, pure.hvr(tmp_path, OLD, {"c1": 2, "c3": 1}))
+
+
+def test_missing_values_as_null_are_named(tmp_path):
+    gone = '  - {action: ColumnProperties, Name: g, Datatype: text, Extra: true, IntegrateExpression: "{hvr_missing}"}'
+    records = [OLD, {"c1": 2, "c3": 1}, {"c1": 3}]
+    recipe = pure.recipe(
+        tmp_path, SMALL, "  - {action: FileFormat, Csv: true}\n" + gone, kafka=", Missing_Values: 'NULL'"
+    )
+    fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, *records))
+    assert fragments["payload"].to_pylist() == [b"1,1,,\n", b"2,,1,c2\n", b'3,,,"c2,c3"\n']

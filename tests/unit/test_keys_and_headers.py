@@ -1,0 +1,176 @@
+"""Message keys, headers and tombstones: what the channel says, and the messages that come of it."""
+
+import io
+import json
+
+import fastavro
+import pytest
+import xxhash
+
+from integrator.bundle import RowFraming
+from integrator.errors import ConfigurationError, DataError
+from integrator.formats.contract import SchemaId
+from tests.parts import pure
+from tests.parts.channels import TIMEKEY
+
+DDL = "create table t(id int, part varchar(5), v text, at timestamp(3), primary key(id, part));"
+REGISTRY = ', Kafka_Schema_Registry: "http://localhost:1"'
+HASH = xxhash.xxh64_hexdigest(b"i1:7")
+
+
+def sent(directory, actions, *records, kafka="", ids=False):
+    """(key, value, headers) of each message."""
+    import dataclasses
+
+    recipe = pure.recipe(directory, DDL, actions, kafka=kafka)
+    if ids:
+        tables = (dataclasses.replace(recipe.tables[0], value_id=SchemaId(1), key_id=SchemaId(2)),)
+        recipe = dataclasses.replace(recipe, tables=tables)
+    fragments, _ = pure.fragments(recipe, pure.hvr(directory, *records))
+    framing = RowFraming(recipe.tables, recipe)
+    found = []
+    for batch in fragments.combine_chunks().to_batches():
+        for messages in framing.messages(batch):
+            headers = messages.headers or [()] * len(messages.values)
+            found += zip(messages.keys.to_pylist(), messages.values.to_pylist(), headers, strict=True)
+    return found
+
+
+ROW = {"id": 7, "part": "a", "v": 'say "hi"', "at": "2026-11-20T12:34:56.789"}
+
+KEYS = [
+    ("", "", f'{{"schema":{{"type":"string","optional":false}},"payload":"{HASH}"}}'),
+    ("MessageKey: '{id}-{part}'", "", "7-a"),
+    (
+        "MessageKey: '{v}', MessageKeySerializer: CONNECT",
+        "",
+        r'{"schema":{"type":"string","optional":false},"payload":"say \"hi\""}',
+    ),
+    ("MessageKey: '{{hvr_key_names |}}'", "", "7|a"),
+    ("MessageKey: '{hvr_tbl_name}'", "", "t"),
+    ("MessageKey: '{hvr_key_hash}', MessageKeySerializer: STRING", "", HASH),
+    ("MessageKey: '{at}'", "", "20261120123456"),
+    ("MessageKey: '{at %Y}'", "", "2026"),
+    ("MessageKeySerializer: JSON_ROW", "", '{"id":7,"part":"a"}'),
+    ("MessageKeySerializer: CONNECT_PAYLOAD", "", '{"id":7,"part":"a"}'),
+    (
+        "MessageKeySerializer: CONNECT_SCHEMA",
+        "",
+        '{"schema":{"type":"struct","fields":[{"type":"int32","optional":false,"field":"id"},'
+        '{"type":"string","optional":false,"field":"part"}],"optional":false,"name":"t_key"},'
+        '"payload":{"id":7,"part":"a"}}',
+    ),
+    ("MessageKeySerializer: NONE", "", None),
+    ("", REGISTRY, b"\x00\x00\x00\x00\x02\x20" + HASH.encode()),
+    ("MessageKeySerializer: STRING", REGISTRY, HASH),
+    ("MessageKeySerializer: KAFKA_JSON", REGISTRY, b'\x00\x00\x00\x00\x02"' + HASH.encode() + b'"'),
+    ("MessageKey: '{v}', MessageKeySerializer: KAFKA_JSON", REGISTRY, b'\x00\x00\x00\x00\x02"say \\"hi\\""'),
+    ("MessageKeySerializer: KAFKA_JSON_SCHEMA", REGISTRY, b'\x00\x00\x00\x00\x02{"id":7,"part":"a"}'),
+    ("MessageKeySerializer: KAFKA_AVRO_SCHEMA", REGISTRY, b"\x00\x00\x00\x00\x02\x0e\x02a"),
+    ("MessageKeySerializer: KAFKA_PROTOBUF_SCHEMA", REGISTRY, b"\x00\x00\x00\x00\x02\x00\x08\x07\x12\x01a"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "kafka", "key"), KEYS)
+def test_keys(parameters, kafka, key, tmp_path):
+    actions = f"  - {{action: Integrate, {parameters}}}" if parameters else ""
+    [(made, _, _)] = sent(tmp_path, actions, ROW, kafka=kafka, ids=True)
+    assert made == (key.encode() if isinstance(key, str) else key)
+
+
+def test_an_avro_key_record_reads_back(tmp_path):
+    from integrator import messages
+
+    recipe = pure.recipe(
+        tmp_path, DDL, "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA}", kafka=REGISTRY
+    )
+    [_, said] = messages.registered_schemas(recipe)
+    assert (said.part, said.type) == ("key", "AVRO")
+    parsed = fastavro.parse_schema(json.loads(said.text))
+    assert parsed["name"] == "t_key"
+    [(key, _, _)] = sent(
+        tmp_path, "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA}", ROW, kafka=REGISTRY, ids=True
+    )
+    assert fastavro.schemaless_reader(io.BytesIO(key[5:]), parsed, None) == {"id": 7, "part": "a"}
+
+
+def test_headers_are_templates(tmp_path):
+    actions = "  - {action: Integrate, MessageHeaders: 'op={hvr_op};table={hvr_tbl_name}; note={v}'}\n" + TIMEKEY
+    records = [ROW, {"hvr_op": 0, **ROW, "v": None}]
+    assert [headers for _, _, headers in sent(tmp_path, actions, *records)] == [
+        [("op", b"1"), ("table", b"t"), ("note", b'say "hi"')],
+        [("op", b"0"), ("table", b"t"), ("note", None)],
+    ]
+
+
+def test_the_schema_guid_goes_into_headers_where_it_is_asked_for(tmp_path):
+    import dataclasses
+
+    guid = "6f1ed002-ab5e-4e1c-9f3a-0d5d1e2f3a4b"
+    recipe = pure.recipe(tmp_path, DDL, kafka=REGISTRY)
+    table = dataclasses.replace(recipe.tables[0], value_id=SchemaId(1, guid), key_id=SchemaId(2, guid))
+    recipe = dataclasses.replace(recipe, tables=(table,))
+    fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, ROW))
+    [messages] = RowFraming(recipe.tables, recipe).messages(fragments.combine_chunks().to_batches()[0])
+    of_guid = b"\x01" + bytes.fromhex(guid.replace("-", ""))
+    assert messages.headers == [[("__key_schema_id", of_guid), ("__value_schema_id", of_guid)]]
+    assert messages.keys[0].as_py() == b"\x20" + HASH.encode()
+    assert messages.values[0].as_py()[:2] == b"\x0e\x02"
+
+
+STYLES = [
+    ("", [(HASH, None)]),  # Standard: the delete is a tombstone alone
+    (TIMEKEY, [(HASH, 0), (HASH, None)]),
+    ("  - {action: ColumnProperties, Name: gone, Extra: true, SoftDelete: true}\n", [(HASH, 0), (HASH, None)]),
+]
+
+
+@pytest.mark.parametrize(("style", "expected"), STYLES)
+def test_a_delete_is_followed_by_a_tombstone(style, expected, tmp_path):
+    actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKeySerializer: STRING}\n" + style
+    rows = sent(tmp_path, actions, ROW, {"hvr_op": 0, **ROW}, {**ROW, "id": 8})
+    deletes = [(key.decode(), value) for key, value, _ in rows if key.decode() == HASH][1:]
+    assert [(key, None if value is None else 0) for key, value in deletes] == expected
+    assert len(rows) == 2 + len(expected)
+
+
+def test_a_bare_tombstone_needs_no_more_than_the_key(tmp_path):
+    actions = "  - {action: Integrate, OnDeleteSendTombstone: true}"
+    [(_, value, _)] = sent(tmp_path, actions, {"hvr_op": 0, "id": 7, "part": "a"}, kafka=REGISTRY, ids=True)
+    assert value is None
+
+
+def test_a_truncate_has_no_key_record(tmp_path):
+    actions = "  - {action: Integrate, MessageKeySerializer: JSON_ROW}\n" + TIMEKEY
+    assert [key for key, _, _ in sent(tmp_path, actions, {"hvr_op": 5})] == [None]
+
+
+def test_a_key_that_the_record_does_not_have_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no value for part, which the message key is made of"):
+        sent(tmp_path, "  - {action: Integrate, MessageKeySerializer: JSON_ROW}", {"id": 7, "v": "x"})
+
+
+PROBLEMS = [
+    ("MessageKeySerializer: KAFKA_AVRO", "", "KAFKA_AVRO needs a schema registry"),
+    ("MessageKeySerializer: JSON_ROW, MessageKey: x", "", "leave the expression out"),
+    ("MessageKeySerializer: NONE, MessageKey: x", "", "NONE sends no key"),
+    ("MessageKeySerializer: NONE, OnDeleteSendTombstone: true", "", "a tombstone is for a key"),
+    ("MessageKey: '{nope}'", "", "neither a substitution nor a column"),
+    ("MessageHeaders: 'a'", "", "is no header; write name=template"),
+    ("MessageHeaders: 'a={nope}'", "", "neither a substitution nor a column"),
+    ("ValueSubjectStrategy: RecordNameStrategy", "", "needs a schema registry"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "kafka", "text"), PROBLEMS)
+def test_problems_of_keys(parameters, kafka, text, tmp_path):
+    with pytest.raises(ConfigurationError, match=text):
+        pure.recipe(tmp_path, DDL, f"  - {{action: Integrate, {parameters}}}", kafka=kafka)
+
+
+def test_headers_count_towards_the_size(tmp_path):
+    actions = "  - {action: Integrate, MessageHeaders: 'h={v}'}\n"
+    limit = "  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '4096'}"
+    assert sent(tmp_path, limit, {**ROW, "v": "x" * 3000})
+    with pytest.raises(DataError, match="HVR_KAFKA_MSG_MAX_BYTES is 4096"):
+        sent(tmp_path, actions + limit, {**ROW, "v": "x" * 3000})
