@@ -38,6 +38,7 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
     "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
     "hvr_cap_user": Substitution(schema.String()),
+    "hvr_row_uuid": Substitution(schema.String(36, "uuid")),
     "hvr_missing": Substitution(schema.String()),
     "hvr_key_hash": Substitution(schema.String(16), _MESSAGE),
     "hvr_key_names": Substitution(schema.String()),
@@ -47,8 +48,8 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
     "hvr_schema": Substitution(schema.String(), _BOTH),
 }
-"""Those that a row can have in integrate; {hvr_missing}, an extension, names the columns that the source left out, for
-formats in which they are sent as null. Absent for a reason: {hvr_integ_key} is a clock (it would break I2),
+"""Those that a row can have in integrate; as extensions, {hvr_missing} names the columns that the source left out, for
+formats in which they are sent as null, and {hvr_row_uuid} is a UUID of the change. Absent for a reason: {hvr_integ_key} is a clock (it would break I2),
 {hvr_var_…} and {hvr_slice_…} belong to refresh, and there are no file names here."""
 
 MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"

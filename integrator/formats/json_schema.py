@@ -42,8 +42,8 @@ def _object(name: str, columns: Columns, options: Options) -> dict[str, Any]:
         if column.nullable:
             said = {"oneOf": [{"type": "null"}, said]}
         properties[column.name] = {**said, "connect.index": index}
-    said: dict[str, Any] = {"type": "object"} | ({"title": name} if name else {})
-    return said | {"properties": properties, "additionalProperties": False}
+    head: dict[str, Any] = {"type": "object"} | ({"title": name} if name else {})
+    return head | {"properties": properties, "additionalProperties": False}
 
 
 def _schema(kind: Type, options: Options) -> dict[str, Any]:

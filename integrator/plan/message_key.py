@@ -33,7 +33,7 @@ def key_of(
             report("MessageKey", "MessageKeySerializer NONE sends no key: leave the expression out")
         return KeyRecipe("NONE")
     if said.text:
-        text = expression if expression is not None else "{hvr_integ_seq}" if _is_airbyte(layout) else DEFAULT_KEY
+        text = expression if expression is not None else _default_expression(layout)
         return KeyRecipe(serializer, expression=_parsed("MessageKey", text, table, report))
     columns = tuple(_key_column(name, table, fields) for name in table.key)
     for column in columns:
@@ -41,8 +41,8 @@ def key_of(
     return KeyRecipe(serializer, columns=columns)
 
 
-def _is_airbyte(layout: Layout) -> bool:
-    return layout.envelope == "AIRBYTE"
+def _default_expression(layout: Layout) -> str:
+    return ENVELOPES[layout.envelope].key_expression if layout.envelope else DEFAULT_KEY
 
 
 def _default(values: dict[str, Any], layout: Layout, *, registry: bool) -> str:

@@ -13,6 +13,7 @@ from integrator.changes import Changes
 from integrator.expression import ColumnValue, Constant, Op, Part, Text, op_mapping
 from integrator.properties.cast import Refused, cast, format_timestamp
 from integrator.properties.key_hash import key_hash
+from integrator.properties.row_uuid import row_uuid
 from integrator.recipe import TRUNCATE, Recipe, TableRecipe
 from integrator.schema import String
 
@@ -110,6 +111,7 @@ _SUBSTITUTIONS: dict[str, Callable[[_Scope, str], pa.Array]] = {
     "hvr_cap_tstamp": lambda scope, spec: scope.stamp(scope.changes.cap_tstamp, spec),
     "hvr_integ_tstamp": _now,
     "hvr_cap_user": lambda scope, _: scope.changes.cap_user,
+    "hvr_row_uuid": lambda scope, _: row_uuid(scope.changes, scope.recipe, scope.channel),
     "hvr_missing": _missing,
     "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
