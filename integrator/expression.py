@@ -48,9 +48,10 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
     "hvr_schema": Substitution(schema.String(), _BOTH),
 }
-"""Those that a row can have in integrate; as extensions, {hvr_missing} names the columns that the source left out, for
-formats in which they are sent as null, and {hvr_row_uuid} is a UUID of the change. Absent for a reason: {hvr_integ_key} is a clock (it would break I2),
-{hvr_var_…} and {hvr_slice_…} belong to refresh, and there are no file names here."""
+"""Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
+the source left out, for formats in which they are sent as null; and a UUID of the change. Absent for a reason:
+{hvr_integ_key} is a clock (it would break I2), {hvr_var_…} and {hvr_slice_…} belong to refresh, and there are no file
+names here."""
 
 MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
 """How a time stamp becomes text in a message key or header, where no format is given; {hvr_integ_tstamp} has ms too."""

@@ -1,8 +1,8 @@
 """Airbyte's Kafka destination (https://docs.airbyte.com/integrations/destinations/kafka): four fields, a uuid as key.
 
 Airbyte's uuid is random; ours is {hvr_row_uuid}, made of the change's position, so that a message that is sent again is
-the same (I2). emitted_at is the commit. In the data are the columns, and Airbyte's own of a CDC source: a delete has _ab_cdc_deleted_at. Truncates are counted, and not
-sent.
+the same (I2). emitted_at is the commit. In the data are the columns, and Airbyte's own of a CDC source: a delete has
+_ab_cdc_deleted_at. Truncates are counted, and not sent.
 """
 
 from __future__ import annotations

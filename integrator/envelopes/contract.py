@@ -27,8 +27,9 @@ class Envelope:
     """An envelope beyond HVR, so that a consumer written for a peer reads our topics unchanged.
 
     operations: what it can say; other events are counted and not sent. split_key_updates: an update of the key is a
-    delete and an insert. key: the serializer of the message key where the channel names none. key_expression: its text,
-    where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message without value, unless the channel says otherwise.
+    delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
+    where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
+    without value, unless the channel says otherwise.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]

@@ -1,4 +1,4 @@
-"""`{hvr_row_uuid}` (an extension): a UUID for each change row, made of its position, so that a re-sent one is the same (I2).
+"""`{hvr_row_uuid}`, an extension: a UUID for each change row, made of its position, so that it is the same again (I2).
 
 UUID version 8 (RFC 9562 section 5.8): XXH3-128 of `channel|source location|table|hvr_integ_seq`, with the version and
 the variant written over its hex digits 13 and 17.

@@ -1,19 +1,16 @@
 """A real schema registry: registering, versions, refusals, and what becomes of a channel when it is down."""
 
 import base64
-import contextlib
-import http.server
 import json
 import ssl
 import subprocess
-import threading
-import urllib.request
 
 import pytest
 
 from integrator import plan, registry
 from integrator.errors import ConfigurationError, EnvironmentFault
 from tests.parts import kafka_io
+from tests.parts.front import front
 
 DDL = "create table t(id int primary key, v text, n decimal(6,2) not null);"
 WIDER = DDL.replace("n decimal", "extra timestamp, n decimal")
@@ -193,51 +190,6 @@ def test_nothing_is_sent_while_the_registry_is_down_and_all_after(
     integrate_once(path)
     [message] = kafka_io.read_all(broker.servers, [f"{name}.t"])
     assert message.value[:1] == b"\x00"
-
-
-@contextlib.contextmanager
-def front(target, accepts=lambda headers: True, context=None):
-    """An HTTP server before the real registry: it looks at the headers, and can want TLS; yields its URL and what it saw."""
-    seen = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do(self):
-            seen.append((self.path, dict(self.headers)))
-            if not accepts(self.headers):
-                self.answer(401, b'{"error_code":40101,"message":"who are you"}')
-                return
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or None
-            path = self.path.removeprefix("/api/v1/confluent")
-            request = urllib.request.Request(target + path, body, method=self.command)
-            request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-            try:
-                with urllib.request.urlopen(request) as answer:
-                    self.answer(answer.status, answer.read())
-            except urllib.error.HTTPError as error:
-                self.answer(error.code, error.read())
-
-        def answer(self, status, body):
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-        do_GET = do_POST = do_PUT = do
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    scheme = "http"
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        scheme = "https"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"{scheme}://localhost:{server.server_port}", seen
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 ACCESS = [

@@ -31,7 +31,12 @@ class Serialized:
 
     def get_schema(self, number: int, *_: object, **__: object) -> Schema:
         text = self._client.get_schema(number).schema_str
-        return Schema(base64.b64encode(compiled(text)[1].file[0].SerializeToString()).decode(), "PROTOBUF")
+        return Schema(base64.b64encode(descriptor(text)).decode(), "PROTOBUF")
+
+
+def descriptor(text: str) -> bytes:
+    """The descriptor of a proto file."""
+    return bytes(compiled(text)[1].file[0].SerializeToString())
 
 
 @functools.cache
