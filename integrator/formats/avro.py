@@ -34,15 +34,18 @@ class _Names:
     """The named types that stand in the schema already: Avro has each only once."""
 
     def __init__(self) -> None:
-        self.known: set[str] = set()
+        self.known: dict[str, Columns] = {}
         self.fixed = False
 
 
-def _record(name: str, columns: Columns, options: Options, names: _Names) -> dict[str, Any]:
+def _record(name: str, columns: Columns, options: Options, names: _Names) -> dict[str, Any] | str:
+    """Return a record; the name alone where the same one stands before."""
+    if names.known.get(name) == columns:
+        return name
     unique = name
     while unique in names.known:
         unique += "_"
-    names.known.add(unique)
+    names.known[unique] = columns
     fields = [_field(column, unique, options, names) for column in columns]
     return {"type": "record", "name": unique, "fields": fields}
 
@@ -62,13 +65,18 @@ def _schema(kind: Type, name: str, options: Options, names: _Names) -> Any:
             return {"type": "array", "items": ["null", _schema(item, name, options, names)]}
         case schema.Struct(fields, struct_name):
             return _record(struct_name or name, fields, options, names)
-        case schema.Interval() if not options.avro_basic:
+        case schema.Interval() if _is_duration(options):
             if names.fixed:
                 return "duration"
             names.fixed = True
             return DURATION
         case _:
             return _annotated(kind, options)
+
+
+def _is_duration(options: Options) -> bool:
+    """Say whether an interval is Avro's duration: before 1.8 there is none, and Debezium writes text."""
+    return not options.avro_basic and options.times != "DEBEZIUM"
 
 
 def _annotated(kind: Type, options: Options) -> Any:
@@ -87,7 +95,7 @@ def _annotated(kind: Type, options: Options) -> Any:
     if logical.base in ("int8", "int16"):
         said["connect.type"] = logical.base
     avro_name = _logical_type(kind)
-    if avro_name:
+    if avro_name and (logical.base != "string" or isinstance(kind, schema.String)):
         said["logicalType"] = avro_name
     return said["type"] if len(said) == 1 else said
 
@@ -114,7 +122,7 @@ def _zero(kind: Type, options: Options) -> Any:
             return False
         case schema.Decimal() if not options.avro_basic:
             return "\0"
-        case schema.Timestamp() if options.avro_basic:
+        case schema.Timestamp(_, zoned) if options.avro_basic or (zoned and options.times == "DEBEZIUM"):
             return ""
         case schema.Integer() | schema.Date() | schema.Time() | schema.Timestamp():
             return 0
@@ -122,7 +130,7 @@ def _zero(kind: Type, options: Options) -> Any:
             return 0.0
         case schema.Array():
             return []
-        case schema.Interval() if not options.avro_basic:
+        case schema.Interval() if _is_duration(options):
             return "\0" * 12
         case schema.Struct():
             return None

@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import Mask, first, mask
-from integrator.formats import durations
+from integrator.formats import connect, durations
 from integrator.formats.binary_text import small_unscaled, twos_complement
-from integrator.formats.connect import moments
 from integrator.formats.contract import Arrays, Columns, Encoder, Missing, Options, RefusedValue, Unsayable
 from integrator.formats.json_object import relisted
 from integrator.formats.plain import text_of
@@ -77,6 +76,9 @@ def _writer(kind: Type, options: Options) -> Write:
     if options.avro_basic and isinstance(kind, schema.Decimal | schema.Timestamp | schema.Interval):
         text = text_of(kind, options)
         return lambda values: _text(text(values))
+    if options.times == "DEBEZIUM" and _is_text_in_debezium(kind):
+        write = connect.leaf(options)(kind).encode
+        return lambda values: _text(write(values))
     match kind:
         case schema.Boolean():
             return lambda values: [Small(_plain(values, pa.uint8()).reshape(-1, 1))]
@@ -85,7 +87,7 @@ def _writer(kind: Type, options: Options) -> Write:
         case schema.Decimal():
             return _decimal
         case schema.Time() | schema.Timestamp():
-            return lambda values: _integers(moments(values, whole=options.times != "CONNECT"))
+            return lambda values: _integers(connect.moments(values, whole=options.times != "CONNECT"))
         case schema.Interval():
             return _duration
         case schema.Array(item):
@@ -97,6 +99,10 @@ def _writer(kind: Type, options: Options) -> Write:
             return _text
         case _:
             return _integers
+
+
+def _is_text_in_debezium(kind: Type) -> bool:
+    return isinstance(kind, schema.Interval) or (isinstance(kind, schema.Timestamp) and kind.zoned)
 
 
 def _plain(values: pa.Array, kind: pa.DataType) -> npt.NDArray[np.uint8]:
