@@ -22,6 +22,7 @@ lint: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.files_to_kafka
 	$(BIN)/python -m tests.bench.steps
+	$(BIN)/python -m tests.bench.encoders
 
 faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20

@@ -55,8 +55,11 @@ def decimals(values: pa.Array) -> pa.Array:
     unscaled, length = small_unscaled(values)
     left = unscaled.view(np.uint64) << (8 * (8 - length)).astype(np.uint64)  # the bytes to write come first
     groups = (length + 2) // 3
-    each = np.column_stack([left >> 40, (left >> 16) & 0xFFFFFF, (left & 0xFFFF) << 8]).astype(np.uint32)
-    bits = each[np.arange(3) < groups[:, None]]
+    most = int(groups.max()) if len(groups) else 1
+    bits = (left >> 40).astype(np.uint32)
+    if most > 1:
+        each = np.column_stack([bits, (left >> 16) & 0xFFFFFF, (left & 0xFFFF) << 8])[:, :most].astype(np.uint32)
+        bits = each[np.arange(most) < groups[:, None]]
     return _text(bits, length, np.concatenate([[0], np.cumsum(groups)]), values)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import first, flat, plain_text
 from integrator.formats.contract import RefusedValue
 
-_ESCAPE_PATTERN = r'["\\\x00-\x1f]'
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _CONTROLS = re.compile(r"[\x00-\x1f]")
 _QUOTE, _BACKSLASH, _FIRST_PLAIN = ord('"'), ord("\\"), 0x20
@@ -18,18 +18,23 @@ _QUOTE, _BACKSLASH, _FIRST_PLAIN = ord('"'), ord("\\"), 0x20
 
 def escaped(values: pa.Array) -> pa.Array:
     """Return text as it stands between the quotes of a JSON string; only the rows that need it are escaped."""
-    data, _ = flat(values)
-    if not ((data < _FIRST_PLAIN).any() or (data == _QUOTE).any() or (data == _BACKSLASH).any()):
+    data, offsets = flat(values)
+    places = np.flatnonzero((data < _FIRST_PLAIN) | (data == _QUOTE) | (data == _BACKSLASH))
+    if not len(places):
         return values
-    needs = pc.fill_null(pc.match_substring_regex(values, _ESCAPE_PATTERN), fill_value=False)
-    return pc.replace_with_mask(values, needs, _escape(values.filter(needs)))
+    needs = np.zeros(len(values), bool)
+    needs[np.searchsorted(offsets, places, side="right") - 1] = True
+    rows = pa.array(needs)
+    return pc.replace_with_mask(values, rows, _escape(values.filter(rows), set(np.unique(data[places]).tolist())))
 
 
-def _escape(values: pa.Array) -> pa.Array:
+def _escape(values: pa.Array, found: set[int]) -> pa.Array:
+    """Escape the characters that were `found`, the backslash first."""
     for plain, escape in _SHORT.items():
-        values = pc.replace_substring(values, plain, escape)
-    rest = pc.match_substring_regex(values, r"[\x00-\x1f]")
-    if pc.any(rest).as_py():
+        if ord(plain) in found:
+            values = pc.replace_substring(values, plain, escape)
+            found.discard(ord(plain))
+    if found:
         texts = [_CONTROLS.sub(lambda c: f"\\u{ord(c[0]):04x}", text) for text in values.to_pylist()]
         values = pa.array(texts, pa.string())
     return values
