@@ -6,12 +6,16 @@ cycle           one micro-batch as one Spark job: first pass, shuffle, second pa
 sources         change files as a stream of ordered runs
 first_pass      files -> change rows -> columns -> encoded fragments
   dialects        source records -> change rows
-  properties      change rows -> columns to send, message keys
-  formats         columns -> encoded rows
+  encode          change rows of a table -> fragments, by:
+  properties        change rows -> columns to send, events, message keys
+  envelopes         events -> the columns of a peer's messages
+  formats           columns -> encoded rows, and what stands around them
 second_pass     fragments -> framed messages -> acknowledged
   bundle          encoded rows -> message values
   produce         messages -> Kafka, and a Report
 sync            Reports -> verdict; marks the cycle
+registry        the schema registry: schemas -> ids, once, on the driver
+messages        what the messages of a table are made of: columns, encoders, frames, schemas
 plan            channel + table definitions -> Plan and Recipe
 channel         the YAML file: model, loading with lines, secrets
 tables          table definitions: SQL DDL, Avro, YAML

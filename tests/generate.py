@@ -6,17 +6,25 @@ python -m tests.generate        (make docs); tests/unit/test_generated.py checks
 from __future__ import annotations
 
 import json
+import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from integrator import errors, expression, schema
 from integrator.channel import actions, base, locations, model
+from integrator.formats import FORMATS
+from integrator.formats.contract import Options
 from integrator.plan import kafka
 from integrator.recipe import STYLES
+from integrator.schema import Column
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "schemas" / "channel.schema.json"
 REFERENCE = ROOT / "docs" / "reference.md"
+TYPES = ROOT / "docs" / "types.md"
 
 
 def json_schema() -> str:
@@ -120,7 +128,72 @@ def _escape(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-PAGES = {SCHEMA: json_schema, REFERENCE: reference}
+SAMPLES: list[tuple[str, Any]] = [
+    ("boolean", True),
+    ("tinyint", 7),
+    ("smallint", 7),
+    ("integer", 7),
+    ("bigint", 7),
+    ("real", 1.5),
+    ("double", 1.5),
+    ("decimal", "12.30"),
+    ("varchar", "Zoë"),
+    ("uuid", "6f1ed002-ab5e-4e1c-9f3a-0d5d1e2f3a4b"),
+    ("json", '{"a":1}'),
+    ("blob", b"\x00\xff"),
+    ("date", 20777),
+    ("time(3)", 45296789),
+    ("time(6)", 45296789000),
+    ("timestamp(3)", 1795178096789),
+    ("timestamp(6)", 1795178096789012),
+    ("timestamp(9)", 1795178096789012345),
+    ("timestamptz(6)", 1795178096789012),
+    ("interval", pa.MonthDayNano((14, 3, 14706789000000))),
+    ("integer[]", [7, 8]),
+]
+
+
+def types() -> str:
+    """A page with what every format writes of every datatype, by the formats themselves."""
+    rows = []
+    for name, value in SAMPLES:
+        base, _, digits = name.rstrip(")").partition("(")
+        kind = schema.datatype(base, 20, int(digits) if digits else 10, 2)
+        rows.append([f"`{name}`", *(f"`{_escape(text)}`" for text in _said(kind, value))])
+    head = ["datatype", "Connect type", "Connect JSON", "JSON", "Avro type", "Protobuf type", "CSV"]
+    return (
+        "# What each format writes of each datatype\n\nMade from the formats by `make docs`; do not edit. JSON Schema and "
+        "its messages are as Connect JSON, with decimals as numbers; XML is as CSV, with bytes in hex. A `decimal` here is "
+        "decimal(10,2), and a nullable column; arrays and structs nest. [Formats](formats.md) says the rest.\n\n"
+        + _grid(head, rows)
+    )
+
+
+def _said(kind: schema.Type, value: Any) -> list[str]:
+    arrow = schema.arrow_type(kind)
+    if pa.types.is_temporal(arrow) and not pa.types.is_interval(arrow):
+        values = pa.array([value], pa.int32() if arrow.bit_width == 32 else pa.int64()).cast(arrow)
+    else:
+        values = pa.array([Decimal(value) if pa.types.is_decimal(arrow) else value], arrow)
+    columns, numeric = [Column("c", kind)], Options(decimals="NUMERIC", binary="BASE64")
+
+    def text(name: str, options: Options) -> str:
+        row = FORMATS[name].encoder("t", columns, options)({"c": values}, {})[0].as_py()
+        return (row if isinstance(row, str) else row.decode()).strip()
+
+    connect_schema = json.loads(FORMATS["SCHEMA_PAYLOAD"].schema_text("t", columns, Options()))["fields"][0]
+    connect = " ".join(filter(None, [connect_schema["type"], connect_schema.get("name", "").rpartition(".")[2]]))
+    avro = json.loads(FORMATS["REGISTRY_AVRO"].schema_text("t", columns, numeric))["fields"][0]["type"][1]
+    if isinstance(avro, dict):
+        base = avro["type"] if avro["type"] != "array" else f"array of {avro['items'][1]}"
+        avro = f"{base} {avro.get('logicalType', '')}".strip()
+    proto = FORMATS["REGISTRY_PROTOBUF"].schema_text("t", columns, numeric)
+    field = re.search(r"(?:optional |repeated )?([\w.]+) (?:c|items) = 1", proto)
+    plain = [text(name, options)[5:-1] for name, options in (("SCHEMA_PAYLOAD", Options()), ("JSON", numeric))]
+    return [connect, *plain, avro, field[1] if field else "", text("CSV", numeric)]
+
+
+PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():

@@ -112,7 +112,9 @@ def row_by_row(columns: list[Column], arrays: dict[str, pa.Array], rows: int) ->
     avro = fastavro.parse_schema(json.loads(FORMATS["REGISTRY_AVRO"].schema_text("t", columns, NUMERIC)))
     text = FORMATS["REGISTRY_PROTOBUF"].schema_text("t", columns, NUMERIC)
     cls = protoc.message_class(text, "t")
-    sayable = [c.name for c in columns if isinstance(c.type, schema.Integer | schema.String | schema.Float | schema.Boolean)]
+    sayable = [
+        c.name for c in columns if isinstance(c.type, schema.Integer | schema.String | schema.Float | schema.Boolean)
+    ]
 
     def write_avro() -> None:
         for row in listed:
