@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -13,30 +12,13 @@ from integrator import messages
 from integrator.arrays import Mask, first, mask
 from integrator.bundle import RowFraming
 from integrator.changes import Changes
-from integrator.envelopes import ENVELOPES
-from integrator.envelopes.contract import taken
 from integrator.errors import DataError
 from integrator.formats.contract import Arrays, Encoder, Missing, RefusedValue, Unsayable
 from integrator.formats.finish import text_bytes
 from integrator.fragments import FRAGMENT, Places, Shape, shapes
-from integrator.properties.columns import Columns, to_columns
-from integrator.properties.events import Events, events
 from integrator.properties.message_key import headers, key_maker
-from integrator.recipe import DELETE, TRUNCATE, Recipe, TableRecipe
-
-NotSent = dict[str, int]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows to encode: values and missing masks by message column; `at` is each row's place among the change rows."""
-
-    values: Arrays
-    missing: Missing
-    truncate: Mask
-    at: Places
-    op: pa.Array
-    key_at: Places
+from integrator.recipe import DELETE, Recipe, TableRecipe
+from integrator.rows import NotSent, RowMaker, Rows
 
 
 class TableEncoder:
@@ -47,20 +29,14 @@ class TableEncoder:
         self._layout = channel.layout
         self._format = messages.format_of(channel.layout)
         self._places = {field.name: place for place, field in enumerate(recipe.fields)}
-        self._old = messages.old_fields(recipe, channel.layout)
+        self._rows = RowMaker(recipe, channel, now)
         self._keys = key_maker(recipe, channel)
         self._encoders: dict[Shape, Encoder] = {}
         self._framing = RowFraming((recipe,), channel)
 
     def encode(self, changes: Changes, not_sent: NotSent) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; adds to `not_sent` (I4)."""
-        if self._layout.envelope:
-            rows = self._enveloped(changes, not_sent)
-        elif self._layout.before:
-            rows = self._merged(changes, not_sent)
-        else:
-            changes = self._sent(changes, not_sent)
-            rows = self._plain(changes)
+        changes, rows = self._rows.rows(changes, not_sent)
         bare = mask(pc.equal(rows.op, DELETE)) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
         keys, header_values = self._keys(changes, self._now), headers(changes, self._recipe, self._channel, self._now)
@@ -86,67 +62,6 @@ class TableEncoder:
             fragments, order = _with_tombstones(fragments, order)
         self._check_size(changes, fragments)
         return fragments, order
-
-    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], not_sent: NotSent) -> None:
-        how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
-        for code, count in zip(*np.unique(op, return_counts=True), strict=True):
-            reason = f"op {code} in {how}"
-            not_sent[reason] = not_sent.get(reason, 0) + int(count)
-
-    def _sent(self, changes: Changes, not_sent: NotSent) -> Changes:
-        """Return the changes that the replication style sends; the others are counted (I4)."""
-        operations = self._operations()
-        sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
-        if not sent.all():
-            self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], not_sent)
-        return changes.where(sent)
-
-    def _operations(self) -> tuple[int, ...]:
-        return (*self._recipe.operations, DELETE) if self._recipe.bare_tombstones else self._recipe.operations
-
-    def _columns(self, changes: Changes) -> Columns:
-        return to_columns(changes, self._recipe, self._channel, self._now)
-
-    def _plain(self, changes: Changes) -> Rows:
-        found = self._columns(changes)
-        every = np.arange(len(changes))
-        return Rows(found.values, found.missing, found.truncate, every, changes.op, every)
-
-    def _events(self, changes: Changes, operations: tuple[int, ...], not_sent: NotSent, *, split: bool) -> Events:
-        found = events(changes.op.to_numpy(zero_copy_only=False), split_key_updates=split)
-        sent = np.isin(found.op, operations)
-        if not sent.all():
-            self._count(found.op[~sent], not_sent)
-        return found.where(sent)
-
-    def _enveloped(self, changes: Changes, not_sent: NotSent) -> Rows:
-        """Return envelopes of old and new images. They say every operation they can, whatever the style."""
-        envelope = ENVELOPES[self._layout.envelope]
-        said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
-        found = self._events(changes, said, not_sent, split=envelope.split_key_updates)
-        values, missing = envelope.rows(found, changes, self._columns(changes), self._recipe, self._channel)
-        return Rows(values, missing, np.zeros(len(found), bool), found.row, pa.array(found.op), found.image)
-
-    def _merged(self, changes: Changes, not_sent: NotSent) -> Rows:
-        """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
-        found = self._events(changes, self._operations(), not_sent, split=False)
-        columns = self._columns(changes)
-        at, before = pa.array(found.row), pa.array(found.before, mask=(found.before < 0) | (found.after < 0))
-        values = {name: column.take(at) for name, column in columns.values.items()}
-        missing = {name: gone[found.row] for name, gone in columns.missing.items() if gone[found.row].any()}
-        none = (found.before < 0) | (found.after < 0)
-        omits = self._format.missing == "omit"
-        for field in self._old:
-            old = columns.values[field.name].take(before)
-            gone = none if omits else np.zeros(len(found), bool)
-            if field.name in columns.missing:
-                gone = gone | taken(columns.missing[field.name], found.before)
-            if self._layout.before_changed:
-                gone = gone | _same(old, values[field.name])
-            values[self._layout.before + field.name] = old
-            if gone.any():
-                missing[self._layout.before + field.name] = gone
-        return Rows(values, missing, columns.truncate[found.row], found.row, pa.array(found.op), found.image)
 
     def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
         """Return payloads and shapes, of rows that are tombstones alone none."""
@@ -235,15 +150,6 @@ class TableEncoder:
 
     def _key_text(self, changes: Changes, at: int) -> str:
         return ", ".join(f"{name}={changes.columns[name][at].as_py()!r}" for name in self._recipe.key)
-
-
-def _same(old: pa.Array, new: pa.Array) -> Mask:
-    """Say where two values are the same, null among them; what Arrow cannot compare counts as changed."""
-    try:
-        equal = mask(pc.equal(old, new))
-    except pa.ArrowNotImplementedError:
-        return np.zeros(len(old), bool)
-    return equal | mask(pc.and_(pc.is_null(old), pc.is_null(new)))
 
 
 def _texts(values: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.object_]]:

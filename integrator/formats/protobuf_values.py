@@ -9,16 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import Mask, first, mask
-from integrator.formats.binary_text import twos_complement
 from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Missing, Options, RefusedValue, Unsayable
 from integrator.formats.durations import iso_text
 from integrator.formats.json_object import relisted
+from integrator.formats.protobuf_known import (
+    I32,
+    I64,
+    LEN,
+    VARINT,
+    date,
+    decimal,
+    delimited,
+    ints,
+    tag,
+    time,
+    timestamp,
+)
 from integrator.formats.small import Part, Small, constant, together, varint
 from integrator.schema import Column, Type
 
@@ -27,12 +38,6 @@ LIST, ITEMS = "_list", "items"
 """What the names of the messages of structs and of nullable lists end in, for a field and a message cannot share a
 name; and the field of the latter."""
 
-VARINT, I64, LEN, I32 = 0, 1, 2, 5
-_NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_FIRST, _LAST = -719162, 2932896
-"""Days of 0001-01-01 and 9999-12-31, the range of google.type.Date and google.protobuf.Timestamp."""
-
-Ints = npt.NDArray[np.int64]
 Write = Callable[[pa.Array], list[Part]]
 """From values without null to the parts of each, without the tag."""
 
@@ -75,11 +80,6 @@ def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> E
         return together(parts)
 
     return encode_rows
-
-
-def tag(number: int, wire: int) -> bytes:
-    """Return a field's tag: its number and wire type, as a varint."""
-    return varint(np.array([number << 3 | wire], np.uint64)).flat()[0].as_py()  # type: ignore[no-any-return]
 
 
 def _field(column: Column, number: int, options: Options, path: str) -> Write:
@@ -125,92 +125,31 @@ def _writer(kind: Type, options: Options, path: str) -> tuple[int, Write]:
     """Return the wire type, and how values are written behind their tag."""
     match kind:
         case schema.Boolean() | schema.Integer():
-            return VARINT, lambda values: [varint(_ints(values).view(np.uint64))]
+            return VARINT, lambda values: [varint(ints(values).view(np.uint64))]
         case schema.Float(bits):
             return (I32 if bits == 32 else I64), lambda values: [_fixed(values, bits)]
         case schema.String() | schema.Bytes():
-            return LEN, _delimited
+            return LEN, delimited
         case schema.Interval():
-            return LEN, lambda values: _delimited(iso_text(values))
+            return LEN, lambda values: delimited(iso_text(values))
         case schema.Struct(fields):
-            return LEN, lambda values: _delimited(_struct(values, fields, options, path))
+            return LEN, lambda values: delimited(_struct(values, fields, options, path))
         case schema.Array(item):
             [first_number] = numbered((Column(ITEMS, kind),), path, options).values()
-            return LEN, lambda values: _delimited(_wrapped(values, item, first_number, options, path + ITEMS + PATH))
+            return LEN, lambda values: delimited(_wrapped(values, item, first_number, options, path + ITEMS + PATH))
         case schema.Decimal(precision, scale):
-            return LEN, lambda values: _delimited(_decimal(values, precision, scale))
+            return LEN, lambda values: delimited(decimal(values, precision, scale))
         case schema.Date():
-            return LEN, lambda values: _delimited(_date(values))
+            return LEN, lambda values: delimited(date(values))
         case schema.Time():
-            return LEN, lambda values: _delimited(_time(values))
+            return LEN, lambda values: delimited(time(values))
         case _:
-            return LEN, lambda values: _delimited(_timestamp(values))
-
-
-def _ints(values: pa.Array) -> Ints:
-    whole = pc.fill_null(values, pa.scalar(0).cast(values.type)) if values.null_count else values
-    return np.asarray(whole.cast(pa.int64()))
+            return LEN, lambda values: delimited(timestamp(values))
 
 
 def _fixed(values: pa.Array, bits: int) -> Small:
     whole = pc.fill_null(values, 0.0) if values.null_count else values
     return Small(np.ascontiguousarray(np.asarray(whole), f"<f{bits // 8}").view(np.uint8).reshape(-1, bits // 8))
-
-
-def _delimited(values: pa.Array) -> list[Part]:
-    data = values.view(pa.binary()) if pa.types.is_string(values.type) else values
-    if data.null_count:
-        data = pc.fill_null(data, b"")
-    return [varint(np.asarray(pc.binary_length(data)).astype(np.uint64)), data]
-
-
-def _fields(*fields: tuple[int, Ints]) -> pa.Array:
-    """Return messages of integer fields, those that are zero left out."""
-    parts = [varint(v.view(np.uint64)).after(tag(number, VARINT)).where(v != 0) for number, v in fields]
-    return together(list(parts))
-
-
-def _decimal(values: pa.Array, precision: int, scale: int) -> pa.Array:
-    data, offsets = twos_complement(values)
-    buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
-    unscaled = _delimited(pa.Array.from_buffers(pa.binary(), len(values), buffers))
-    length = unscaled[0]
-    if not isinstance(length, Small):
-        raise TypeError(length)
-    rest = tag(2, VARINT) + varint(np.array([precision], np.uint64)).flat()[0].as_py()
-    if scale:
-        rest += tag(3, VARINT) + varint(np.array([scale], np.uint64)).flat()[0].as_py()
-    return together([length.after(tag(1, LEN)), unscaled[1], constant(rest, len(values))])
-
-
-def _date(values: pa.Array) -> pa.Array:
-    days = values.cast(pa.int32()).cast(pa.int64())
-    _in_range(values, days)
-    parts = [_ints(part(values)) for part in (pc.year, pc.month, pc.day)]
-    return _fields(*zip((1, 2, 3), parts, strict=True))
-
-
-def _time(values: pa.Array) -> pa.Array:
-    nanos = _ints(values.cast(pa.int32()) if values.type.bit_width == 32 else values.cast(pa.int64()))
-    nanos = nanos * _NANOS[values.type.unit]
-    seconds = nanos // _NANOS["s"]
-    return _fields((1, seconds // 3600), (2, seconds // 60 % 60), (3, seconds % 60), (4, nanos % _NANOS["s"]))
-
-
-def _timestamp(values: pa.Array) -> pa.Array:
-    each = _NANOS["s"] // _NANOS[values.type.unit]
-    seconds, rest = np.divmod(_ints(values.cast(pa.int64())), each)
-    _in_range(values, pa.array(seconds // 86400))
-    return _fields((1, seconds), (2, rest * _NANOS[values.type.unit]))
-
-
-def _in_range(values: pa.Array, days: pa.Array) -> None:
-    outside = pc.or_(pc.less(days, _FIRST), pc.greater(days, _LAST))
-    wrong = first(pc.and_(outside, pc.is_valid(values)))
-    if wrong is not None:
-        said = values.slice(wrong, 1).cast(pa.string())[0].as_py()
-        text = f"{said} is not in the years 1 to 9999, which Protobuf's dates have; send the column as text"
-        raise RefusedValue(wrong, text)
 
 
 def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, path: str) -> pa.Array:
@@ -253,7 +192,7 @@ def _repeated(values: pa.Array, item: Type, number: int, options: Options, path:
         each = together([constant(tag(number, LEN), len(items)), *parts])
         return [pc.binary_join(relisted(values, each), b"")]
     packed = pc.binary_join(relisted(values, together(parts)), b"")
-    length, data = _delimited(packed)
+    length, data = delimited(packed)
     if not isinstance(length, Small):
         raise TypeError(length)
     some = mask(pc.greater(pc.binary_length(packed), 0))
