@@ -10,7 +10,7 @@ import pytest
 from integrator import plan, registry
 from integrator.errors import ConfigurationError, EnvironmentFault
 from tests.parts import kafka_io
-from tests.parts.front import front
+from tests.parts.front import front, of_guid, with_guids
 
 DDL = "create table t(id int primary key, v text, n decimal(6,2) not null);"
 WIDER = DDL.replace("n decimal", "extra timestamp, n decimal")
@@ -232,6 +232,31 @@ def test_a_guid_in_the_header_needs_a_registry_that_gives_one(registry_server, t
     kafka = ", Schema_Registry: {Schema_Id_In: HEADER}"
     with pytest.raises(ConfigurationError, match="the registry gives no GUID"):
         registry.resolve(made(tmp_path, registry_server.url, name, kafka=kafka))
+
+
+@pytest.mark.broker
+@pytest.mark.spark
+def test_the_guid_in_headers_is_what_confluents_deserializer_looks_for(
+    broker, registry_server, integrate_once, tmp_path, name
+):
+    """The registry at hand gives no GUIDs; the server before it does, as Confluent's newer ones do."""
+    from confluent_kafka.schema_registry import SchemaRegistryClient, dual_schema_id_deserializer
+    from confluent_kafka.schema_registry.avro import AvroDeserializer
+    from confluent_kafka.serialization import MessageField, SerializationContext
+
+    broker.create([f"{name}.t"])
+    with front(registry_server.url, rewrite=with_guids, route=of_guid) as (url, _):
+        made(tmp_path, url, name, kafka=", Schema_Registry: {Schema_Id_In: HEADER}")
+        path = tmp_path / "channel.yaml"
+        path.write_text(path.read_text().replace("[localhost]", f'["{broker.servers}"]'))
+        (tmp_path / "in" / "a.jsonl").write_text('{"hvr_op": 1, "hvr_tx_seq": "1", "id": 7, "v": "x", "n": "1.00"}\n')
+        integrate_once(path)
+        [message] = kafka_io.read_all(broker.servers, [f"{name}.t"])
+        assert sorted(header for header, _ in message.headers) == ["__key_schema_id", "__value_schema_id"]
+        client = SchemaRegistryClient.new_client({"url": url})
+        read = AvroDeserializer(client, conf={"schema.id.deserializer": dual_schema_id_deserializer})
+        context = SerializationContext(message.topic, MessageField.VALUE, list(message.headers))
+        assert read(message.value, context)["v"] == "x"
 
 
 PROBLEMS = [

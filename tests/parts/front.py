@@ -1,4 +1,4 @@
-"""A server before a schema registry, for what the registry at hand does not do itself: access control, TLS, descriptors."""
+"""A server before a schema registry, for what the registry at hand does not do itself: access, TLS, descriptors, GUIDs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import contextlib
 import http.server
 import json
+import re
 import threading
 import urllib.error
 import urllib.request
@@ -23,7 +24,9 @@ def serialized(path: str, answer: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def front(target, accepts=lambda headers: True, context=None, rewrite=lambda path, answer: answer):
+def front(
+    target, accepts=lambda headers: True, context=None, rewrite=lambda path, answer: answer, route=lambda path: path
+):
     """An HTTP server before a real registry: it looks at headers, can want TLS, can change answers.
 
     Yields its URL and the paths and headers that it saw.
@@ -37,7 +40,7 @@ def front(target, accepts=lambda headers: True, context=None, rewrite=lambda pat
                 self.answer(401, b'{"error_code":40101,"message":"who are you"}')
                 return
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or None
-            path = self.path.removeprefix("/api/v1/confluent")
+            path = route(self.path).removeprefix("/api/v1/confluent")
             request = urllib.request.Request(target + path, body, method=self.command)
             request.add_header("Content-Type", "application/vnd.schemaregistry.v1+json")
             try:
@@ -68,3 +71,21 @@ def front(target, accepts=lambda headers: True, context=None, rewrite=lambda pat
     finally:
         server.shutdown()
         server.server_close()
+
+
+def with_guids(path: str, answer: bytes) -> bytes:
+    """Give each schema a GUID, made of its id, as newer registries of Confluent do."""
+    said = json.loads(answer)
+    if isinstance(said, dict) and "id" in said:
+        said["guid"] = guid(said["id"])
+    return json.dumps(said).encode()
+
+
+def guid(number: int) -> str:
+    return f"00000000-0000-0000-0000-{number:012d}"
+
+
+def of_guid(path: str) -> str:
+    """The path that the registry knows for the path of a GUID."""
+    found = re.match(r"(.*)/schemas/guids/[0-9-]*?0*(\d+)(\?.*)?$", path)
+    return f"{found[1]}/schemas/ids/{found[2]}" if found else path
