@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from integrator import messages
 from integrator.formats.contract import Frame, Wrap
 from integrator.formats.finish import compressor, text_bytes
+from integrator.formats.keys import KEYS
 from integrator.fragments import Shape
 from integrator.recipe import Recipe, TableRecipe
 
@@ -52,9 +54,9 @@ class Messages:
 
     @property
     def longest(self) -> int:
-        """The bytes of the longest message, or a little more: the longest key's, value's and headers'."""
-        body = sum(pc.max(_lengths(part)).as_py() or 0 for part in (self.keys, self.values))
-        return body + int(self.header_bytes.max()) if self.headers else body
+        """The bytes of the longest message: its key, value and headers."""
+        body = np.asarray(pc.add(_lengths(self.keys), _lengths(self.values)))
+        return int((body + self.header_bytes).max() if self.headers else body.max()) if len(body) else 0
 
 
 def header_size(headers: Headers) -> int:
@@ -74,7 +76,8 @@ class RowFraming:
         self._channel = channel
         self._frames: dict[tuple[str, str], Frame] = {}
         self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
-        self._headers = {name: _fixed_headers(table) for name, table in self._tables.items()}
+        tail = messages.format_of(channel.layout).header_tail
+        self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
         self._compress = compressor(channel.layout.options)
         self._text = messages.format_of(channel.layout).text
 
@@ -155,13 +158,15 @@ class RowFraming:
         return [*self._headers[table], *named]
 
 
-def _fixed_headers(table: TableRecipe) -> list[tuple[str, bytes | None]]:
-    """Return the headers that say the schemas, where those are not in a prefix: a 1, and the GUID's 16 bytes.
+def _fixed_headers(table: TableRecipe, value_tail: bytes) -> list[tuple[str, bytes | None]]:
+    """Return the headers that say the schemas, where those are not in a prefix: a 1, the GUID's 16 bytes, a tail.
 
     https://github.com/confluentinc/schema-registry, HeaderSchemaIdSerializer.java.
     """
-    parts = (("__key_schema_id", table.key_id), ("__value_schema_id", table.value_id))
-    return [(name, b"\x01" + bytes.fromhex(said.guid.replace("-", ""))) for name, said in parts if said and said.guid]
+    key_format = KEYS[table.message_key.serializer].said
+    key_tail = key_format.header_tail if key_format else b""
+    parts = (("__key_schema_id", table.key_id, key_tail), ("__value_schema_id", table.value_id, value_tail))
+    return [(name, b"\x01" + UUID(said.guid).bytes + tail) for name, said, tail in parts if said and said.guid]
 
 
 def _of_kind(texts: Sequence[bytes], indices: pa.Array) -> bytes | pa.Array:

@@ -68,6 +68,31 @@ class Changes:
         )
 
 
+def joined(first: Changes, second: Changes) -> Changes:
+    """Return the rows of two parts of one file and table; those of the first stand before all of the second's batch."""
+
+    def both(name: str) -> pa.Array:
+        return pa.concat_arrays([getattr(first, name), getattr(second, name)])
+
+    def gone(name: str) -> Mask:
+        return np.concatenate([part.missing.get(name, np.zeros(len(part), bool)) for part in (first, second)])
+
+    return Changes(
+        table=second.table,
+        file=second.file,
+        columns={name: pa.concat_arrays([first.columns[name], column]) for name, column in second.columns.items()},
+        missing={name: gone(name) for name in {**first.missing, **second.missing}},
+        op=both("op"),
+        integ_seq=both("integ_seq"),
+        tx_seq=both("tx_seq"),
+        countdown=both("countdown"),
+        cap_tstamp=both("cap_tstamp"),
+        cap_user=both("cap_user"),
+        line=np.concatenate([first.line, second.line]),
+        order=np.concatenate([first.order - first.order.max() - 1, second.order]),
+    )
+
+
 @dataclass(frozen=True)
 class OpenTransaction:
     """Where a file, or a part of one, stands in the order of transactions: what the next part continues.

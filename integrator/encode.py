@@ -13,11 +13,11 @@ from integrator.arrays import Mask, first, mask
 from integrator.bundle import RowFraming
 from integrator.changes import Changes
 from integrator.errors import DataError
-from integrator.formats.contract import Arrays, Encoder, Missing, RefusedValue, Unsayable
+from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedValue, Unsayable
 from integrator.formats.finish import text_bytes
 from integrator.fragments import FRAGMENT, Places, Shape, shapes
 from integrator.properties.message_key import headers, key_maker
-from integrator.recipe import DELETE, Recipe, TableRecipe
+from integrator.recipe import TOMBSTONED, Recipe, TableRecipe
 from integrator.rows import NotSent, RowMaker, Rows
 
 
@@ -28,7 +28,8 @@ class TableEncoder:
         self._recipe, self._channel, self._now = recipe, channel, now
         self._layout = channel.layout
         self._format = messages.format_of(channel.layout)
-        self._places = {field.name: place for place, field in enumerate(recipe.fields)}
+        old = (channel.layout.before + field.name for field in messages.old_fields(recipe, channel.layout))
+        self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
         self._rows = RowMaker(recipe, channel, now)
         self._keys = key_maker(recipe, channel)
         self._encoders: dict[Shape, Encoder] = {}
@@ -36,10 +37,11 @@ class TableEncoder:
 
     def encode(self, changes: Changes, not_sent: NotSent) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; adds to `not_sent` (I4)."""
-        changes, rows = self._rows.rows(changes, not_sent)
-        bare = mask(pc.equal(rows.op, DELETE)) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
+        changes, columns, rows = self._rows.rows(changes, not_sent)
+        bare = _tombstoned(rows.op) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
-        keys, header_values = self._keys(changes, self._now), headers(changes, self._recipe, self._channel, self._now)
+        keys = self._keys(changes, columns, self._now)
+        header_values = headers(changes, self._recipe, self._channel, self._now)
         at, size = pa.array(rows.at), len(rows.at)
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
         arrays = {
@@ -58,10 +60,30 @@ class TableEncoder:
         }
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
         order = changes.order if whole else changes.order[rows.at]
-        if self._recipe.tombstones and not self._recipe.bare_tombstones:
-            fragments, order = _with_tombstones(fragments, order)
+        if self._recipe.tombstones:
+            fragments, order = self._with_tombstones(fragments, order, not_sent)
         self._check_size(changes, fragments)
         return fragments, order
+
+    def _with_tombstones(
+        self, fragments: pa.RecordBatch, order: Places, not_sent: NotSent
+    ) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments with a tombstone behind each delete, or as it; one without a key is counted, not sent."""
+        gone, keyless = _tombstoned(fragments["op"]), mask(pc.is_null(fragments["key"]))
+        if (gone & keyless).any():
+            reason = "tombstones without a key"
+            not_sent[reason] = not_sent.get(reason, 0) + int((gone & keyless).sum())
+        if self._recipe.bare_tombstones:
+            keep = ~(gone & keyless)
+            return fragments.filter(pa.array(keep)), order[keep]
+        deletes = np.flatnonzero(gone & ~keyless)
+        if not len(deletes):
+            return fragments, order
+        together = pa.Table.from_batches([fragments, _tombstones(fragments, deletes)]).combine_chunks()
+        places = np.concatenate([np.arange(fragments.num_rows) * 2, deletes * 2 + 1])
+        back = np.argsort(places)
+        [batch] = together.take(pa.array(back)).to_batches()
+        return batch, np.concatenate([order, order[deletes]])[back]
 
     def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
         """Return payloads and shapes, of rows that are tombstones alone none."""
@@ -101,10 +123,10 @@ class TableEncoder:
         """Return no missing values: the format has none. Raises DataError where they may not be sent as null either."""
         for name, gone in rows.missing.items():
             at = first(gone)
-            if at is not None and not self._recipe.missing_as_null and name in self._places:
-                line = changes.line[rows.at[at]]
+            if at is not None and not self._recipe.missing_as_null:
+                line, column = changes.line[rows.at[at]], name.replace(PATH, ".")
                 raise DataError(
-                    f"{changes.file}:{line}: table {changes.table}, column {name}: the record has no value, and "
+                    f"{changes.file}:{line}: table {changes.table}, column {column}: the record has no value, and "
                     f"{self._layout.format} has no word for that; record full rows (REPLICA IDENTITY FULL), send "
                     "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON"
                 )
@@ -156,20 +178,16 @@ def _texts(values: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
     return np.asarray(values.to_numpy(zero_copy_only=False))
 
 
-def _with_tombstones(fragments: pa.RecordBatch, order: Places) -> tuple[pa.RecordBatch, Places]:
-    """Return fragments with a message without value behind each delete."""
-    deletes = np.flatnonzero(mask(pc.and_(pc.equal(fragments["op"], DELETE), pc.is_valid(fragments["key"]))))
-    if not len(deletes):
-        return fragments, order
+def _tombstoned(op: pa.Array) -> Mask:
+    return mask(pc.is_in(op, pa.array(TOMBSTONED, pa.int8())))
+
+
+def _tombstones(fragments: pa.RecordBatch, deletes: Places) -> pa.RecordBatch:
+    """Return the messages without value that stand behind the deletes at these places."""
     stones = fragments.take(pa.array(deletes))
     stones = stones.set_column(FRAGMENT.get_field_index("rank"), FRAGMENT.field("rank"), _ones(len(deletes)))
     nothing = pa.nulls(len(deletes), pa.binary())
-    stones = stones.set_column(FRAGMENT.get_field_index("payload"), FRAGMENT.field("payload"), nothing)
-    together = pa.Table.from_batches([fragments, stones]).combine_chunks()
-    places = np.concatenate([np.arange(fragments.num_rows) * 2, deletes * 2 + 1])
-    back = np.argsort(places)
-    [batch] = together.take(pa.array(back)).to_batches()
-    return batch, np.concatenate([order, order[deletes]])[back]
+    return stones.set_column(FRAGMENT.get_field_index("payload"), FRAGMENT.field("payload"), nothing)
 
 
 def _ones(size: int) -> pa.Array:

@@ -17,6 +17,7 @@ from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op
 from integrator.fragments import Carry, Note, Places
+from integrator.pairs import Pairs
 from integrator.recipe import Recipe
 
 RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
@@ -75,16 +76,20 @@ class _Task:
         _check_unchanged(run)
         rows = 0
         not_sent: dict[str, int] = {}
+        pairs = Pairs() if self._recipe.layout.envelope or self._recipe.layout.before else None
         for batch in self._records(run):
             parts = []
             for changes in batch.changes:
                 rows += len(changes)
-                fragment, order = self._tables[changes.table].encode(changes, not_sent)
+                whole = pairs.whole(changes) if pairs else changes
+                fragment, order = self._tables[changes.table].encode(whole, not_sent)
                 parts.append((fragment, order))
             for reason, count in batch.ignored.items():
                 not_sent[reason] = not_sent.get(reason, 0) + count
             yield from _in_source_order(parts)
             self._state = batch.open
+        if pairs:
+            pairs.end()
         self._before = [run]
         yield Note(run.ordinal, rows, self._open(), not_sent).to_fragment()
 
@@ -116,8 +121,8 @@ def reading_of(recipe: Recipe) -> Reading:
     counted_down = any(
         isinstance(part, Op) and part.name == "hvr_tx_countdown"
         for table in recipe.tables
-        for field in table.fields
-        for part in field.expression
+        for expression in table.expressions
+        for part in expression
     )
     return Reading(
         tables=tuple(table.table for table in recipe.tables),

@@ -42,12 +42,16 @@ def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, .
         return ENVELOPES[layout.envelope].columns(table, recipe.channel)
     by_shape = format_of(layout).missing == "shape"
     listed = [
-        field.column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
+        field.as_column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
         for place, field in enumerate(table.fields)
         if place not in shape.absent
     ]
-    before = [replace(field, name=layout.before + field.name) for field in old_fields(table, layout)]
-    return (*listed, *(field.column(nullable=True) for field in before))
+    before = [
+        replace(field, name=layout.before + field.name)
+        for place, field in enumerate(old_fields(table, layout), len(table.fields))
+        if place not in shape.absent
+    ]
+    return (*listed, *(field.as_column(nullable=True) for field in before))
 
 
 def _may_be_null(field: Field, table: TableRecipe) -> bool:
@@ -70,11 +74,11 @@ def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
 def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:
     """Return what stands around values of this shape."""
     made_of = columns(table, recipe, shape)
-    name = _record(table, recipe)
+    name = record(table, recipe)
     return format_of(recipe.layout).frame(name, made_of, options_of(table, recipe), table.value_id)
 
 
-def _record(table: TableRecipe, recipe: Recipe) -> str:
+def record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a value's record: the table's, or the envelope's."""
     if recipe.layout.envelope != "DEBEZIUM":
         return table.table.name
@@ -86,11 +90,14 @@ def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
     """Return what stands around keys."""
     said = table.message_key
     options = key_options(said.serializer, recipe.layout.options)
-    return KEYS[said.serializer].frame(key_record(table), said.columns, options, table.key_id)
+    return KEYS[said.serializer].frame(key_record(table, recipe), said.columns, options, table.key_id)
 
 
-def key_record(table: TableRecipe) -> str:
+def key_record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
+    said = KEYS[table.message_key.serializer].said
+    if recipe.layout.envelope == "DEBEZIUM" and said is not None and not said.schema_type:
+        return ".".join(filter(None, (recipe.channel, table.table.schema, table.table.base_name, "Key")))
     return f"{table.table.name}_key"
 
 
@@ -98,7 +105,7 @@ def value_schema(table: TableRecipe, recipe: Recipe) -> str:
     """Return the text of the schema of full rows; empty where the format has none."""
     made_of = columns(table, recipe, Shape())
     options = options_of(table, recipe)
-    return format_of(recipe.layout).schema_text(_record(table, recipe), made_of, options)
+    return format_of(recipe.layout).schema_text(record(table, recipe), made_of, options)
 
 
 def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
@@ -109,8 +116,8 @@ def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
         key = KEYS[said.serializer]
         if value.schema_type:
             text = value_schema(table, recipe)
-            yield RegisteredSchema(table.table.name, "value", value.schema_type, text, _record(table, recipe))
+            yield RegisteredSchema(table.table.name, "value", value.schema_type, text, record(table, recipe))
         if key.schema_type:
-            record = key_record(table)
-            text = key.schema_text(record, said.columns, key_options(said.serializer, recipe.layout.options))
-            yield RegisteredSchema(table.table.name, "key", key.schema_type, text, record)
+            named = key_record(table, recipe)
+            text = key.schema_text(named, said.columns, key_options(said.serializer, recipe.layout.options))
+            yield RegisteredSchema(table.table.name, "key", key.schema_type, text, named)

@@ -1,80 +1,131 @@
-"""Whether messages written by one schema can be read by another: a subject's latest version, which others wrote."""
+"""Whether messages written by one schema can be read by another: a subject's latest version, which others wrote.
+
+Strict: what is not plainly the same is refused, for a schema that reads other values out of our bytes loses data
+unseen. Names that only readers see (documentation, defaults, aliases) may differ, and fields may be added where the
+format lets readers take them for absent.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-_PROTO_FIELD = re.compile(r"^\s*(optional |repeated )?\s*([\w.]+)\s+(\w+)\s*=\s*(\d+)", re.MULTILINE)
+from integrator.formats import proto_text
+
+_NOT_LOOKED_INTO = (
+    "enum",
+    "const",
+    "$ref",
+    "allOf",
+    "not",
+    "if",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+)
+_MEANING = ("type", "title", "connect.type", "connect.parameters")
 
 
 def why_unreadable(schema_type: str, ours: str, theirs: str) -> str | None:
-    """Return why a reader with the schema `theirs` could not read what is written by `ours`, or None.
+    """Return why a reader with the schema `theirs` could not read what is written by `ours`, or None."""
+    try:
+        match schema_type:
+            case "AVRO":
+                mine, other = (_plain_avro(json.loads(text), {}) for text in (ours, theirs))
+                return None if mine == other else "fields differ in name, order or type"
+            case "PROTOBUF":
+                return _protobuf(proto_text.parse(ours), proto_text.parse(theirs))
+            case _:
+                return _json(json.loads(ours), json.loads(theirs), "the message")
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        return f"it cannot be looked into ({error})"
 
-    Avro: the same types in the same order, for the bytes say neither. Protobuf: the same numbers for the same types.
-    JSON: no property of ours has another type there. Names that only readers see (documentation, defaults) may differ.
-    """
-    match schema_type:
-        case "AVRO":
-            mine, other = (_plain_avro(json.loads(text)) for text in (ours, theirs))
-            return None if mine == other else "fields differ in name, order or type"
-        case "PROTOBUF":
-            return _protobuf(ours, theirs)
-        case _:
-            return _json(json.loads(ours), json.loads(theirs))
 
-
-def _plain_avro(schema: Any) -> Any:
-    """Return what of an Avro schema decides how its bytes are read (as its parsing canonical form)."""
+def _plain_avro(schema: Any, named: dict[str, Any]) -> Any:
+    """Return what of an Avro schema decides how its bytes are read: more than its parsing canonical form says."""
     if isinstance(schema, list):
-        return [_plain_avro(branch) for branch in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kind = schema.get("type")
+        return ("union", tuple(_plain_avro(branch, named) for branch in schema))
+    if isinstance(schema, str):
+        return named.get(schema, schema)
+    kind, logical = schema["type"], schema.get("logicalType")
+    digits = (schema.get("precision"), schema.get("scale", 0)) if logical == "decimal" else None
     if kind == "record":
-        fields = [(field["name"], _plain_avro(field["type"])) for field in schema["fields"]]
-        return ("record", fields)
-    if kind in ("array", "map"):
-        return (kind, _plain_avro(schema.get("items", schema.get("values"))))
-    if kind == "fixed":
-        return (kind, schema.get("size"))
-    if kind == "enum":
-        return (kind, schema.get("symbols"))
-    plain = _plain_avro(kind)
-    logical = schema.get("logicalType")
-    return (plain, logical, schema.get("precision"), schema.get("scale")) if logical == "decimal" else plain
+        fields = tuple((field["name"], _plain_avro(field["type"], named)) for field in schema["fields"])
+        plain: Any = ("record", fields)
+    elif kind in ("array", "map"):
+        return (kind, _plain_avro(schema["items" if kind == "array" else "values"], named))
+    elif kind == "fixed":
+        plain = (kind, schema["size"], logical, digits)
+    elif kind == "enum":
+        plain = (kind, tuple(schema["symbols"]))
+    else:
+        inner = _plain_avro(kind, named)
+        return (inner, logical, digits) if logical else inner
+    named[schema["name"]] = plain
+    return plain
 
 
-def _protobuf(ours: str, theirs: str) -> str | None:
-    known = {int(number): (kind.rpartition(".")[2], name) for _, kind, name, number in _PROTO_FIELD.findall(theirs)}
-    for _, kind, name, number in _PROTO_FIELD.findall(ours):
-        other = known.get(int(number))
-        if other is None:
-            return f"it has no field {number}, our {name}"
-        if other[0] != kind.rpartition(".")[2]:
-            return f"its field {number} is {other[0]} {other[1]}, and ours {kind} {name}"
+def _protobuf(ours: proto_text.ProtoFile, theirs: proto_text.ProtoFile) -> str | None:
+    return _message(ours, (ours.first_message,), theirs, (theirs.first_message,))
+
+
+def _message(
+    ours: proto_text.ProtoFile, path: tuple[str, ...], theirs: proto_text.ProtoFile, other: tuple[str, ...]
+) -> str | None:
+    known = {field.number: field for field in theirs.of(other)}
+    for field in ours.of(path):
+        found = known.get(field.number)
+        if found is None:
+            return f"it has no field {field.number}, our {field.name}"
+        repeated = (field.label == "repeated", found.label == "repeated")
+        inside, there = (*path, field.type), (*other, found.type)
+        nested = bool(ours.of(inside)) and bool(theirs.of(there))
+        same = nested or field.type.rpartition(".")[2] == found.type.rpartition(".")[2]
+        if field.name != found.name or not same or repeated[0] != repeated[1]:
+            theirs_said, ours_said = (f"{one.label} {one.type} {one.name}".strip() for one in (found, field))
+            return f"its field {field.number} is {theirs_said}, and ours {ours_said}"
+        why = _message(ours, inside, theirs, there) if nested else None
+        if why:
+            return why
     return None
 
 
-def _json(ours: dict[str, Any], theirs: dict[str, Any]) -> str | None:
-    known = theirs.get("properties", {})
-    for name, said in ours.get("properties", {}).items():
-        if name not in known:
-            if theirs.get("additionalProperties") is False:
-                return f"it has no property {name}, and no others may be"
-            continue
-        mine, other = _types(said), _types(known[name])
-        if other and not mine <= other | ({"integer"} if "number" in other else set()):
-            return f"its property {name} is {' or '.join(sorted(other))}, and ours {' or '.join(sorted(mine))}"
-    missing = set(theirs.get("required", [])) - set(ours.get("properties", {}))
+def _json(ours: Any, theirs: Any, where: str) -> str | None:
+    if "oneOf" in ours or "oneOf" in theirs:
+        return _nullable(ours, theirs, where)
+    unknown = [word for word in _NOT_LOOKED_INTO if word in theirs]
+    if unknown:
+        return f"{where} has {', '.join(unknown)}, which is not looked into"
+    for word in _MEANING:
+        if ours.get(word) != theirs.get(word) and not (word == "title" and where == "the message"):
+            return f"{word} of {where} is {theirs.get(word)!r}, and ours {ours.get(word)!r}"
+    if ours.get("type") == "array":
+        return _json(ours["items"], theirs["items"], f"an item of {where}")
+    mine, known = ours.get("properties", {}), theirs.get("properties", {})
+    for name, said in mine.items():
+        if name in known:
+            why = _json(said, known[name], f"property {name}")
+            if why:
+                return why
+        elif theirs.get("additionalProperties") is False:
+            return f"it has no property {name}, and no others may be"
+    missing = set(theirs.get("required", [])) - set(mine)
     return f"it requires {', '.join(sorted(missing))}, which we do not have" if missing else None
 
 
-def _types(said: Any) -> set[str]:
-    if not isinstance(said, dict):
-        return set()
-    if "oneOf" in said or "anyOf" in said:
-        return {kind for branch in said.get("oneOf") or said.get("anyOf") or [] for kind in _types(branch)}
-    kind = said.get("type")
-    return set(kind) if isinstance(kind, list) else {kind} if kind else set()
+def _nullable(ours: Any, theirs: Any, where: str) -> str | None:
+    """Compare two of which one at least may be null: theirs must be, where ours is."""
+    mine, known = _branches(ours), _branches(theirs)
+    if len(mine[1]) != 1 or len(known[1]) != 1:
+        return f"{where} is one of several types"
+    if mine[0] and not known[0]:
+        return f"{where} may not be null, and ours may"
+    return _json(mine[1][0], known[1][0], where)
+
+
+def _branches(said: Any) -> tuple[bool, list[Any]]:
+    options = said.get("oneOf", [said])
+    others = [option for option in options if option.get("type") != "null"]
+    return len(others) < len(options), others

@@ -17,6 +17,9 @@ DELETE, INSERT, UPDATE, BEFORE_KEY_UPDATE, BEFORE_UPDATE, TRUNCATE = range(6)
 DELETED = (DELETE, BEFORE_KEY_UPDATE, TRUNCATE)
 """The operations after which the row, or its key, is gone: SoftDelete is 1."""
 
+TOMBSTONED = (DELETE, BEFORE_KEY_UPDATE)
+"""The operations after which a key is gone: a tombstone follows, where the channel wants any."""
+
 STYLES: dict[str, tuple[int, ...]] = {
     "Standard": (INSERT, UPDATE),
     "SoftDelete": (INSERT, UPDATE, BEFORE_KEY_UPDATE, DELETE, TRUNCATE),
@@ -30,7 +33,7 @@ class Field:
     """A column of the messages: its name and type there, and where its value comes from.
 
     `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
-    computed from the operation. `extra` fields are not columns of the table.
+    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for.
     """
 
     name: str
@@ -40,8 +43,9 @@ class Field:
     expression: tuple[Part, ...] = ()
     soft_delete: bool = False
     extra: bool = False
+    column: str | None = None
 
-    def column(self, *, nullable: bool) -> Column:
+    def as_column(self, *, nullable: bool) -> Column:
         """Return the field as a column, null allowed or not."""
         return Column(self.name, self.type, nullable)
 
@@ -87,6 +91,12 @@ class TableRecipe:
     def operations(self) -> tuple[int, ...]:
         """The operations whose rows are sent."""
         return tuple(op for op in STYLES[self.style] if op != TRUNCATE or self.truncates)
+
+    @property
+    def expressions(self) -> tuple[tuple[Part, ...], ...]:
+        """The expressions of fields, key and headers."""
+        of_fields = (field.expression for field in self.fields)
+        return (*of_fields, self.message_key.expression, *(parts for _, parts in self.headers))
 
     @property
     def bare_tombstones(self) -> bool:

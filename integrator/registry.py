@@ -50,23 +50,25 @@ def check(plan: Plan) -> list[str]:
     settings = plan.registry
     client = _client(settings)
     plan = replace(plan, recipe=_with_numbers(plan, client))
-    said = []
-    for one in plan.registrations:
-        latest = _latest(client, settings, one.subject)
-        schema = Schema(one.text, one.type)
-        if latest is None:
-            said.append(f"{one.subject}: new")
-        elif _lookup(client, settings, one) is not None:
-            said.append(f"{one.subject}: there")
-        else:
-            try:
-                fits = client.test_compatibility(one.subject, schema)
-            except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
-                raise _told(error, settings, one, latest) from None
-            if not fits:
-                raise _refused("the registry says it is not compatible", one, latest)
-            said.append(f"{one.subject}: a new version, compatible")
-    return said
+    return [f"{one.subject}: {_checked(client, settings, one)}" for one in plan.registrations]
+
+
+def _checked(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> str:
+    latest = _latest(client, settings, said.subject)
+    if settings.use_latest or not settings.auto_register:
+        _found(client, settings, said, latest)
+        return "there"
+    if latest is None:
+        return "new"
+    if _lookup(client, settings, said) is not None:
+        return "there"
+    try:
+        fits = client.test_compatibility(said.subject, Schema(said.text, said.type))
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
+        raise _told(error, settings, said, latest) from None
+    if not fits:
+        raise _refused("the registry says it is not compatible", said, latest)
+    return "a new version, compatible"
 
 
 def _client(settings: RegistrySettings) -> SchemaRegistryClient:
@@ -94,28 +96,36 @@ def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
 
 
 def _registered(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> SchemaId:
-    schema = Schema(said.text, said.type)
     latest = _latest(client, settings, said.subject)
-    if settings.use_latest:
-        if latest is None:
-            raise ConfigurationError(f"{said.subject}: no version is registered, and Use_Latest_Version asks for one")
-        why = why_unreadable(said.type, said.text, latest.schema.schema_str or "")
-        if why:
-            raise _refused(f"its latest version cannot read our messages: {why}", said, latest)
-        return _id(settings, said, latest)
-    if not settings.auto_register:
-        found = _lookup(client, settings, said)
-        if found is None:
-            raise ConfigurationError(
-                f"{said.subject}: the schema of table {said.table} is not registered, and Auto_Register is false; "
-                f"register it, or let the integrator do it:\n{_pretty(said.text)}"
-            )
-        return _id(settings, said, found)
+    if settings.use_latest or not settings.auto_register:
+        return _id(settings, said, _found(client, settings, said, latest))
     try:
-        made = client.register_schema_full_response(said.subject, schema, settings.normalize)
+        made = client.register_schema_full_response(said.subject, Schema(said.text, said.type), settings.normalize)
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
         raise _told(error, settings, said, latest) from None
     return _id(settings, said, made)
+
+
+def _found(
+    client: SchemaRegistryClient, settings: RegistrySettings, said: Registration, latest: RegisteredSchema | None
+) -> RegisteredSchema:
+    """Return the schema that is to be there already: the subject's latest version, or ours."""
+    if settings.use_latest:
+        if latest is None:
+            raise ConfigurationError(f"{said.subject}: no version is registered, and Use_Latest_Version asks for one")
+        theirs = latest.schema.schema_type or "AVRO"
+        same = theirs == said.type
+        why = why_unreadable(said.type, said.text, latest.schema.schema_str or "") if same else f"it is {theirs}"
+        if why:
+            raise _refused(f"its latest version cannot read our messages: {why}", said, latest)
+        return latest
+    found = _lookup(client, settings, said)
+    if found is None:
+        raise ConfigurationError(
+            f"{said.subject}: the schema of table {said.table} is not registered, and Auto_Register is false; "
+            f"register it, or let the integrator do it:\n{_pretty(said.text)}"
+        )
+    return found
 
 
 def _id(settings: RegistrySettings, said: Registration, found: RegisteredSchema) -> SchemaId:

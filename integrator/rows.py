@@ -18,7 +18,7 @@ from integrator.formats.contract import Arrays, Missing
 from integrator.fragments import Places
 from integrator.properties.columns import Columns, to_columns
 from integrator.properties.events import Events, events
-from integrator.recipe import DELETE, TRUNCATE, Recipe, TableRecipe
+from integrator.recipe import TOMBSTONED, TRUNCATE, Recipe, TableRecipe
 
 NotSent = dict[str, int]
 
@@ -44,14 +44,17 @@ class RowMaker:
         self._format = messages.format_of(channel.layout)
         self._old = messages.old_fields(recipe, channel.layout)
 
-    def rows(self, changes: Changes, not_sent: NotSent) -> tuple[Changes, Rows]:
-        """Return the change rows that the rows are made of, and the rows; adds to `not_sent` what is left out (I4)."""
+    def rows(self, changes: Changes, not_sent: NotSent) -> tuple[Changes, Columns, Rows]:
+        """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
+        if not (self._layout.envelope or self._layout.before):
+            changes = self._sent(changes, not_sent)
+        columns = to_columns(changes, self._recipe, self._channel, self._now)
         if self._layout.envelope:
-            return changes, self._enveloped(changes, not_sent)
+            return changes, columns, self._enveloped(changes, columns, not_sent)
         if self._layout.before:
-            return changes, self._merged(changes, not_sent)
-        changes = self._sent(changes, not_sent)
-        return changes, self._plain(changes)
+            return changes, columns, self._merged(changes, columns, not_sent)
+        every = np.arange(len(changes))
+        return changes, columns, Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every)
 
     def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], not_sent: NotSent) -> None:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
@@ -68,35 +71,31 @@ class RowMaker:
         return changes.where(sent)
 
     def _operations(self) -> tuple[int, ...]:
-        return (*self._recipe.operations, DELETE) if self._recipe.bare_tombstones else self._recipe.operations
-
-    def _columns(self, changes: Changes) -> Columns:
-        return to_columns(changes, self._recipe, self._channel, self._now)
-
-    def _plain(self, changes: Changes) -> Rows:
-        found = self._columns(changes)
-        every = np.arange(len(changes))
-        return Rows(found.values, found.missing, found.truncate, every, changes.op, every)
+        return (
+            tuple({*self._recipe.operations, *TOMBSTONED}) if self._recipe.bare_tombstones else self._recipe.operations
+        )
 
     def _events(self, changes: Changes, operations: tuple[int, ...], not_sent: NotSent, *, split: bool) -> Events:
         found = events(changes.op.to_numpy(zero_copy_only=False), split_key_updates=split)
+        if found.unpaired:
+            reason = "old rows of updates without their new ones"
+            not_sent[reason] = not_sent.get(reason, 0) + found.unpaired
         sent = np.isin(found.op, operations)
         if not sent.all():
             self._count(found.op[~sent], not_sent)
         return found.where(sent)
 
-    def _enveloped(self, changes: Changes, not_sent: NotSent) -> Rows:
+    def _enveloped(self, changes: Changes, columns: Columns, not_sent: NotSent) -> Rows:
         """Return envelopes of old and new images. They say every operation they can, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
         said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
         found = self._events(changes, said, not_sent, split=envelope.split_key_updates)
-        values, missing = envelope.rows(found, changes, self._columns(changes), self._recipe, self._channel)
+        values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
         return Rows(values, missing, np.zeros(len(found), bool), found.row, pa.array(found.op), found.image)
 
-    def _merged(self, changes: Changes, not_sent: NotSent) -> Rows:
+    def _merged(self, changes: Changes, columns: Columns, not_sent: NotSent) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
         found = self._events(changes, self._operations(), not_sent, split=False)
-        columns = self._columns(changes)
         at, before = pa.array(found.row), pa.array(found.before, mask=(found.before < 0) | (found.after < 0))
         values = {name: column.take(at) for name, column in columns.values.items()}
         missing = {name: gone[found.row] for name, gone in columns.missing.items() if gone[found.row].any()}
@@ -116,9 +115,9 @@ class RowMaker:
 
 
 def _same(old: pa.Array, new: pa.Array) -> Mask:
-    """Say where two values are the same, null among them; what Arrow cannot compare counts as changed."""
+    """Say where two values are the same, null among them."""
     try:
         equal = mask(pc.equal(old, new))
-    except pa.ArrowNotImplementedError:
-        return np.zeros(len(old), bool)
+    except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one
+        equal = np.array([a == b for a, b in zip(old.to_pylist(), new.to_pylist(), strict=True)], np.bool_)
     return equal | mask(pc.and_(pc.is_null(old), pc.is_null(new)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from integrator.channel.secret import mask_properties
@@ -16,31 +19,39 @@ from integrator.schema import describe
 def plan(plan: Plan, only: list[str], console: Console) -> None:
     """Print what `plan` would send; `only` these tables, if any are named."""
     recipe = plan.recipe
-    console.print(f"channel   {plan.channel}", highlight=False)
-    console.print(f"source    {plan.source.path} ({plan.source.dialect}, by {plan.source.order})", highlight=False)
-    console.print(f"kafka     {plan.brokers}", highlight=False)
+    say = partial(console.print, highlight=False, markup=False)
+    say(f"channel   {plan.channel}")
+    console.print(
+        f"source    {plan.source.path} ({plan.source.dialect}, by {plan.source.order})", highlight=False, markup=False
+    )
+    say(f"kafka     {plan.brokers}")
     producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
-    console.print(f"producer  {producer}", highlight=False, markup=False)
-    console.print(f"messages  {_layout(recipe)}, ROW, at most {recipe.max_bytes} bytes", highlight=False)
+    say(f"producer  {producer}")
+    say(f"messages  {_layout(recipe)}, ROW, at most {recipe.max_bytes} bytes")
     if plan.registry:
-        console.print(f"registry  {', '.join(plan.registry.urls)}", highlight=False)
-    console.print(f"state     {plan.state}", highlight=False)
+        say(f"registry  {', '.join(plan.registry.urls)}")
+    say(f"state     {plan.state}")
     for table in recipe.tables:
         if only and table.table.name not in only:
             continue
         operations = ", ".join(map(str, table.operations))
-        console.print(f"\ntable {table.table.name} → topic {table.topic}", style="bold", highlight=False)
-        console.print(f"style {table.style}: operations {operations} are sent", highlight=False)
+        say(f"\ntable {table.table.name} → topic {table.topic}", style="bold")
+        say(f"style {table.style}: operations {operations} are sent")
         hashed = f"; {{hvr_key_hash}} is of {', '.join(table.distribution_key)}"
-        console.print(f"key: {', '.join(table.key)}{hashed}", highlight=False, markup=False)
-        console.print(f"message key: {_key(table.message_key)}", highlight=False, markup=False)
+        say(f"key: {', '.join(table.key)}{hashed}")
+        say(f"message key: {_key(table.message_key)}")
         for name, parts in table.headers:
-            console.print(f"header {name}: {expression_text(parts)}", highlight=False, markup=False)
+            say(f"header {name}: {expression_text(parts)}")
         if table.tombstones:
-            console.print("a delete is followed by a tombstone", highlight=False)
+            console.print("a delete is followed by a tombstone")
         grid = Grid("column", "type", "null", "value")
         for field in table.fields:
-            grid.add_row(field.name, describe(field.type), "yes" if field.nullable else "no", _value(field))
+            grid.add_row(
+                escape(field.name),
+                escape(describe(field.type)),
+                "yes" if field.nullable else "no",
+                escape(_value(field)),
+            )
         console.print(grid)
         _schemas(plan, table.table.name, console)
 
@@ -61,7 +72,7 @@ def _schemas(plan: Plan, name: str, console: Console) -> None:
     [table] = [table for table in plan.recipe.tables if table.table.name == name]
     found = [said for said in plan.registrations if said.table == name]
     for said in found:
-        console.print(f"subject {said.subject} ({said.type})", highlight=False)
+        console.print(f"subject {said.subject} ({said.type})", highlight=False, markup=False)
         _text(said.text, console)
     text = "" if found else value_schema(table, plan.recipe)
     if text:

@@ -10,7 +10,7 @@ import yaml
 from pydantic import ValidationError
 
 from integrator.channel.model import Channel, TableFile
-from integrator.channel.secret import Secrets
+from integrator.channel.secret import HIDDEN, SENSITIVE, Secrets
 from integrator.errors import ConfigurationError, Problem
 
 Path_ = tuple[str | int, ...]
@@ -52,7 +52,10 @@ def load(file: str) -> tuple[Channel, Source]:
     try:
         channel = Channel.model_validate(data)
     except ValidationError as error:
-        problems += [source.problem(_path(data, found["loc"]), _said(dict(found))) for found in error.errors()]
+        for found in error.errors():
+            path = _path(data, found["loc"])
+            hidden = any(SENSITIVE.search(str(step)) for step in path)
+            problems.append(source.problem(path, _said(dict(found), hidden=hidden)))
         problems += _table_problems(data)
         raise ConfigurationError(problems) from None
     if problems:
@@ -114,8 +117,8 @@ def _path(data: Any, loc: tuple[str | int, ...]) -> Path_:
     return tuple(path)
 
 
-def _said(found: dict[str, Any]) -> str:
-    given = found.get("input")
+def _said(found: dict[str, Any], *, hidden: bool) -> str:
+    given = HIDDEN if hidden else found.get("input")  # I7
     match found["type"]:
         case "extra_forbidden":
             return "this key is not known here"

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
-SENSITIVE = re.compile(r"(?i)(passw|secret|\.pem$|jaas|token|credential)")
+SENSITIVE = re.compile(r"(?i)(passw|passphrase|secret|\.pem$|jaas|token|credential)")
 HIDDEN = "********"
 
 

@@ -23,6 +23,7 @@ _STYLES = (
     r"^(?P<ym>[+-]?)(?P<Y>\d+)-(?P<M>\d+)$",
     r"^(?P<D>[+-]?\d+)\s+(?P<h>\d+):(?P<m>\d\d)(?::(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?)?$",
 )
+_INT32, _MOST_SECONDS = 2**31 - 1, 9_223_372_035
 _SECOND, _MINUTE, _HOUR, _YEAR, _WEEK = 1_000_000_000, 60, 3600, 12, 7
 
 
@@ -43,6 +44,8 @@ def intervals(values: pa.Array) -> pa.Array:
         rows = at[hit]
         months[rows], days[rows], nanos[rows] = parts.months(), parts.days(), parts.nanos()
         open_[rows] = False
+    if (np.abs(months) > _INT32).any() or (np.abs(days) > _INT32).any():
+        raise ValueError("an interval has at most 2147483647 months and as many days")
     wrong = first(open_)
     if wrong is not None:
         raise ValueError("expected an interval such as 1 year 2 mons 3 days 04:05:06.789, or P1Y2M3DT4H5M6.789S")
@@ -63,7 +66,10 @@ class _Parts:
 
     def _number(self, name: str) -> Ints:
         text = pc.replace_substring(self._text(name), "+", "")
-        return np.asarray(pc.if_else(pc.equal(text, ""), "0", text).cast(pa.int64()))
+        number = np.asarray(pc.if_else(pc.equal(text, ""), "0", text).cast(pa.int64()))
+        if (np.abs(number) > _MOST_SECONDS).any():
+            raise ValueError("an interval's parts are not as large")
+        return number
 
     def _minus(self, name: str) -> Ints:
         return np.where(mask(pc.starts_with(self._text(name), "-")), -1, 1)
@@ -80,8 +86,10 @@ class _Parts:
         """Hours to nanoseconds: their sign is their own, or the day's in SQL's style; each has its own in ISO 8601."""
         fraction = np.asarray(pc.utf8_rpad(self._text("f"), 9, "0").cast(pa.int64()))
         clock = self._number("h") * _HOUR + self._number("m") * _MINUTE + self._number("s")
-        sign = self._minus("sign") * (1 if "sign" in self._names else self._minus("D"))
         iso = self._number("sh") * _HOUR + self._number("sm") * _MINUTE + self._number("ss")
+        if (np.abs(clock) > _MOST_SECONDS).any() or (np.abs(iso) > _MOST_SECONDS).any():
+            raise ValueError("the clock of an interval has at most 292 years; declare the column as text")
+        sign = self._minus("sign") * (1 if "sign" in self._names else self._minus("D"))
         iso_sign = self._minus("ss")
         if "ss" in self._names:
             return np.asarray(iso * _SECOND + iso_sign * fraction, np.int64)

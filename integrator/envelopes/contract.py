@@ -44,7 +44,7 @@ class Envelope:
 
 def image_type(table: TableRecipe, name: str = "") -> Struct:
     """Return the type of a row's image: a value that is not there is null, so each field may be null."""
-    return Struct(tuple(field.column(nullable=True) for field in table.fields), name)
+    return Struct(tuple(field.as_column(nullable=True) for field in table.fields), name)
 
 
 def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.StructArray:
@@ -77,4 +77,4 @@ def texts(value: str | None, size: int) -> pa.Array:
 
 def key_fields(table: TableRecipe) -> tuple[Field, ...]:
     """Return the fields of the replication key that messages have."""
-    return tuple(field for name in table.key for field in table.fields if field.source == name)
+    return tuple(field for name in table.key for field in table.fields if field.column == name)

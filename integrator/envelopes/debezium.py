@@ -8,11 +8,9 @@ unavailable value, as Debezium has it.
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first
 from integrator.changes import Changes
 from integrator.envelopes.contract import Envelope, Rows, image, image_type, taken, texts
 from integrator.errors import DataError
@@ -99,19 +97,19 @@ def _available(of_rows: Columns, found: Events, changes: Changes, table: TableRe
         gone = of_rows.missing.get(field.name)
         if gone is None or not taken(gone, found.after).any():
             continue
-        values[field.name] = pc.if_else(pa.array(gone), _placeholder(field, changes, gone), values[field.name])
+        at = int(found.after[taken(gone, found.after)][0])
+        values[field.name] = pc.if_else(pa.array(gone), _placeholder(field, changes, at), values[field.name])
     return Columns(values, {}, of_rows.truncate)
 
 
-def _placeholder(field: Field, changes: Changes, gone: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.Scalar:
+def _placeholder(field: Field, changes: Changes, at: int) -> pa.Scalar:
     if isinstance(field.type, String):
         return pa.scalar(UNAVAILABLE)
     if isinstance(field.type, Bytes):
         return pa.scalar(UNAVAILABLE.encode())
-    line = changes.line[first(gone) or 0]
     raise DataError(
-        f"{changes.file}:{line}: table {changes.table}, column {field.name}: the record has no value, and Debezium has "
-        "a placeholder for text and bytes only; record full rows (REPLICA IDENTITY FULL)"
+        f"{changes.file}:{changes.line[at]}: table {changes.table}, column {field.name}: the record has no value, and "
+        "Debezium has a placeholder for text and bytes only; record full rows (REPLICA IDENTITY FULL)"
     )
 
 

@@ -33,7 +33,7 @@ _VERSION = "v1"
 def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
     """Return the columns of the record."""
     whole = image_type(table)
-    key = Struct(tuple(field.column(nullable=True) for field in key_fields(table)))
+    key = Struct(tuple(field.as_column(nullable=True) for field in key_fields(table)))
     return (
         Column("position", Bytes(), nullable=False),
         Column("operation", String(), nullable=False),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from integrator import schema
@@ -19,6 +20,21 @@ from integrator.formats.contract import Columns, Format, Frame, Options, SchemaI
 from integrator.schema import Column, Type
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+RESERVED = (
+    "null",
+    "boolean",
+    "int",
+    "long",
+    "float",
+    "double",
+    "bytes",
+    "string",
+    "record",
+    "enum",
+    "array",
+    "map",
+    "fixed",
+)
 DURATION = {"type": "fixed", "name": "duration", "size": 12, "logicalType": "duration"}
 
 _PRIMITIVES = {"boolean": "boolean", "float": "float", "double": "double", "bytes": "bytes", "string": "string"}
@@ -34,7 +50,7 @@ class _Names:
     """The named types that stand in the schema already: Avro has each only once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, Columns] = {}
+        self.known: dict[str, Columns] = {"duration": ()}
         self.fixed = False
 
 
@@ -80,7 +96,7 @@ def _is_duration(options: Options) -> bool:
 
 
 def _annotated(kind: Type, options: Options) -> Any:
-    logical = connect.connect_type(kind, options)
+    logical = connect.connect_type(kind, replace(options, decimals="BASE64"))  # Avro has decimals of its own
     said: dict[str, Any] = {"type": _PRIMITIVES.get(logical.base, "long" if logical.base == "int64" else "int")}
     if options.avro_basic:
         basic = isinstance(kind, schema.Decimal | schema.Timestamp | schema.Interval)
@@ -94,14 +110,16 @@ def _annotated(kind: Type, options: Options) -> Any:
         said["connect.name"] = logical.name
     if logical.base in ("int8", "int16"):
         said["connect.type"] = logical.base
-    avro_name = _logical_type(kind)
+    avro_name = _logical_type(kind, options)
     if avro_name and (logical.base != "string" or isinstance(kind, schema.String)):
         said["logicalType"] = avro_name
     return said["type"] if len(said) == 1 else said
 
 
-def _logical_type(kind: Type) -> str:
+def _logical_type(kind: Type, options: Options) -> str:
     match kind:
+        case schema.Time() | schema.Timestamp() if options.times == "CONNECT":
+            return "time-millis" if isinstance(kind, schema.Time) else "timestamp-millis"
         case schema.Decimal():
             return "decimal"
         case schema.Date():
@@ -145,6 +163,13 @@ def name_refusal(name: str) -> str | None:
     return "an Avro name has letters, digits and underscores, and no digit first; give another (BaseName)"
 
 
+def record_refusal(name: str) -> str | None:
+    """Return why no record can have this name, which may have dots, or None."""
+    if name in RESERVED:
+        return f"{name} is a type of Avro's; rename the table in its definition"
+    return next(filter(None, map(name_refusal, name.split("."))), None)
+
+
 def string_schema() -> str:
     """Return the Avro schema of a text, for keys."""
     return '"string"'
@@ -162,6 +187,7 @@ FORMAT = Format(
     schema_text=schema_text,
     refusal=sayable,
     name_refusal=name_refusal,
+    record_refusal=record_refusal,
     schema_type="AVRO",
     text=False,
 )

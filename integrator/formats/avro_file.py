@@ -57,5 +57,6 @@ FORMAT = Format(
     schema_text=avro.schema_text,
     refusal=sayable,
     name_refusal=avro.name_refusal,
+    record_refusal=avro.record_refusal,
     text=False,
 )

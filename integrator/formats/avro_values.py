@@ -49,7 +49,9 @@ def sayable(kind: Type, options: Options) -> str | None:
     """Return why Avro cannot say a type, or None."""
     if isinstance(kind, schema.Struct) and not kind.fields:
         return "a struct needs fields"
-    return sayable(kind.item, options) if isinstance(kind, schema.Array) else None
+    if isinstance(kind, schema.Decimal) and kind.scale > kind.precision and not options.avro_basic:
+        return "a decimal has no more digits behind the point than in all; send the column as text (Datatype: text)"
+    return None
 
 
 def _in_union(values: pa.Array, write: Write) -> list[Part]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
+from integrator.arrays import first
 from integrator.formats import json_text
 from integrator.formats.binary_text import base64, decimals
 from integrator.formats.contract import Columns, Options, RefusedValue
@@ -26,6 +27,8 @@ from integrator.schema import Type
 DATA = "org.apache.kafka.connect.data."
 TIME = "io.debezium.time."
 _MICROS = 1000
+_YEAR_0, _YEAR_10000 = -62_167_219_200, 253_402_300_800
+"""Seconds since 1970 of the first moments of these years."""
 _MICRO_NAMES = {"ms": "", "us": "Micro", "ns": "Nano"}
 _ROLES = {"uuid": "Uuid", "json": "Json", "enum": "Enum"}
 _ZONED_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
@@ -133,7 +136,21 @@ def _value(kind: Type, options: Options) -> Value:
 
 
 def _zoned(values: pa.Array) -> pa.Array:
+    in_years(values)
     return pc.strftime(values, format=_ZONED_FORMAT)
+
+
+def in_years(values: pa.Array) -> None:
+    """Raise RefusedValue for a time stamp whose year has not four digits: no text of it would be read the same."""
+    each = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
+    integers = values.cast(pa.timestamp(values.type.unit)).cast(pa.int64())
+    if not len(integers) or integers.null_count == len(integers):
+        return
+    ends = pc.min_max(integers)
+    if ends["min"].as_py() >= _YEAR_0 * each and ends["max"].as_py() < _YEAR_10000 * each:
+        return
+    wrong = first(pc.or_(pc.less(integers, _YEAR_0 * each), pc.greater_equal(integers, _YEAR_10000 * each)))
+    raise RefusedValue(wrong or 0, "the year has not four digits; use a format with numbers for times")
 
 
 def moments(values: pa.Array, *, whole: bool) -> pa.Array:
@@ -147,9 +164,8 @@ def moments(values: pa.Array, *, whole: bool) -> pa.Array:
         return integers
     parts = _MICROS if unit == "us" else _MICROS * _MICROS
     millis = pc.divide(integers, parts)
-    exact = pc.equal(pc.multiply(millis, parts), integers)
-    if not pc.all(pc.fill_null(exact, fill_value=True)).as_py():
-        index = pc.index(exact, value=False).as_py()
-        text = f"{values[index].as_py()} is finer than Connect's millisecond; use Json_Times: ADAPTIVE"
-        raise RefusedValue(index, text)
+    index = first(pc.not_equal(pc.multiply(millis, parts), integers))
+    if index is not None:
+        said = values.slice(index, 1).cast(pa.string())[0].as_py()
+        raise RefusedValue(index, f"{said} is finer than Connect's millisecond; use Json_Times: ADAPTIVE")
     return millis

@@ -12,7 +12,7 @@ from typing import Literal
 import pyarrow as pa
 
 from integrator.arrays import Mask
-from integrator.schema import Column, Type
+from integrator.schema import Array, Column, Struct, Type
 
 Arrays = dict[str, pa.Array]
 Missing = dict[str, Mask]
@@ -101,8 +101,14 @@ class Format:
     refusal: Callable[[Type, Options], str | None] = lambda _type, _options: None
     """Why no column may have a type, or None."""
     name_refusal: Callable[[str], str | None] = lambda _name: None
-    """Why no column, and no table, may have a name, or None."""
+    """Why no column may have a name, or None."""
+    record_refusal: Callable[[str], str | None] = lambda _name: None
+    """Why no record, which is named after the table, may have a name, or None."""
+    columns_refusal: Callable[[Columns], str | None] = lambda _columns: None
+    """Why columns cannot stand beside each other, or None."""
     schema_type: Literal["", "AVRO", "JSON", "PROTOBUF"] = ""
+    header_tail: bytes = b""
+    """What stands behind the schema's GUID, where that is in a header: Protobuf's path to the message."""
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
 
@@ -121,6 +127,28 @@ class RefusedValue(ValueError):
     def __init__(self, index: int, text: str) -> None:
         self.index = index
         super().__init__(text)
+
+
+def refusals(said: Format, columns: Columns, options: Options) -> list[tuple[str, str]]:
+    """Return the columns, and the fields of structs in them, that a format cannot say, each with the reason."""
+    found = [(columns[0].name, why) for why in [said.columns_refusal(columns)] if why and columns]
+    for column in columns:
+        reasons = [said.name_refusal(column.name), *_type_refusals(said, column.type, options)]
+        found += [(column.name, reason) for reason in reasons if reason]
+        inside = column.type
+        while isinstance(inside, Array):
+            inside = inside.item
+        if isinstance(inside, Struct):
+            names = [field.name for field in inside.fields]
+            if len(set(names)) < len(names):
+                found.append((column.name, "two of its fields have the same name"))
+            found += [(f"{column.name}.{name}", why) for name, why in refusals(said, inside.fields, options)]
+    return found
+
+
+def _type_refusals(said: Format, kind: Type, options: Options) -> list[str | None]:
+    inside = _type_refusals(said, kind.item, options) if isinstance(kind, Array) else []
+    return [said.refusal(kind, options), *inside]
 
 
 def prefix(schema_id: SchemaId | None) -> bytes:

@@ -61,7 +61,8 @@ def _is_bytes(kind: Type, options: Options) -> bool:
 
 def _may_need_quotes(kind: Type, said: Csv) -> bool:
     """Say whether values of a type could hold a character that matters, or look like null."""
-    plain = said.field_separator in ",;|\t\x1f" and said.quote == '"' and said.escape in '"\\' and not said.null
+    usual = said.field_separator in ",;|\t\x1f" and said.line_separator in ("\n", "\r\n")
+    plain = usual and said.quote == '"' and said.escape in '"\\' and not said.null
     return not (plain and isinstance(kind, _PLAIN))
 
 
@@ -74,7 +75,7 @@ def _none_special(fields: pa.Array, said: Csv, special: list[str]) -> bool:
 
 
 def _quoted(fields: pa.Array, said: Csv) -> pa.Array:
-    special = [said.quote, said.escape, said.field_separator, said.line_separator, "\n", "\r"]
+    special = [said.quote, said.escape, said.field_separator, *said.line_separator, "\n", "\r"]
     if _none_special(fields, said, special):
         return fields
     pattern = "|".join(re.escape(text) for text in dict.fromkeys(special) if text)

@@ -42,6 +42,8 @@ def _encoded(data: pa.Array, codec: str) -> pa.Array:
     octets, offsets = flat(data)
     try:
         encoded = octets.tobytes().decode().encode(codec)
+    except UnicodeDecodeError:
+        raise RefusedValue(0, "bytes that are no UTF-8 cannot be written in another encoding") from None
     except UnicodeEncodeError as error:
         index = first_refused(len(data), lambda start, stop: _encodes(data.slice(start, stop - start), codec))
         character = error.object[error.start]

@@ -6,6 +6,7 @@ are hex with format="hex", a missing value's element is left out. Compact writes
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from xml.sax.saxutils import quoteattr
 
@@ -16,6 +17,7 @@ from integrator import schema
 from integrator.arrays import first, mask
 from integrator.formats.binary_text import hexadecimal
 from integrator.formats.contract import (
+    PATH,
     Arrays,
     Columns,
     Encoder,
@@ -27,7 +29,8 @@ from integrator.formats.contract import (
     SchemaId,
     Unsayable,
 )
-from integrator.formats.plain import text_of
+from integrator.formats.json_object import object_writer, under
+from integrator.formats.plain import json_leaf, text_of
 from integrator.schema import Type
 
 DECLARATION = '<?xml version="1.0" encoding="{encoding}" standalone="yes"?>'
@@ -39,6 +42,11 @@ _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
     """Return a function from the columns' arrays to the row element of each row. Raises Unsayable."""
     row, element = ("r", "c") if options.compact else ("row", "column")
+    objects = {
+        column.name: object_writer((column,), json_leaf(options))
+        for column in columns
+        if isinstance(column.type, schema.Struct)
+    }
     pieces = [
         (column.name, *_tags(column.name, column.type, element), _writer(column.type, options)) for column in columns
     ]
@@ -47,7 +55,10 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
         parts = []
         for name, start, null, write in pieces:
             try:
-                text = write(arrays[name])
+                if name in objects and under(name, missing):
+                    text = _escaped(_inner_json(objects[name], name, arrays[name], missing))
+                else:
+                    text = write(arrays[name])
             except RefusedValue as error:
                 raise Unsayable(name, error.index, str(error)) from None
             said = pc.binary_join_element_wise(start, text, f"</{element}>", "")
@@ -57,6 +68,14 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
         return pc.binary_join_element_wise(f"<{row}>", *parts, f"</{row}>", "")
 
     return encode_rows
+
+
+def _inner_json(writer: Encoder, name: str, values: pa.Array, missing: Missing) -> pa.Array:
+    """Return a struct's JSON, in which members are left out: of {"name":…} what stands behind the name."""
+    inside = {path: gone for path, gone in missing.items() if path.startswith(name + PATH)}
+    whole = writer({name: values}, inside)
+    text = pc.binary_slice(whole.view(pa.binary()), len(json.dumps(name, ensure_ascii=False).encode()) + 2, -1)
+    return pc.if_else(pc.is_valid(values), text.cast(pa.string()), None)
 
 
 def _tags(name: str, kind: Type, element: str) -> tuple[str, str]:

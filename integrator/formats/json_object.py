@@ -40,7 +40,7 @@ class _Piece:
         try:
             if self.nested is None:
                 return self.value.encode(values)
-            return _objects(values, self.nested, _under(self.name, missing))
+            return _objects(values, self.nested, under(self.name, missing))
         except RefusedValue as error:
             raise Unsayable(self.name, error.index, str(error)) from None
         except Unsayable as error:
@@ -61,6 +61,8 @@ def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
             pieces.append(_Piece(lead, column.name, value_of(column.type, leaf)))
 
     def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
+        if not pieces:
+            raise TypeError("an object without members")
         if missing:
             return _with_omissions(pieces, arrays, missing)
         parts: list[Any] = []
@@ -94,7 +96,8 @@ def _with_omissions(pieces: list[_Piece], arrays: Arrays, missing: Missing) -> p
     return pc.binary_join_element_wise(pc.binary_replace_slice(members, 0, 1, "{"), "}", "")
 
 
-def _under(name: str, missing: Missing) -> Missing:
+def under(name: str, missing: Missing) -> Missing:
+    """Return what is missing inside the struct `name`, by the paths in it."""
     start = name + PATH
     return {path[len(start) :]: gone for path, gone in missing.items() if path.startswith(start)}
 

@@ -47,8 +47,9 @@ def _prefixed(_name: str, _columns: Columns, _options: Options, schema_id: Schem
 
 
 def _avro_text(texts: pa.Array) -> pa.Array:
-    data = texts.cast(pa.binary())
-    return together([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
+    data = pc.fill_null(texts.cast(pa.binary()), b"")
+    encoded = together([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
+    return pc.if_else(pc.is_valid(texts), encoded, None) if texts.null_count else encoded
 
 
 def _json_text(texts: pa.Array) -> pa.Array:

@@ -60,10 +60,17 @@ def _file(row: pa.Table, options: Options) -> bytes:
 
 def refusal(kind: Type, options: Options) -> str | None:
     """Return why Parquet cannot say a type, or None."""
-    if isinstance(kind, schema.Struct) and any(isinstance(field.type, schema.Interval) for field in kind.fields):
-        return "an interval in a struct is not possible; send it as text"
-    if isinstance(kind, schema.Array) and isinstance(kind.item, schema.Interval | schema.Struct):
-        return "a list of these is not possible; send it as text"
+    inside: tuple[Type, ...] = (kind.item,) if isinstance(kind, schema.Array) else ()
+    if isinstance(kind, schema.Struct):
+        inside = tuple(field.type for field in kind.fields)
+        if not inside:
+            return "a struct needs fields"
+    if any(isinstance(part, schema.Interval) for part in inside):
+        return "an interval in a list or struct is not possible; send the column as text (Datatype: text)"
+    if options.parquet_version == "v1" and any(isinstance(part, schema.Decimal) for part in inside):
+        return "a decimal in a list or struct is not possible in v1; use ParquetVersion v2"
+    if isinstance(kind, schema.Decimal) and kind.scale > kind.precision:
+        return "a decimal has no more digits behind the point than in all; send the column as text (Datatype: text)"
     if isinstance(kind, schema.Decimal) and kind.precision > 38 and options.parquet_version == "v1":
         return "a decimal of more than 38 digits is no double; use ParquetVersion v2"
     return None

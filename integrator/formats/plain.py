@@ -16,6 +16,7 @@ from integrator import schema
 from integrator.arrays import plain_text
 from integrator.formats import json_text
 from integrator.formats.binary_text import base64, binary_as, decimals
+from integrator.formats.connect import in_years
 from integrator.formats.contract import Options
 from integrator.formats.durations import iso_text
 from integrator.formats.json_object import Leaf, Value, value_of
@@ -25,7 +26,11 @@ Write = Callable[[pa.Array], pa.Array]
 
 
 def timestamps(values: pa.Array, *, iso: bool) -> pa.Array:
-    """Return timestamps as text: the fraction has the digits of the unit, and is left out where it is zero."""
+    """Return timestamps as text: the fraction has the digits of the unit, and is left out where it is zero.
+
+    Raises RefusedValue for years before 0 and after 9999.
+    """
+    in_years(values)
     plain = values.cast(pa.timestamp(values.type.unit)) if values.type.tz else values
     seconds = pc.floor_temporal(plain, unit="second")
     shown = seconds.cast(pa.timestamp("s"), safe=False).cast(pa.string())

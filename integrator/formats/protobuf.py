@@ -12,10 +12,10 @@ is never given to another field. How values are written is in `protobuf_values`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from integrator import schema
+from integrator.formats import proto_text
 from integrator.formats.avro import name_refusal
 from integrator.formats.contract import PATH, Columns, Format, Frame, Options, SchemaId, prefix
 from integrator.formats.protobuf_values import ITEMS, LIST, STRUCT, encoder, numbered
@@ -28,9 +28,6 @@ _IMPORTS = {
     "google.protobuf.Timestamp": "google/protobuf/timestamp.proto",
 }
 _META = "confluent/meta.proto"
-_MESSAGE = re.compile(r"\s*message\s+(\w+)\s*\{")
-_FIELD = re.compile(r"\s*(?:optional |repeated )?\s*[\w.]+\s+(\w+)\s*=\s*(\d+)")
-_RESERVED = re.compile(r"\s*reserved ([\d, ]+);")
 
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
@@ -109,26 +106,40 @@ def _taken(path: str, options: Options) -> set[int]:
 
 
 def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
-    """Return the field numbers in a proto text of ours, by the field's path; reserved ones are named ? and number."""
-    found: list[tuple[str, int]] = []
-    path: list[str] = []
-    for line in text.splitlines():
-        message, field, reserved = _MESSAGE.match(line), _FIELD.match(line), _RESERVED.match(line)
-        if message:
-            path.append(message[1].removesuffix(STRUCT).removesuffix(LIST))
-        elif line.strip() == "}":
-            path.pop()
-        elif reserved:
-            found += [(PATH.join([*path[1:], f"?{n.strip()}"]), int(n)) for n in reserved[1].split(",")]
-        elif field and path:
-            found.append((PATH.join([*path[1:], field[1]]), int(field[2])))
-    return tuple(found)
+    """Return the field numbers in a proto text, by the field's path; reserved ones are named ? and number."""
+    found = proto_text.parse(text)
+    paths: dict[tuple[str, ...], str] = {(found.first_message,): ""}
+    size = 0
+    while size < len(paths):  # a message of ours is told from its place by the field that is of it, in the same message
+        size = len(paths)
+        for field in found.fields:
+            inside = (*field.path, field.type)
+            if field.path in paths and found.of(inside):
+                paths[inside] = paths[field.path] + field.name + PATH
+    named = [(paths[field.path] + field.name, field.number) for field in found.fields if field.path in paths]
+    return (*named, *((f"{paths[path]}?{number}", number) for path, number in found.reserved if path in paths))
 
 
 def refusal(kind: Type, _options: Options) -> str | None:
     """Return why Protobuf cannot say a type, or None."""
     if isinstance(kind, schema.Array) and isinstance(kind.item, schema.Array):
-        return "a repeated field cannot hold lists"
+        return "a repeated field cannot hold lists; send the column as text (Datatype: text)"
+    if isinstance(kind, schema.Struct):
+        names = {field.name for field in kind.fields}
+        return clash(kind.fields) or (None if names else "a struct needs fields")
+    return None
+
+
+def clash(columns: Columns) -> str | None:
+    """Return why columns cannot stand in one message: one has the name of another's message, or of its JSON."""
+    names = {column.name for column in columns}
+    for column in columns:
+        inside = column.type.item if isinstance(column.type, schema.Array) else column.type
+        taken = [column.name + STRUCT] if isinstance(inside, schema.Struct) else []
+        taken += [column.name + LIST] if isinstance(column.type, schema.Array) and column.nullable else []
+        for name in taken:
+            if name in names:
+                return f"columns {column.name} and {name} clash, for a message is named {name}; rename one (BaseName)"
     return None
 
 
@@ -145,6 +156,9 @@ FORMAT = Format(
     schema_text=schema_text,
     refusal=refusal,
     name_refusal=name_refusal,
+    record_refusal=name_refusal,
     schema_type="PROTOBUF",
+    columns_refusal=clash,
+    header_tail=b"\x00",
     text=False,
 )

@@ -50,6 +50,9 @@ class _Reporter:
         self._source, self._places, self._table, self._problems = source, places, table, problems
 
     def __call__(self, parameter: str, text: str) -> None:
+        if not self._places:  # no action speaks of the column: its definition does
+            self._problems.append(Problem(self._source.file, 0, "", f"table {self._table.name}: {text}"))
+            return
         place = self._places.get(parameter, next(iter(self._places.values())))
         self._problems.append(self._source.problem(("actions", place, parameter), f"table {self._table.name}: {text}"))
 
@@ -92,8 +95,14 @@ def _check_column(values: dict[str, Any], column: Column, table: Table, report: 
     for parameter in ("Key", "DistributionKey"):
         if values.get(parameter) and isinstance(column.type, UNHASHED):
             report(parameter, f"{column.name!r} is {schema.describe(column.type)}, which cannot be in a key")
-    if values.get("Absent") and values.get("BaseName"):
-        report("BaseName", "BaseName and Absent exclude each other")
+    for other in ("BaseName", "Datatype", "IntegrateExpression"):
+        if values.get("Absent") and values.get(other):
+            report(other, f"{other} and Absent exclude each other")
+    if column.name in table.key and isinstance(column.type, UNHASHED):
+        text = (
+            f"{column.name!r} is {schema.describe(column.type)}, which cannot be in a key; let the key be others (Key)"
+        )
+        report("Name", text)
 
 
 def _check_extra(name: str, values: dict[str, Any], report: _Reporter) -> None:
@@ -140,17 +149,33 @@ def _field(name: str, column: Column | None, values: dict[str, Any], table: Tabl
         expression=expression,
         soft_delete=soft_delete,
         extra=column is None,
+        column=column.name if column else None,
     )
 
 
 def _declared(values: dict[str, Any], soft_delete: bool, report: Callable[[str, str], None]) -> Type | None:
     if "Datatype" not in values:
         return schema.Integer(32) if soft_delete else None
+    _check_sizes(values, report)
     try:
         return schema.datatype(values["Datatype"], values.get("Length"), values.get("Precision"), values.get("Scale"))
     except KeyError as error:
         report("Datatype", str(error.args[0]))
         return None
+
+
+SIZES = {
+    "Length": ("char", "varchar", "enum"),
+    "Precision": ("decimal", "numeric", "time", "timestamp", "timestamptz"),
+    "Scale": ("decimal", "numeric"),
+}
+"""Which datatypes a size belongs to; with others it would do nothing."""
+
+
+def _check_sizes(values: dict[str, Any], report: Callable[[str, str], None]) -> None:
+    for parameter, kinds in SIZES.items():
+        if values.get(parameter) is not None and values["Datatype"].removesuffix("[]") not in kinds:
+            report(parameter, f"{parameter} belongs to {', '.join(kinds)}, and the Datatype is {values['Datatype']}")
 
 
 def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, table: Table) -> None:
@@ -188,9 +213,12 @@ def convertible(given: Type, wanted: Type) -> bool:
     return True
 
 
-def implicit_key(table: Table) -> tuple[str, ...]:
-    """Return the key of a table that has none: all columns but long ones, as HVR takes it."""
-    return tuple(c.name for c in table.columns if not isinstance(c.type, (schema.Bytes, *UNHASHED)))
+def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
+    """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it."""
+    absent = {name for name, (values, _) in merged.items() if values.get("Absent")}
+    return tuple(
+        c.name for c in table.columns if c.name not in absent and not isinstance(c.type, (schema.Bytes, *UNHASHED))
+    )
 
 
 def distribution_key(merged: Merged, key: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from integrator.channel import scope
@@ -61,6 +62,7 @@ def kafka_settings(
     chosen: dict[str, str] = {}
     places: dict[str, int] = {}
     actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
+    _hide(actions, source)
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
         values, set_at, disagreements = scope.merge(named, channel, name, "*", source)
@@ -91,8 +93,6 @@ def kafka_settings(
     for entry in filter(None, map(str.strip, chosen.get("HVR_KAFKA_PROPERTY", "").split(";"))):
         key, equals, value = entry.partition("=")
         key = key.strip()
-        if SENSITIVE.search(key):
-            source.secrets.add(value)
         if not equals:
             report("HVR_KAFKA_PROPERTY", "holds an entry that is no property; write name=value;name=value")
         elif key in RESERVED:
@@ -101,11 +101,31 @@ def kafka_settings(
             report("HVR_KAFKA_PROPERTY", "acks=0 acknowledges nothing, so nothing could be synced; use 1 or all")
         else:
             extra[key] = value
+    _check_in_flight(extra, report)
     return KafkaSettings(
         producer=_defaults(location, max_bytes, timeout, extra) | extra,
         max_bytes=max_bytes,
         delivery_timeout_s=timeout,
     )
+
+
+def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
+    """I7: know the values of secret properties before anything can be said of them."""
+    for _, action in actions:
+        for key, _, value in (entry.partition("=") for entry in action.Value.split(";")):
+            if SENSITIVE.search(key):
+                source.secrets.add(value)
+
+
+def _check_in_flight(extra: dict[str, str], report: Callable[[str, str], None]) -> None:
+    """I3: without idempotence, a message that is tried again may be passed by one behind it."""
+    idempotent = extra.get("enable.idempotence", "true").strip().lower() == "true"
+    acks = extra.get("acks", extra.get("request.required.acks", "all")).strip()
+    for name in ("max.in.flight", "max.in.flight.requests.per.connection"):
+        if name in extra and extra[name].strip() != "1" and not (idempotent and acks in ("all", "-1")):
+            report(
+                "HVR_KAFKA_PROPERTY", f"{name} above 1 without idempotence would break the order; leave one of them out"
+            )
 
 
 def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: dict[str, str]) -> dict[str, str]:

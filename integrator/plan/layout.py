@@ -56,7 +56,7 @@ def layout_of(channel: Channel, name: str, location: KafkaLocation, source: Sour
     if location.Kafka_Schema_Registry is not None:
         for parameter in (*chosen, *(p for p in values if p in BELONGS and "Json" not in BELONGS[p])):
             report(parameter, "with a schema registry the format is Kafka_Schema_Registry_Format: leave it out")
-        for parameter in ("JsonMode", "Compress", "Encoding", "ConvertNewlinesTo"):
+        for parameter in ("JsonMode", "Compress", "Encoding", "ConvertNewlinesTo", "Binary"):
             if parameter in values:
                 report(parameter, f"{parameter} is for formats without a schema registry: leave it out")
         kind = "Registry"
@@ -77,6 +77,9 @@ def layout_of(channel: Channel, name: str, location: KafkaLocation, source: Sour
         )
     if format_name in _OWN_ENCODING and values.get("Encoding", "UTF-8") != "UTF-8":
         report("Encoding", "Connect's converters read UTF-8; choose a plain JsonMode, Csv or Xml")
+    if format_name in _OWN_ENCODING and "Binary" in values:
+        report("Binary", "Connect's bytes are base64; choose a plain JsonMode, or Csv")
+    _check_location(location, name, format_name, envelope, source, problems)
     block = values.get("BlockCompress")
     if block and kind in _BLOCKS and block not in _BLOCKS[kind]:
         report("BlockCompress", f"{kind} has {', '.join(_BLOCKS[kind])}")
@@ -89,6 +92,27 @@ def layout_of(channel: Channel, name: str, location: KafkaLocation, source: Sour
         before=before,
         before_changed=bool(values.get("BeforeUpdateColumnsWhenChanged")),
     )
+
+
+USED = {
+    "Json_Decimals": ("SCHEMA_PAYLOAD", "PAYLOAD", "JSON", "REGISTRY_JSON"),
+    "Json_Times": ("SCHEMA_PAYLOAD", "PAYLOAD", "REGISTRY_JSON", "REGISTRY_AVRO", "AVRO_FILE"),
+}
+"""Which formats look at a property of the Kafka location; with others it would do nothing."""
+
+
+def _check_location(
+    location: KafkaLocation, name: str, format_name: str, envelope: str, source: Source, problems: list[Problem]
+) -> None:
+    def report(key: str, text: str) -> None:
+        problems.append(source.problem(("locations", name, key), text))
+
+    for key, formats in USED.items():
+        if getattr(location, key) is not None and format_name not in formats:
+            report(key, f"belongs to {', '.join(formats)}, and the format is {format_name}")
+    missing = FORMATS[format_name].missing
+    if location.Missing_Values == "NULL" and (missing == "omit" or (missing == "shape" and not envelope)):
+        report("Missing_Values", f"{format_name} leaves missing values out; NULL belongs to formats that cannot")
 
 
 def _check_belongs(kind: str, values: dict[str, Any], report: Report) -> None:
@@ -142,5 +166,8 @@ def _check_csv(csv: Csv, report: Any) -> None:
         return
     if csv.field_separator in (csv.quote, csv.escape):
         report("FieldSeparator", "the field separator cannot be the quote or the escape character too")
+    special = (csv.field_separator, csv.quote, *csv.line_separator, "\n", "\r")
+    if any(character in csv.null for character in special):
+        report("NullRepresentation", "what null is written as cannot hold a separator, a quote or a line end")
     if csv.line_separator in (csv.field_separator, csv.quote, csv.escape):
         report("LineSeparator", "the line separator cannot be the field separator, the quote or the escape character")

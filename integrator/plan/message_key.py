@@ -8,10 +8,10 @@ from typing import Any
 from integrator import schema
 from integrator.envelopes import ENVELOPES
 from integrator.expression import ColumnValue, ExpressionError, Part, parse
-from integrator.formats.contract import Options
+from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.recipe import Field, KeyRecipe, Layout
-from integrator.schema import Column, Table
+from integrator.schema import Table
 
 DEFAULT_KEY = "{hvr_key_hash}"
 Report = Callable[[str, str], None]
@@ -35,9 +35,15 @@ def key_of(
     if said.text:
         text = expression if expression is not None else _default_expression(layout)
         return KeyRecipe(serializer, expression=_parsed("MessageKey", text, table, report))
-    columns = tuple(_key_column(name, table, fields) for name in table.key)
-    for column in columns:
-        _check(column, table, serializer, layout.options, report)
+    by_column = {field.column: field for field in fields if field.column is not None}
+    of_key = [by_column[name] for name in table.key if name in by_column]
+    columns = tuple(field.as_column(nullable=field.nullable) for field in of_key)
+    if said.said is not None:
+        for column, why in refusals(said.said, columns, layout.options):
+            report("MessageKeySerializer", f"key column {column} of table {table.name}, {serializer}: {why}")
+        unnamed = said.said.record_refusal(f"{table.name}_key")
+        if unnamed:
+            report("MessageKeySerializer", f"the key's record {table.name}_key, {serializer}: {unnamed}")
     return KeyRecipe(serializer, columns=columns)
 
 
@@ -52,23 +58,6 @@ def _default(values: dict[str, Any], layout: Layout, *, registry: bool) -> str:
     if values.get("MessageKey") is not None:
         return "STRING"
     return ENVELOPES[layout.envelope].key if layout.envelope else "CONNECT"
-
-
-def _key_column(name: str, table: Table, fields: tuple[Field, ...]) -> Column:
-    column = table.column(name)
-    if column is None:
-        raise KeyError(name)
-    shown = next((field.name for field in fields if field.source == name), name)
-    return Column(shown, column.type, column.nullable)
-
-
-def _check(column: Column, table: Table, serializer: str, options: Options, report: Report) -> None:
-    said = KEYS[serializer].said
-    if said is None:
-        return
-    for why in (said.refusal(column.type, options), said.name_refusal(column.name)):
-        if why:
-            report("MessageKeySerializer", f"key column {column.name} of table {table.name}, {serializer}: {why}")
 
 
 def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:

@@ -75,7 +75,10 @@ def settings_of(location: KafkaLocation, name: str, source: Source, problems: li
     given = location.Kafka_Schema_Registry
     urls = tuple(url.strip().rstrip("/") for url in ([given] if isinstance(given, str) else given))
     for url in urls:
-        if not url.startswith(("http://", "https://")):
+        if "@" in url:  # I7: user and password stand before it
+            source.secrets.add(url.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
+            report("Kafka_Schema_Registry", "a URL has no user; use Kafka_Schema_User and its password")
+        elif not url.startswith(("http://", "https://")):
             report("Kafka_Schema_Registry", f"{url!r} is no URL; it begins with http:// or https://")
     if (user is None) != (password is None):
         report("Kafka_Schema_User", "user and password (Kafka_Schema_Registry_Password) go together")

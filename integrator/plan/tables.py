@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from integrator import messages
 from integrator import tables as definitions
 from integrator.channel import scope
 from integrator.channel.actions import Capture, ColumnProperties, Integrate
@@ -15,12 +16,15 @@ from integrator.channel.model import Channel, TableFile
 from integrator.envelopes import ENVELOPES
 from integrator.errors import Problem
 from integrator.expression import ExpressionError, constant_text, parse
+from integrator.formats.contract import refusals
+from integrator.formats.keys import KEYS
+from integrator.fragments import Shape
 from integrator.messages import format_of
 from integrator.plan.fields import Merged, distribution_key, fields_of, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
-from integrator.recipe import Layout, TableRecipe
-from integrator.schema import Table
+from integrator.recipe import Layout, Recipe, TableRecipe
+from integrator.schema import Bytes, Table
 
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
@@ -68,7 +72,7 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
     merged = _column_properties(scene, table)
     fields = fields_of(table, merged, scene.source, problems)
     added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
-    key = (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table)
+    key = (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table, merged)
     keyed = replace(table, key=key)
     integrate, places = _integrate(scene, table)
     truncates = not scope_flag(scene, table, "NoTruncate")
@@ -84,6 +88,8 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
     for part, parameter in (("key", "KeySubjectStrategy"), ("value", "ValueSubjectStrategy")):
         if parameter in integrate and not scene.registry:
             report(parameter, f"{parameter} needs a schema registry (Kafka_Schema_Registry)")
+        elif parameter in integrate and part == "key" and not KEYS[message_key.serializer].schema_type:
+            report(parameter, f"{message_key.serializer} keys have no schema, and so no subject")
         strategies[table.name, part] = integrate.get(parameter) or DEFAULT_STRATEGY
     if integrate.get("OnDeleteSendTombstone") and message_key.serializer == "NONE":
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
@@ -117,20 +123,27 @@ def _style(merged: Merged) -> str:
 
 def _check_sayable(scene: Scene, table: TableRecipe) -> None:
     """Add a problem for what the format cannot say: column, reason and remedy."""
-    said = format_of(scene.layout)
-    why = said.name_refusal(table.table.name)
-    name = scene.layout.format
-    if why:
-        scene.problems.append(Problem(scene.source.file, 0, "", f"table {table.table.name}, {name}: {why}"))
-    for field in table.fields:
-        names = [field.name, *([scene.layout.before + field.name] if scene.layout.before and not field.extra else [])]
-        reasons = [said.refusal(field.type, scene.layout.options), *map(said.name_refusal, names)]
-        for reason in filter(None, reasons):
-            text = f"table {table.table.name}, column {field.name}, {name}: {reason}"
-            scene.problems.append(Problem(scene.source.file, 0, "", text))
-    if scene.layout.envelope == "OPENCDC" and said.name_refusal("opencdc.version"):
-        text = f"{name} cannot have OpenCDC's names, which have dots; use Json"
-        scene.problems.append(Problem(scene.source.file, 0, "", text))
+    said, layout = format_of(scene.layout), scene.layout
+    probe = Recipe(scene.channel.channel, scene.cap_loc, "", (table,), None, False, layout, "UTC", 0, 0, {})
+    columns = messages.columns(table, probe, Shape())
+
+    def report(text: str) -> None:
+        scene.problems.append(Problem(scene.source.file, 0, "", f"table {table.table.name}, {text}"))
+
+    name = messages.record(table, probe)
+    unnamed = said.record_refusal(name)
+    if unnamed:
+        report(f"{layout.format}, record {name}: {unnamed}")
+    for column, why in refusals(said, columns, layout.options):
+        report(f"column {column}, {layout.format}: {why}")
+    names = [column.name for column in columns]
+    for twice in sorted({name for name in names if names.count(name) > 1}):
+        report(f"column {twice}: another would have the same name; choose another BaseName or BeforeUpdateColumns")
+    text = layout.options.encoding != "UTF-8" or layout.options.newlines
+    if layout.format == "CSV" and layout.options.binary == "COPY" and text:
+        for blob in columns:
+            if isinstance(blob.type, Bytes):
+                report(f"column {blob.name}: bytes copied into CSV cannot be recoded; use Binary: BASE64 or HEX")
 
 
 def _column_properties(scene: Scene, table: Table) -> Merged:

@@ -30,25 +30,34 @@ class Refused(ValueError):
 def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
     """Return `values` as `kind`. Raises Refused for a value that would not survive it, or is too long."""
     wanted = arrow_type(kind)
-    if isinstance(kind, schema.String):
-        text = _text(values, timezone)
-        _check_length(text, kind.length)
-        return text
-    if values.type == wanted:
+    if values.type == wanted and not isinstance(kind, schema.String):
         return values
+
+    def convert(part: pa.Array) -> pa.Array:
+        return _text(part, timezone) if isinstance(kind, schema.String) else pc.cast(part, wanted)
 
     def accepts(start: int, stop: int) -> bool:
         try:
-            pc.cast(values.slice(start, stop - start), wanted)
+            convert(values.slice(start, stop - start))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return False
         return True
 
     try:
-        return pc.cast(values, wanted)
+        converted = convert(values)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         index = first_refused(len(values), accepts)
-        raise Refused(f"{values[index].as_py()!r} cannot become {describe(kind)}: {error}", index) from None
+        raise Refused(f"{_shown(values, index)} cannot become {describe(kind)}: {error}", index) from None
+    if isinstance(kind, schema.String):
+        _check_length(converted, kind.length)
+    return converted
+
+
+def _shown(values: pa.Array, index: int) -> str:
+    try:
+        return repr(values[index].as_py())
+    except (OverflowError, ValueError):  # a moment that Python's datetime does not have
+        return str(values.slice(index, 1).cast(pa.string())[0].as_py())
 
 
 def _text(values: pa.Array, timezone: str) -> pa.Array:

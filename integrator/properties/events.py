@@ -19,12 +19,14 @@ class Events:
     """Events among change rows: `row` is where each has its position, `before` and `after` where its images are.
 
     op: what happened, in the codes of change rows: an insert, an update, a delete or a truncate. -1 is no image.
+    unpaired: old rows of updates that no new row stands behind, which are in no event.
     """
 
     row: Places
     op: npt.NDArray[np.int8]
     before: Places
     after: Places
+    unpaired: int = 0
 
     def __len__(self) -> int:
         return len(self.row)
@@ -58,4 +60,5 @@ def events(op: npt.NDArray[np.int8], *, split_key_updates: bool) -> Events:
     before = np.where(gone, rows, np.where(paired, rows - 1, NONE))
     after = np.where(there, rows, NONE)
     keep = (op != BEFORE_UPDATE) & ((op != BEFORE_KEY_UPDATE) | split_key_updates)
-    return Events(rows[keep], happened[keep], before[keep], after[keep])
+    alone = int((~keep).sum() - paired.sum())
+    return Events(rows[keep], happened[keep], before[keep], after[keep], alone)

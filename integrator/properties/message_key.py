@@ -15,26 +15,27 @@ from integrator.expression import Part
 from integrator.formats.contract import Encoder, Unsayable
 from integrator.formats.keys import KEYS, key_options
 from integrator.properties.cast import Refused, cast
+from integrator.properties.columns import Columns
 from integrator.properties.expression import evaluate
 from integrator.properties.key_hash import require_key
 from integrator.recipe import TRUNCATE, Recipe, TableRecipe
 from integrator.schema import String
 
-Keys = Callable[[Changes, datetime], pa.Array]
+Keys = Callable[[Changes, Columns, datetime], pa.Array]
 
 
 def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
-    """Return a function from change rows to what stands inside the frame of each message key; null is no key."""
+    """Return a function from change rows and their fields to what stands inside each key's frame; null is no key."""
     said = recipe.message_key
     key_format = KEYS[said.serializer]
     if said.columns and key_format.encoder is not None:
         options = key_options(said.serializer, channel.layout.options)
         encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, options)
-        return lambda changes, _now: _of_columns(changes, recipe, encoder)
+        return lambda changes, columns, _now: _of_columns(changes, columns, recipe, encoder)
     if not said.expression:
-        return lambda changes, _now: pa.nulls(len(changes), pa.binary())
+        return lambda changes, _columns, _now: pa.nulls(len(changes), pa.binary())
 
-    def of_text(changes: Changes, now: datetime) -> pa.Array:
+    def of_text(changes: Changes, _columns: Columns, now: datetime) -> pa.Array:
         texts = _text(said.expression, "MessageKey", changes, recipe, channel, now)
         encoded = key_format.encode_text(texts)
         return encoded.cast(pa.binary())
@@ -42,12 +43,11 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     return of_text
 
 
-def _of_columns(changes: Changes, recipe: TableRecipe, encoder: Encoder) -> pa.Array:
+def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder: Encoder) -> pa.Array:
     require_key(changes, recipe.key)
-    names = [column.name for column in recipe.message_key.columns]
-    arrays = dict(zip(names, (changes.columns[source] for source in recipe.key), strict=True))
     try:
-        keys = encoder(arrays, {}).cast(pa.binary())
+        keys = encoder({column.name: columns.values[column.name] for column in recipe.message_key.columns}, {})
+        keys = keys.cast(pa.binary())
     except Unsayable as error:
         where = f"{changes.file}:{changes.line[error.index]}: table {changes.table}, key column {error.column}"
         raise DataError(f"{where}: {error}") from None

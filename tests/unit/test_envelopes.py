@@ -196,7 +196,11 @@ PROBLEMS = [
     ("BeforeUpdateColumns: o_, BeforeUpdateColumnsWhenChanged: true", "", "has one schema for all rows"),
     ("Envelope: DEBEZIUM, BeforeUpdateColumns: o_", "", "has both images of an update"),
     ("Json: true", ', Kafka_Schema_Registry: "http://x"', "the format is Kafka_Schema_Registry_Format"),
-    ("Envelope: OPENCDC", ', Kafka_Schema_Registry: "http://x"', "cannot have OpenCDC's names, which have dots"),
+    (
+        "Envelope: OPENCDC",
+        ', Kafka_Schema_Registry: "http://x"',
+        "column metadata.opencdc.collection, REGISTRY_AVRO: an Avro name",
+    ),
 ]
 
 
@@ -209,6 +213,9 @@ def test_problems_of_formats(fmt, kafka, text, tmp_path):
 UNSAYABLE = [
     ('create table "t"("a-b" int primary key)', "AVRO", "column a-b, REGISTRY_AVRO: an Avro name has letters"),
     ('create table "t-u"(a int primary key)', "PROTOBUF", "table t-u, REGISTRY_PROTOBUF: an Avro name|table t-u"),
+    ("create table t(a int primary key, b_list int, b int[])", "PROTOBUF", "columns b and b_list clash"),
+    ("create table int(a int primary key)", "AVRO", "int is a type of Avro's"),
+    ("create table t(a numeric(2,2) primary key, b numeric(2,5))", "AVRO", "no more digits behind the point"),
     ("create table t(a int primary key, b int[][])", "PROTOBUF", "column b, REGISTRY_PROTOBUF: a repeated field"),
 ]
 
@@ -234,3 +241,93 @@ def test_missing_values_as_null_are_named(tmp_path):
     )
     fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, *records))
     assert fragments["payload"].to_pylist() == [b"1,1,,\n", b"2,,1,c2\n", b'3,,,"c2,c3"\n']
+
+
+LEFT_OUT = [
+    ("Envelope: OPENCDC, Json: true, JsonMode: SCHEMA_PAYLOAD", r"column payload\.\w+\.v"),
+    ("Envelope: AIRBYTE, Csv: true", r"column _airbyte_data\.v"),
+    ("Csv: true, BeforeUpdateColumns: old_", "column old_v"),
+]
+
+
+@pytest.mark.parametrize(("fmt", "column"), LEFT_OUT)
+def test_a_missing_value_in_an_image_is_refused_where_the_format_has_no_word_for_it(fmt, column, tmp_path):
+    records = [{"hvr_op": 4, "id": 1, "n": "1.00", "at": AT}, {"hvr_op": 2, "id": 1, "n": "1.00", "at": AT}]
+    records[1] |= {"v": "new"} if "Before" in fmt else {}
+    recipe = pure.recipe(tmp_path, DDL, f"  - {{action: FileFormat, {fmt}}}")
+    with pytest.raises(DataError, match=f"{column}: the record has no value"):
+        pure.fragments(recipe, pure.hvr(tmp_path, *records))
+
+
+def test_a_missing_old_value_is_not_in_connect_jsons_schema(tmp_path):
+    records = [{"hvr_op": 4, "c1": 1}, {"hvr_op": 2, **NEW}]
+    [(_, value)], _ = sent(tmp_path, "BeforeUpdateColumns: old_", *records, ddl=SMALL)
+    assert value["payload"] == {**NEW, "old_c1": 1}
+    assert "old_c2" not in [field["field"] for field in value["schema"]["fields"]]
+
+
+def test_what_xml_holds_of_a_struct_leaves_out_what_the_source_left_out(tmp_path):
+    recipe = pure.recipe(tmp_path, DDL, "  - {action: FileFormat, Envelope: OPENCDC, Xml: true}")
+    fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, {"hvr_op": 0, "id": 1, "v": None}))
+    [row] = fragments["payload"].to_pylist()
+    assert b'<column name="payload">{"before":{"id":1,"v":null},"after":null}</column>' in row
+
+
+def test_the_rows_of_an_update_in_different_batches_are_one_event(tmp_path, monkeypatch):
+    from integrator.dialects import lines
+
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(lines.read_lines, "__defaults__", (200,))
+    records = [{"hvr_op": op, **ONE, "id": 7} for _ in range(20) for op in (4, 2)]
+    messages, not_sent = sent(tmp_path, "Envelope: OPENCDC", *records)
+    assert [value["operation"] for _, value in messages] == ["update"] * 20
+    assert all(value["payload"]["before"] for _, value in messages)
+    assert not not_sent
+
+
+def test_an_old_row_without_its_new_one_is_refused_or_counted(tmp_path):
+    with pytest.raises(DataError, match=r"a.jsonl:1: table t: the file ends with the old row of an update"):
+        sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 4, **ONE})
+    messages, not_sent = sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 4, **ONE}, {"hvr_op": 1, **ONE})
+    assert [value["operation"] for _, value in messages] == ["create"]
+    assert not_sent == {"old rows of updates without their new ones": 1}
+
+
+def test_a_computed_key_column_is_the_key(tmp_path):
+    column = (
+        "  - {action: ColumnProperties, Name: id, BaseName: order_id, Datatype: varchar, IntegrateExpression: 'x{id}'}"
+    )
+    [(key, value)], _ = sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 1, **ONE}, more=column)
+    assert (json.loads(key), value["key"]) == ({"order_id": "x1"}, {"order_id": "x1"})
+
+
+def test_debezium_names_the_key_as_debezium_does(tmp_path):
+    [(key, _)], _ = sent(tmp_path, "Envelope: DEBEZIUM", LIFE[0])
+    assert json.loads(key)["schema"]["name"] == "pure.shop.t.Key"
+
+
+def test_lists_that_did_not_change_have_no_old_value(tmp_path):
+    ddl = "create table t(id int primary key, v int[]);"
+    fmt = "Json: true, JsonMode: ROW_FRAGMENTS, BeforeUpdateColumns: old_, BeforeUpdateColumnsWhenChanged: true"
+    records = [{"hvr_op": 4, "id": 1, "v": [1]}, {"hvr_op": 2, "id": 1, "v": [1]}]
+    assert sent(tmp_path, fmt, *records, ddl=ddl)[0][0][1] == {"id": 1, "v": [1]}
+    records[1]["v"] = [2]
+    assert sent(tmp_path, fmt, *records, ddl=ddl)[0][0][1] == {"id": 1, "v": [2], "old_v": [1]}
+
+
+IDLE = [
+    ("Binary: HEX", "", "Connect's bytes are base64"),
+    ("Csv: true", ", Json_Decimals: TEXT", "Json_Decimals: belongs to"),
+    ("Csv: true", ", Json_Times: CONNECT", "Json_Times: belongs to"),
+    ("Json: true", ", Missing_Values: 'NULL'", "leaves missing values out"),
+    ("Csv: true, NullRepresentation: ','", "", "cannot hold a separator"),
+    ("Csv: true, Encoding: ISO-8859-1", "", "cannot be recoded"),
+    ("BeforeUpdateColumns: o", "", "column ob: another would have the same name"),
+]
+
+
+@pytest.mark.parametrize(("fmt", "kafka", "text"), IDLE)
+def test_what_would_do_nothing_or_harm_is_a_problem(fmt, kafka, text, tmp_path):
+    ddl = "create table t(id int primary key, b bytea, ob bytea);"
+    with pytest.raises(ConfigurationError, match=text):
+        pure.recipe(tmp_path, ddl, f"  - {{action: FileFormat, {fmt}}}", kafka=kafka)

@@ -150,6 +150,57 @@ def test_a_key_that_the_record_does_not_have_is_refused(tmp_path):
         sent(tmp_path, "  - {action: Integrate, MessageKeySerializer: JSON_ROW}", {"id": 7, "v": "x"})
 
 
+def test_a_key_update_leaves_a_tombstone_for_the_old_key(tmp_path):
+    actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKeySerializer: JSON_ROW}"
+    rows = sent(tmp_path, actions, ROW, {"hvr_op": 3, **ROW}, {"hvr_op": 2, **ROW, "id": 9})
+    assert [(json.loads(key)["id"], value is None) for key, value, _ in rows] == [(7, False), (7, True), (9, False)]
+
+
+def test_a_tombstone_without_a_key_is_counted_and_not_sent(tmp_path):
+    for style in ("", TIMEKEY):
+        actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{v}'}\n" + style
+        recipe = pure.recipe(tmp_path, DDL, actions)
+        fragments, [note] = pure.fragments(recipe, pure.hvr(tmp_path, {"hvr_op": 0, **ROW, "v": None}))
+        assert fragments.num_rows == (1 if style else 0)
+        assert note.not_sent == {"tombstones without a key": 1}
+
+
+def test_a_key_column_that_may_be_null_is_so_in_the_keys_record(tmp_path):
+    actions = (
+        "  - {action: Integrate, MessageKeySerializer: JSON_ROW}\n"
+        "  - {action: ColumnProperties, Name: id, Datatype: varchar, Length: 9, Nullable: true}"
+    )
+    rows = sent(tmp_path, actions, ROW, {**ROW, "id": None})
+    assert [json.loads(key)["id"] for key, _, _ in rows] == ["7", None]
+
+
+def test_an_absent_column_is_not_in_the_key_of_a_table_without_one(tmp_path):
+    recipe = pure.recipe(
+        tmp_path,
+        "create table t(id int, ssn text);",
+        "  - {action: ColumnProperties, Name: ssn, Absent: true}\n  - {action: Integrate, MessageKeySerializer: JSON_ROW}",
+    )
+    fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, {"id": 1, "ssn": "123"}))
+    assert fragments["key"].to_pylist() == [b'{"id":1}']
+
+
+def test_sizes_are_of_each_message_not_of_the_longest_key_and_value(tmp_path):
+    limit = "  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '4096'}\n  - {action: Integrate, MessageKey: '{v}'}"
+    recipe = pure.recipe(tmp_path, "create table t(id int primary key, v text, w text);", limit)
+    records = [{"id": 1, "v": "k" * 1800, "w": ""}, {"id": 2, "v": "", "w": "x" * 3600}]
+    fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, *records))
+    [messages] = RowFraming(recipe.tables, recipe).messages(fragments.combine_chunks().to_batches()[0])
+    assert messages.longest < 4096
+
+
+def test_the_end_of_a_transaction_is_looked_for_where_a_key_or_header_counts_down(tmp_path):
+    from integrator.first_pass import reading_of
+
+    for more in ("MessageKey: '{hvr_tx_countdown}'", "MessageHeaders: 'left={hvr_tx_countdown}'"):
+        assert reading_of(pure.recipe(tmp_path, DDL, f"  - {{action: Integrate, {more}}}")).whole_files
+    assert not reading_of(pure.recipe(tmp_path, DDL)).whole_files
+
+
 PROBLEMS = [
     ("MessageKeySerializer: KAFKA_AVRO", "", "KAFKA_AVRO needs a schema registry"),
     ("MessageKeySerializer: JSON_ROW, MessageKey: x", "", "leave the expression out"),
@@ -159,6 +210,7 @@ PROBLEMS = [
     ("MessageHeaders: 'a'", "", "is no header; write name=template"),
     ("MessageHeaders: 'a={nope}'", "", "neither a substitution nor a column"),
     ("ValueSubjectStrategy: RecordNameStrategy", "", "needs a schema registry"),
+    ("KeySubjectStrategy: TopicNameStrategy, MessageKeySerializer: STRING", REGISTRY, "keys have no schema"),
 ]
 
 

@@ -16,6 +16,8 @@ REFUSED = [
     ({"v": None}, "", r"a.jsonl:2: table t, column v: null, where the definition says not null"),
     ({"i": "soon"}, "", r"a.jsonl:2: table t, column i: 'soon' is no interval"),
     ({"tags": "a"}, "", r"a.jsonl:2: "),
+    ({"i": "3000000:00:00"}, "", r"a.jsonl:2: table t, column i: .*at most 292 years"),
+    ({"i": "2147483648 days"}, "", r"a.jsonl:2: table t, column i: .*at most 2147483647 months"),
 ]
 
 

@@ -154,6 +154,20 @@ def test_what_stands_in_a_struct_is_refused_by_its_row_and_name():
     assert raised.value.index == 1
 
 
+@pytest.mark.parametrize("kind", [schema.Timestamp("us"), schema.Timestamp("ns", zoned=True), schema.Time("us")])
+def test_connects_milliseconds_are_called_so(kind):
+    connect = Options(times="CONNECT")
+    text = avro.schema_text("t", columns(kind), connect)
+    most = 3_600_000_000 if isinstance(kind, schema.Time) else 3_600_000_000_000
+    values = array(kind, [most, None])
+    [row, _] = avro.FORMAT.encoder("t", columns(kind), connect)({"c": values}, {}).to_pylist()
+    read = fastavro.schemaless_reader(io.BytesIO(row), fastavro.parse_schema(json.loads(text)), None)["c"]
+    unit = schema.Time("ms") if isinstance(kind, schema.Time) else schema.Timestamp("ms")
+    assert neutral.read(unit, read) * neutral.UNITS[kind.unit] // 1000 == most
+    empty = {"c": values.slice(2)}
+    assert avro.FORMAT.encoder("t", columns(kind), connect)(empty, {}).to_pylist() == []
+
+
 def test_debeziums_times_are_text_where_debezium_has_text():
     debezium = Options(times="DEBEZIUM")
     listed = [Column("z", schema.Timestamp("us", zoned=True)), Column("i", schema.Interval(), False)]
