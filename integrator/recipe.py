@@ -67,7 +67,7 @@ class TableRecipe:
     """How the changes of one table become messages.
 
     key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
-    value. truncates: they are sent, where the style sends them.
+    value. truncates, before_updates: they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     """
@@ -82,6 +82,7 @@ class TableRecipe:
     headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
     tombstones: bool = False
     truncates: bool = True
+    before_updates: bool = True
     missing_as_null: bool = False
     value_id: SchemaId | None = None
     key_id: SchemaId | None = None
@@ -90,7 +91,8 @@ class TableRecipe:
     @property
     def operations(self) -> tuple[int, ...]:
         """The operations whose rows are sent."""
-        return tuple(op for op in STYLES[self.style] if op != TRUNCATE or self.truncates)
+        left_out = {op for op, sent in ((TRUNCATE, self.truncates), (BEFORE_UPDATE, self.before_updates)) if not sent}
+        return tuple(op for op in STYLES[self.style] if op not in left_out)
 
     @property
     def expressions(self) -> tuple[tuple[Part, ...], ...]:

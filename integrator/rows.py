@@ -18,7 +18,7 @@ from integrator.formats.contract import Arrays, Missing
 from integrator.fragments import Places
 from integrator.properties.columns import Columns, to_columns
 from integrator.properties.events import Events, events
-from integrator.recipe import TOMBSTONED, TRUNCATE, Recipe, TableRecipe
+from integrator.recipe import BEFORE_UPDATE, TOMBSTONED, TRUNCATE, Recipe, TableRecipe
 
 NotSent = dict[str, int]
 
@@ -46,6 +46,8 @@ class RowMaker:
 
     def rows(self, changes: Changes, not_sent: NotSent) -> tuple[Changes, Columns, Rows]:
         """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
+        if not self._recipe.before_updates:
+            changes = self._without(BEFORE_UPDATE, changes, not_sent)
         if not (self._layout.envelope or self._layout.before):
             changes = self._sent(changes, not_sent)
         columns = to_columns(changes, self._recipe, self._channel, self._now)
@@ -61,6 +63,12 @@ class RowMaker:
         for code, count in zip(*np.unique(op, return_counts=True), strict=True):
             reason = f"op {code} in {how}"
             not_sent[reason] = not_sent.get(reason, 0) + int(count)
+
+    def _without(self, operation: int, changes: Changes, not_sent: NotSent) -> Changes:
+        left_out = mask(pc.equal(changes.op, operation))
+        if left_out.any():
+            self._count(np.full(int(left_out.sum()), operation, np.int8), not_sent)
+        return changes.where(~left_out)
 
     def _sent(self, changes: Changes, not_sent: NotSent) -> Changes:
         """Return the changes that the replication style sends; the others are counted (I4)."""

@@ -43,6 +43,7 @@ def reference() -> str:
         _model("Schema_Registry", locations.RegistryAccess),
         _model("Table files", model.TableFile),
         _model("Action ColumnProperties", actions.ColumnProperties),
+        _model("Action TableProperties", actions.TableProperties),
         _model("Action Environment", actions.Environment),
         _model("Action Integrate", actions.Integrate),
         _model("Action FileFormat", actions.FileFormat),

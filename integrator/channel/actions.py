@@ -46,6 +46,7 @@ class Capture(Scoped):
     """What is captured (https://fivetran.com/docs/hvr6/action-reference/capture)."""
 
     action: Literal["Capture"]
+    NoBeforeUpdate: bool = Field(False, description="Old rows of updates that keep the key are not sent.")
     NoTruncate: bool = Field(False, description="Truncates are not sent; then NOT NULL columns stay so in each schema.")
 
 
@@ -61,6 +62,7 @@ class Integrate(Scoped):
     CycleByteLimit: Annotated[int, Field(ge=0)] | None = Field(
         None, description="Bytes of change files in one cycle; a file is never split; 0 is no limit."
     )
+    Topic: str | None = Field(None, description="The topic, as a template; else Kafka_Default_Topic.")
     MessageKey: str | None = Field(None, description="The message key, as a template; by default {hvr_key_hash}.")
     MessageKeySerializer: (
         Literal[
@@ -91,6 +93,18 @@ class Integrate(Scoped):
         None,
         description="The subject of value schemas. TopicNameSuffixStrategy, the default, is <topic>-<table>-value if "
         "the topic's name does not hold the table's, else <topic>-value.",
+    )
+
+
+class TableProperties(Scoped):
+    """Properties of a table (https://fivetran.com/docs/hvr6/action-reference/tableproperties)."""
+
+    action: Literal["TableProperties"]
+    DistributionKeyLimit: Annotated[int, Field(ge=0)] = Field(
+        1, description="How many columns of the key are hashed for Kafka, where none is flagged; 0 is all."
+    )
+    DistributionKeyAvoidPattern: str | None = Field(
+        None, description="Columns that are not hashed while there are others: a|b, with * for any text."
     )
 
 
@@ -143,4 +157,6 @@ class FileFormat(Scoped):
     )
 
 
-Action = Annotated[ColumnProperties | Environment | Integrate | FileFormat | Capture, Field(discriminator="action")]
+Action = Annotated[
+    ColumnProperties | TableProperties | Environment | Integrate | FileFormat | Capture, Field(discriminator="action")
+]

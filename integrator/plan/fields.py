@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
@@ -221,7 +222,15 @@ def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
     )
 
 
-def distribution_key(merged: Merged, key: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the columns hashed for Kafka: those flagged, else the first of the replication key."""
+def distribution_key(merged: Merged, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
+    """Return the columns hashed for Kafka: those flagged, else the first `limit` of the key (0 is all).
+
+    Columns that match one of the patterns in `avoid`, with | between, are passed over while there are enough others.
+    """
     flagged = tuple(name for name, (values, _) in merged.items() if values.get("DistributionKey"))
-    return flagged or key[:DISTRIBUTION_KEY_LIMIT]
+    if flagged or not limit:
+        return flagged or key
+    patterns = [pattern.strip() for pattern in (avoid or "").split("|") if pattern.strip()]
+    avoided = [name for name in key if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    chosen = [*(name for name in key if name not in avoided), *avoided][:limit]
+    return tuple(name for name in key if name in chosen)

@@ -9,8 +9,9 @@ from typing import Any
 from integrator import messages
 from integrator import tables as definitions
 from integrator.channel import scope
-from integrator.channel.actions import Capture, ColumnProperties, Integrate
-from integrator.channel.load import Source
+from integrator.channel.actions import Capture, ColumnProperties, Integrate, TableProperties
+from integrator.channel.base import Scoped
+from integrator.channel.load import Path_, Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel, TableFile
 from integrator.envelopes import ENVELOPES
@@ -20,7 +21,7 @@ from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.fragments import Shape
 from integrator.messages import format_of
-from integrator.plan.fields import Merged, distribution_key, fields_of, implicit_key
+from integrator.plan.fields import DISTRIBUTION_KEY_LIMIT, Merged, distribution_key, fields_of, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.recipe import Layout, Recipe, TableRecipe
@@ -74,15 +75,17 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
     added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
     key = (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table, merged)
     keyed = replace(table, key=key)
-    integrate, places = _integrate(scene, table)
-    truncates = not scope_flag(scene, table, "NoTruncate")
+    integrate, places = _merged_of(scene, table, Integrate)
+    properties, _ = _merged_of(scene, table, TableProperties)
+    limit = properties.get("DistributionKeyLimit", DISTRIBUTION_KEY_LIMIT)
+    avoid = properties.get("DistributionKeyAvoidPattern")
 
     def report(parameter: str, text: str) -> None:
         place = places.get(parameter)
         path = ("actions", place, parameter) if place is not None else ()
         problems.append(scene.source.problem(path, text))
 
-    topic = _topic(scene, table)
+    topic = _topic(scene, table, integrate.get("Topic"), places.get("Topic"))
     message_key = key_of(integrate, keyed, fields, scene.layout, report, registry=scene.registry)
     headers = headers_of(integrate, keyed, report)
     for part, parameter in (("key", "KeySubjectStrategy"), ("value", "ValueSubjectStrategy")):
@@ -100,12 +103,13 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         topic=topic,
         style="TimeKey" if envelope else _style(merged),  # an envelope says every change
         key=key,
-        distribution_key=distribution_key(merged, key),
+        distribution_key=distribution_key(merged, key, limit, avoid),
         fields=fields,
         message_key=message_key,
         headers=headers,
         tombstones=tombstones if tombstones is not None else bool(envelope and envelope.tombstones),
-        truncates=truncates,
+        truncates=not capture_flag(scene, table, "NoTruncate"),
+        before_updates=not capture_flag(scene, table, "NoBeforeUpdate"),
         missing_as_null=scene.location.Missing_Values == "NULL",
     )
     _check_sayable(scene, made)
@@ -161,14 +165,15 @@ def _column_properties(scene: Scene, table: Table) -> Merged:
     return merged
 
 
-def _integrate(scene: Scene, table: Table) -> tuple[dict[str, Any], dict[str, int]]:
-    actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, Integrate)]
+def _merged_of(scene: Scene, table: Table, kind: type[Scoped]) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return the parameters of the actions of a kind that hold for `table`, and their places."""
+    actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, kind)]
     values, places, wrong = scope.merge(actions, scene.channel, scene.kafka, table.name, scene.source)
     scene.problems.extend(problem for problem in wrong if problem not in scene.problems)
     return values, places
 
 
-def scope_flag(scene: Scene, table: Table, name: str) -> bool:
+def capture_flag(scene: Scene, table: Table, name: str) -> bool:
     """Return whether a Capture parameter holds for `table`: at its source, or at Kafka."""
     actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, Capture)]
     found = False
@@ -179,8 +184,12 @@ def scope_flag(scene: Scene, table: Table, name: str) -> bool:
     return found
 
 
-def _topic(scene: Scene, table: Table) -> str:
-    place = ("locations", scene.kafka, "Kafka_Default_Topic")
+def _topic(scene: Scene, table: Table, own: str | None, action: int | None) -> str:
+    """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's."""
+    template = scene.location.Kafka_Default_Topic if own is None else own
+    place: Path_ = ("locations", scene.kafka, "Kafka_Default_Topic")
+    if action is not None:
+        place = ("actions", action, "Topic")
     values: dict[str, str | None] = {
         "hvr_tbl_name": table.name,
         "hvr_tbl_base_name": table.base_name,
@@ -189,7 +198,7 @@ def _topic(scene: Scene, table: Table) -> str:
         "hvr_chn_name": scene.channel.channel,
     }
     try:
-        topic = constant_text(parse(scene.location.Kafka_Default_Topic, table, "topic"), values)
+        topic = constant_text(parse(template, table, "topic"), values)
     except ExpressionError as error:
         scene.problems.append(scene.source.problem(place, str(error)))
         return ""

@@ -57,7 +57,7 @@ CASES = [
 ]
 
 ACTIONS = [
-    ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'Environment', 'Integrate'"),
+    ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'TableProperties', 'Environment'"),
     ("{action: ColumnProperties, Name: x, group: SOURCE, Absent: true}", "holds at 'SOURCE', where it does nothing"),
     ("{action: ColumnProperties, Name: nmae}", "says nothing: none of its parameters is set"),
     (

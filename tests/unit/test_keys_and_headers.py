@@ -94,6 +94,39 @@ def test_an_avro_key_record_reads_back(tmp_path):
     assert fastavro.schemaless_reader(io.BytesIO(key[5:]), parsed, None) == {"id": 7, "part": "a"}
 
 
+LIMITS = [
+    ("", ("a",)),
+    ("DistributionKeyLimit: 2", ("a", "b")),
+    ("DistributionKeyLimit: 0", ("a", "b", "c")),
+    ("DistributionKeyAvoidPattern: 'a'", ("b",)),
+    ("DistributionKeyLimit: 2, DistributionKeyAvoidPattern: 'a|x*'", ("b", "c")),
+    ("DistributionKeyLimit: 2, DistributionKeyAvoidPattern: 'a | b'", ("a", "c")),
+]
+
+
+@pytest.mark.parametrize(("properties", "hashed"), LIMITS)
+def test_how_much_of_the_key_is_hashed(properties, hashed, tmp_path):
+    actions = f"  - {{action: TableProperties, {properties}}}" if properties else ""
+    recipe = pure.recipe(tmp_path, "create table t(a int, b int, c int, primary key(a, b, c));", actions)
+    assert recipe.tables[0].distribution_key == hashed
+
+
+def test_a_table_has_a_topic_of_its_own_where_the_channel_says_so(tmp_path):
+    actions = "  - {action: Integrate, table: t, Topic: 'own.{hvr_tbl_name}'}"
+    assert pure.recipe(tmp_path, DDL, actions).tables[0].topic == "own.t"
+    with pytest.raises(ConfigurationError, match=r"\$.actions\[1\].Topic: the topic of table t would be 'a b'"):
+        pure.recipe(tmp_path, DDL, "  - {action: Integrate, Topic: 'a b'}")
+
+
+def test_no_before_update_sends_no_old_rows_but_those_of_key_updates(tmp_path):
+    capture = TIMEKEY + "  - {action: Capture, NoBeforeUpdate: true}"
+    operations = [1, 4, 2, 3, 2, 0]
+    recipe = pure.recipe(tmp_path, DDL, capture)
+    fragments, [note] = pure.fragments(recipe, pure.hvr(tmp_path, *({"hvr_op": op, **ROW} for op in operations)))
+    assert fragments["op"].to_pylist() == [1, 2, 3, 2, 0]
+    assert note.not_sent == {"op 4 in style TimeKey": 1}
+
+
 def test_headers_are_templates(tmp_path):
     actions = "  - {action: Integrate, MessageHeaders: 'op={hvr_op};table={hvr_tbl_name}; note={v}'}\n" + TIMEKEY
     records = [ROW, {"hvr_op": 0, **ROW, "v": None}]

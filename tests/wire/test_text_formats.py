@@ -5,6 +5,7 @@ import csv
 import gzip
 import io
 import json
+import sys
 from decimal import Decimal
 
 import pyarrow as pa
@@ -73,6 +74,8 @@ PLAIN = Options(decimals="NUMERIC", binary="BASE64", csv=Csv(null="\\N"))
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_pythons_csv_reads_every_case(case):
     _, kind, values, _, _ = case
+    if sys.version_info < (3, 11):  # whose csv takes no NUL
+        values = [value for value in values if not isinstance(value, str) or "\x00" not in value]
     for row, value in zip(encode(csv_text.FORMAT, kind, array(kind, values), PLAIN), values, strict=True):
         text = row.decode()
         [fields] = csv.reader(io.StringIO(text, newline=""))
