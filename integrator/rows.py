@@ -104,16 +104,16 @@ class RowMaker:
     def _merged(self, changes: Changes, columns: Columns, not_sent: NotSent) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
         found = self._events(changes, self._operations(), not_sent, split=False)
-        at, before = pa.array(found.row), pa.array(found.before, mask=(found.before < 0) | (found.after < 0))
+        none = (found.before < 0) | (found.after < 0)
+        at, before = pa.array(found.row), pa.array(found.before, mask=none)
         values = {name: column.take(at) for name, column in columns.values.items()}
         missing = {name: gone[found.row] for name, gone in columns.missing.items() if gone[found.row].any()}
-        none = (found.before < 0) | (found.after < 0)
         omits = self._format.missing == "omit"
         for field in self._old:
             old = columns.values[field.name].take(before)
             gone = none if omits else np.zeros(len(found), bool)
             if field.name in columns.missing:
-                gone = gone | taken(columns.missing[field.name], found.before)
+                gone = gone | taken(columns.missing[field.name], np.where(none, -1, found.before))
             if self._layout.before_changed:
                 gone = gone | _same(old, values[field.name])
             values[self._layout.before + field.name] = old
