@@ -1,6 +1,6 @@
 """Rows per second from change files to acknowledged, on a real broker beside it: the daemon as a user runs it.
 
-    python -m tests.bench.files_to_kafka [--rows 1000000] [--files 8] [--runs 3]
+    python -m tests.bench.files_to_kafka [--rows 1000000] [--files 8] [--runs 3] [--registry AVRO | JSON | PROTOBUF]
 
 Each run: the rows' files get their names at once; the clock stops when the cycle with the last of them is synced.
 """
@@ -8,6 +8,7 @@ Each run: the rows' files get their names at once; the clock stops when the cycl
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ import psutil
 
 from tests.bench import rows as table
 from tests.parts.brokers import broker
+from tests.parts.registries import registry
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -31,7 +33,7 @@ channel: bench
 state: {directory}/state
 locations:
   src: {{class: files, path: {directory}/in, dialect: hvr, poll_seconds: 0.1}}
-  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{topic}"}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{topic}"{kafka}}}
 tables: [{directory}/orders.sql]
 actions:
   - {{action: Integrate, CycleByteLimit: 0}}
@@ -84,18 +86,29 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--registry", choices=["AVRO", "JSON", "PROTOBUF"], help="through a real schema registry")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-") as name, broker() as kafka:
+    with contextlib.ExitStack() as stack:
+        name = stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))
+        kafka = stack.enter_context(broker())
+        more = ""
+        if options.registry:
+            server = stack.enter_context(registry())
+            if server is None:
+                sys.exit("no schema registry is to be had: mvn and Java 17, or INTEGRATOR_TEST_REGISTRY")
+            more = f', Kafka_Schema_Registry: "{server.url}", Kafka_Schema_Registry_Format: {options.registry}'
         directory = Path(name)
         (directory / "in").mkdir()
         (directory / "orders.sql").write_text(table.DDL)
         topic = f"bench-{uuid.uuid4()}"
         kafka.create([topic])
         channel = directory / "bench.yaml"
-        channel.write_text(CHANNEL.format(directory=directory, servers=kafka.servers, topic=topic))
+        channel.write_text(CHANNEL.format(directory=directory, servers=kafka.servers, topic=topic, kafka=more))
         daemon = Daemon(channel)
         inbox, start, rates = directory / "in", 0, []
-        print(f"broker: {kafka.kind}; {options.rows} rows in {options.files} files, {os.cpu_count()} cores")
+        print(
+            f"broker: {kafka.kind}; {options.registry or 'Connect JSON'}; {options.rows} rows in {options.files} files, {os.cpu_count()} cores"
+        )
         for run in range(-1, options.runs):
             count = options.rows // 2 if run < 0 else options.rows
             table.write(inbox, count, options.files, start, f"r{run + 1:02d}-")
