@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections import deque
 from pathlib import Path
 
 import psutil
@@ -53,8 +54,10 @@ class Daemon:
     def wait_for(self, rows: int) -> tuple[int, int]:
         """Wait until `rows` more rows are synced; return the messages and bytes of their cycles."""
         seen = messages = size = 0
+        said: deque[str] = deque(maxlen=40)
         assert self._process.stderr is not None
         for line in self._process.stderr:
+            said.append(line)
             event = json.loads(line) if line.startswith("{") else {}
             if event.get("event") == "cycle synced":
                 seen += event["rows"]
@@ -62,18 +65,18 @@ class Daemon:
                 size += event["bytes"]
             if seen >= rows:
                 return messages, size
-        raise RuntimeError("the daemon ended")
+        raise RuntimeError(f"the daemon ended, exit code {self._process.wait()}:\n{''.join(said)}")
 
     def cpu(self) -> dict[str, float]:
         """CPU seconds so far of Spark's JVM, of its Python workers, and of all other processes of ours (the broker)."""
         daemon = psutil.Process(self._process.pid)
         inside = [daemon, *daemon.children(recursive=True)]
         used = {"jvm": 0.0, "python": 0.0, "broker": 0.0}
-        for process in inside:
-            used["jvm" if process.name() == "java" else "python"] += sum(process.cpu_times()[:2])
-        for process in psutil.Process().children(recursive=True):
-            if process not in inside:
-                used["broker"] += sum(process.cpu_times()[:2])
+        for process in {*inside, *psutil.Process().children(recursive=True)}:
+            with contextlib.suppress(psutil.NoSuchProcess):  # a worker that ends just now
+                name = "java" if process.name() == "java" else "python"
+                part = "broker" if process not in inside else {"java": "jvm"}.get(name, name)
+                used[part] += sum(process.cpu_times()[:2])
         return used
 
     def stop(self) -> int:
