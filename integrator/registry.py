@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
@@ -140,24 +141,23 @@ def _id(settings: RegistrySettings, said: Registration, found: RegisteredSchema)
 
 
 def _latest(client: SchemaRegistryClient, settings: RegistrySettings, subject: str) -> RegisteredSchema | None:
-    try:
-        return client.get_latest_version(subject)
-    except SchemaRegistryError as error:
-        if error.http_status_code == NOT_FOUND:
-            return None
-        raise _told(error, settings, None, None) from None
-    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
-        raise _told(error, settings, None, None) from None
+    return _if_there(lambda: client.get_latest_version(subject), settings, None)
 
 
 def _lookup(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> RegisteredSchema | None:
+    schema = Schema(said.text, said.type)
+    return _if_there(lambda: client.lookup_schema(said.subject, schema, settings.normalize), settings, said)
+
+
+def _if_there(
+    ask: Callable[[], RegisteredSchema], settings: RegistrySettings, said: Registration | None
+) -> RegisteredSchema | None:
+    """Return what the registry answers, or None where it has no such thing; every other error is told."""
     try:
-        return client.lookup_schema(said.subject, Schema(said.text, said.type), settings.normalize)
-    except SchemaRegistryError as error:
-        if error.http_status_code == NOT_FOUND:
-            return None
-        raise _told(error, settings, said, None) from None
+        return ask()
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
+        if isinstance(error, SchemaRegistryError) and error.http_status_code == NOT_FOUND:
+            return None
         raise _told(error, settings, said, None) from None
 
 
