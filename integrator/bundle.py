@@ -1,190 +1,234 @@
-"""Encoded rows -> message values. ROW: one row is one message, in the frame of its format."""
+"""Ordered fragments -> messages: which rows share one. ROW, CHANGE, TRANSACTION, THRESHOLD, within the maximum size.
+
+A message of TRANSACTION or THRESHOLD is closed when its value has passed the threshold, so with the row that passes it;
+at the end of its transaction (TRANSACTION); and at the end of the cycle. None passes the maximum: it is closed before.
+Tables whose topics differ never share one. Where a message begins depends on the rows of its topic and their order
+only, not on how they came in batches, so that a cycle which is sent again is the same (I2).
+https://fivetran.com/docs/hvr6/property-reference/location-properties (Kafka_Message_Bundling).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from uuid import UUID
+from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import messages
-from integrator.formats.contract import Frame, Wrap
-from integrator.formats.finish import compressor, text_bytes
-from integrator.formats.keys import KEYS
-from integrator.fragments import Shape
-from integrator.recipe import Recipe, TableRecipe
+from integrator.arrays import Mask
+from integrator.fragments import DEAD, TRANSACTION_LENGTH, Places
+from integrator.framing import Framing, Ints, Kinds, Messages
+from integrator.recipe import Recipe
 
-RECORD_OVERHEAD = 100
-"""Bytes that a record costs beside key and value: at most 36 of its own, and 61 of a batch that it may be alone in
-(https://kafka.apache.org/documentation/#messageformat)."""
-HEADER_OVERHEAD = 10
-"""Bytes that a header costs beside its name and value: two varints of at most 5 bytes."""
-WRAP_OVERHEAD = 64
-"""Bytes that a format may put around each row, or that compression may add."""
-
-Headers = Sequence[tuple[str, bytes | None]]
+ROWS_AT_ONCE = 2048
+"""Rows framed at a time where each is a message: with a kilobyte of schema text each, a few megabytes."""
+BYTES_AT_ONCE = 4 * 1024 * 1024
+"""Bytes of rows that are gathered before they are folded into messages."""
+MAX_HELD_BYTES = 16 * 1024 * 1024
+"""Bytes of rows of a transaction that a task holds over the end of a cycle; more are sent, and counted."""
+MAX_OPEN_BYTES = 256 * 1024 * 1024
+"""Bytes of rows in open messages of all topics, after which they are closed before their time, and counted."""
 
 
-@dataclass(frozen=True)
-class Messages:
-    """Messages for one topic, in order; keys and values are binary, of equal length.
+class Bundler:
+    """Folds the fragments of one task, which come in the order to send, into messages."""
 
-    A null key is none, a null value a tombstone. headers: of each message, or empty where none has any.
-    """
+    def __init__(self, recipe: Recipe) -> None:
+        self._framing = Framing(recipe.tables, recipe)
+        self._bundling = recipe.layout.bundling
+        self._limit = recipe.max_bytes
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = 0
+        self._cut: dict[str, str] = {}
+        self.split: dict[str, int] = {}
+        """What was not kept together: a count by reason."""
 
-    topic: str
-    keys: pa.BinaryArray
-    values: pa.BinaryArray
-    headers: Sequence[Headers] = field(default=())
+    def add(self, rows: pa.RecordBatch) -> Iterator[Messages]:
+        """Take rows, and yield the messages that are closed."""
+        if self._bundling.mode == "ROW":
+            for start in range(0, rows.num_rows, ROWS_AT_ONCE):
+                part = rows.slice(start, ROWS_AT_ONCE)
+                yield from self._messages(part, np.arange(part.num_rows), self._framing.kinds(part))
+            return
+        self._waiting.append(rows)
+        self._bytes += rows.nbytes
+        if self._bytes >= BYTES_AT_ONCE:
+            yield from self._fold(final=False)
+
+    def end(self, going_on: str = "") -> Iterator[Messages]:
+        """Yield the open messages, but for those of the transaction `going_on`, whose end comes in a later cycle."""
+        if self._waiting:
+            yield from self._fold(final=True, going_on=going_on)
 
     @property
-    def header_bytes(self) -> npt.NDArray[np.int64]:
-        """The bytes that the headers of each message cost."""
-        return np.array([header_size(row) for row in self.headers] or [0] * len(self.values), np.int64)
+    def held(self) -> list[pa.RecordBatch]:
+        """The rows that `end` left, for the cycle to come."""
+        return self._waiting
 
-    @property
-    def bytes(self) -> int:
-        """The bytes of all keys, values and headers."""
-        body = sum(pc.sum(_lengths(part)).as_py() or 0 for part in (self.keys, self.values))
-        return body + int(self.header_bytes.sum()) if self.headers else body
+    def _fold(self, *, final: bool, going_on: str = "") -> Iterator[Messages]:
+        rows = _by_topic(pa.Table.from_batches(self._waiting).combine_chunks().to_batches()[0])
+        kinds = self._framing.kinds(rows)
+        topics = rows["topic"]
+        new_topic = _changes(topics)
+        group = self._groups(rows, new_topic)
+        starts, passed = self._starts(rows, np.flatnonzero(group), kinds)
+        self._count(rows, starts, group)
+        last = np.append(new_topic[starts[1:]], True)  # the last message of each topic
+        if final:
+            left = last & ~passed & self._of(going_on, rows, starts)
+            if self._kept_bytes(rows, starts, left) > MAX_HELD_BYTES:
+                self._add("transactions split at the cycle's end, for too much was held", int(left.sum()))
+                left[:] = False
+        else:
+            left = last & ~passed
+            if self._kept_bytes(rows, starts, left) > MAX_OPEN_BYTES:
+                self._add("messages closed early, for too many were open", int(left.sum()))
+                left[:] = False
+        yield from self._closed(rows, starts, left, kinds)
 
-    @property
-    def longest(self) -> int:
-        """The bytes of the longest message: its key, value and headers."""
-        body = np.asarray(pc.add(_lengths(self.keys), _lengths(self.values)))
-        return int((body + self.header_bytes).max() if self.headers else body.max()) if len(body) else 0
+    def _of(self, transaction: str, rows: pa.RecordBatch, starts: Places) -> Mask:
+        """Say which messages are of `transaction`; none, where that is empty."""
+        if not transaction:
+            return np.zeros(len(starts), bool)
+        begins = pc.binary_slice(rows["integ_seq"].take(pa.array(starts)).cast(pa.binary()), 0, len(transaction))
+        return np.asarray(pc.equal(begins, transaction.encode()), bool)
 
+    def _kept_bytes(self, rows: pa.RecordBatch, starts: Places, left: Mask) -> int:
+        sizes = np.add.reduceat(np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64), starts)
+        return int(sizes[left].sum())
 
-def header_size(headers: Headers) -> int:
-    """Return the bytes that headers cost."""
-    return sum(len(name.encode()) + len(value or b"") + HEADER_OVERHEAD for name, value in headers)
+    def _closed(self, rows: pa.RecordBatch, starts: Places, left: Mask, kinds: Kinds) -> Iterator[Messages]:
+        """Yield the messages that are not `left`, whose rows then wait."""
+        self._waiting, self._bytes = [], 0
+        if not left.any():
+            yield from self._messages(rows, starts, kinds)
+            return
+        count = np.diff(starts, append=len(rows))
+        stays = pa.array(np.repeat(left, count))
+        self._waiting = [rows.filter(stays)]  # what is open is small: it begins the next fold again
+        closed = rows.filter(pc.invert(stays))
+        if closed.num_rows:
+            begins = np.concatenate([[0], np.cumsum(count[~left])[:-1]])
+            yield from self._messages(closed, begins, self._framing.kinds(closed))
 
+    def _groups(self, rows: pa.RecordBatch, new_topic: Mask) -> Mask:
+        """Say for each row whether it can share no message with the row before it."""
+        group = new_topic.astype(bool)
+        match self._bundling.mode:
+            case "CHANGE":
+                group |= np.concatenate([[True], ~np.asarray(rows["more"].slice(0, len(rows) - 1), bool)])
+            case "TRANSACTION":
+                group |= _changes(_transactions(rows))
+        alone = np.asarray(pc.or_(pc.equal(rows["shape"], DEAD), pc.is_null(rows["payload"])), bool)
+        if alone.any():
+            group |= alone | np.concatenate([[True], alone[:-1]])
+        return group
 
-def _lengths(values: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.binary_length(values).cast(pa.int64()), 0)
+    def _starts(self, rows: pa.RecordBatch, groups: Places, kinds: Kinds) -> tuple[Places, Mask]:
+        """Return where messages begin, in the groups that begin at `groups`; and which have passed the threshold."""
+        sizes = _Sizes(rows, kinds, self._framing)
+        threshold = self._bundling.threshold if self._bundling.keyless else self._limit
+        ends = np.append(groups[1:], len(rows)) - 1
+        whole = (sizes.value(groups, ends) <= threshold) & (sizes.message(groups, ends) <= self._limit)
+        if whole.all():
+            return groups, np.zeros(len(groups), bool)
+        starts, passed = [], []
+        for begin, end, fits in zip(groups.tolist(), ends.tolist(), whole.tolist(), strict=True):
+            if fits:
+                starts.append(begin)
+                passed.append(False)
+                continue
+            while begin <= end:
+                stop = sizes.stop(begin, end, threshold, self._limit)
+                starts.append(begin)
+                passed.append(stop < end or sizes.value_of(begin, stop) > threshold)
+                begin = stop + 1  # noqa: PLW2901 - the loop goes over messages of a group
+        return np.array(starts), np.array(passed)
 
-
-class RowFraming:
-    """Adds to each row what its message has around it."""
-
-    def __init__(self, tables: Sequence[TableRecipe], channel: Recipe) -> None:
-        self._tables = {table.table.name: table for table in tables}
-        self._channel = channel
-        self._frames: dict[tuple[str, str], Frame] = {}
-        self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
-        tail = messages.format_of(channel.layout).header_tail
-        self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
-        self._compress = compressor(channel.layout.options)
-        self._text = messages.format_of(channel.layout).text
-
-    def frame(self, table: str, shape: str) -> Frame:
-        """Return the frame of rows of this shape."""
-        known = self._frames.get((table, shape))
-        if known is None:
-            known = messages.value_frame(self._tables[table], self._channel, Shape.of_text(shape))
-            if self._text:
-                known = Frame(self._finished(known.head), self._finished(known.tail), known.wrap)
-            self._frames[table, shape] = known
-        return known
-
-    def _finished(self, data: bytes) -> bytes:
-        """Return a part of a frame with the line ends and in the encoding of the channel."""
-        return text_bytes(pa.array([data], pa.binary()), self._channel.layout.options)[0].as_py()  # type: ignore[no-any-return]
-
-    def frame_bytes(self, table: str, shape: str) -> int:
-        """Return the bytes of a message that are neither of the key's body nor of the payload."""
-        value, key = self.frame(table, shape), self._key_frames[table]
-        fixed = len(value.head) + len(value.tail) + len(key.head) + len(key.tail) + header_size(self._headers[table])
-        return fixed + RECORD_OVERHEAD + (WRAP_OVERHEAD if value.wrap or self._compress else 0)
-
-    def sizes(self, fragments: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """Return the bytes of each message, keys, headers and overhead counted."""
-        kinds = _kinds(fragments)
-        frames = pa.array([self.frame_bytes(*kind.split("\0")) for kind in kinds.dictionary.to_pylist()], pa.int64())
-        rows = pc.add(_lengths(fragments["payload"]), _lengths(fragments["key"]))
-        sizes = np.asarray(pc.add(rows, frames.take(kinds.indices)), np.int64)
-        if fragments["headers"].null_count == len(fragments):
-            return sizes
-        names = [[name for name, _ in self._tables[table].headers] for table in fragments["table"].to_pylist()]
-        rows_of = zip(names, fragments["headers"].to_pylist(), strict=True)
-        return sizes + np.array([header_size(list(zip(n, v or [], strict=True))) for n, v in rows_of], np.int64)
-
-    def messages(self, fragments: pa.RecordBatch) -> Iterator[Messages]:
-        """Yield the messages of `fragments`, topic by topic, each in the order of its rows."""
-        values, keys = self._values(fragments), self._keys(fragments)
-        headers = self._headers_of(fragments)
-        topics = fragments["topic"].dictionary_encode()
+    def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Iterator[Messages]:
+        """Yield the messages that begin at `starts`, topic by topic; key and headers are those of the last row."""
+        values = self._framing.values(rows, starts, kinds)
+        last = rows if len(starts) == len(rows) else rows.take(pa.array(np.append(starts[1:], len(rows)) - 1))
+        keys, headers = self._framing.keys(last), self._framing.headers(last)
+        one = self._bundling.keyless and self._bundling.one_partition
+        topics = last["topic"].dictionary_encode()
         for code, topic in enumerate(topics.dictionary.to_pylist()):
+            of_topic = pc.equal(topics.indices, code)
+            partition = 0 if one else -1
             if len(topics.dictionary) == 1:
-                yield Messages(topic, keys, values, headers)
+                yield Messages(topic, keys, values, headers, partition)
             else:
-                rows = pc.equal(topics.indices, code)
-                of_topic = [headers[int(at)] for at in np.flatnonzero(rows)] if headers else ()
-                yield Messages(topic, keys.filter(rows), values.filter(rows), of_topic)
+                chosen = [headers[int(at)] for at in np.flatnonzero(of_topic)] if headers else ()
+                yield Messages(topic, keys.filter(of_topic), values.filter(of_topic), chosen, partition)
 
-    def _values(self, fragments: pa.RecordBatch) -> pa.Array:
-        kinds = _kinds(fragments)
-        frames = [self.frame(*kind.split("\0")) for kind in kinds.dictionary.to_pylist()]
-        payload = fragments["payload"]
-        wrap = frames[0].wrap if frames else None
-        if wrap is not None:
-            wrapped = _wrapped(pc.fill_null(payload, b""), [frame.wrap or wrap for frame in frames], kinds.indices)
-            payload = pc.if_else(pc.is_valid(payload), wrapped, None) if payload.null_count else wrapped
-        head = _of_kind([frame.head for frame in frames], kinds.indices)
-        tail = _of_kind([frame.tail for frame in frames], kinds.indices)
-        values = pc.binary_join_element_wise(head, payload, tail, b"") if head or tail else payload
-        return self._compress(values) if self._compress else values
+    def _count(self, rows: pa.RecordBatch, starts: Places, group: Mask) -> None:
+        """Count the changes and transactions that need several messages."""
+        inside = starts[~group[starts]]
+        if self._bundling.mode == "CHANGE":
+            self._add("changes split by the maximum size", len(inside))
+        elif self._bundling.mode == "TRANSACTION" and len(inside):
+            at = pa.array(inside)
+            for topic, name in zip(
+                rows["topic"].take(at).to_pylist(), _transactions(rows).take(at).to_pylist(), strict=True
+            ):
+                if self._cut.get(topic) != name:
+                    self._cut[topic] = name
+                    self._add("transactions split by the threshold", 1)
 
-    def _keys(self, fragments: pa.RecordBatch) -> pa.Array:
-        tables = fragments["table"].dictionary_encode()
-        frames = [self._key_frames[table] for table in tables.dictionary.to_pylist()]
-        head = _of_kind([frame.head for frame in frames], tables.indices)
-        tail = _of_kind([frame.tail for frame in frames], tables.indices)
-        return pc.binary_join_element_wise(head, fragments["key"], tail, b"") if head or tail else fragments["key"]
-
-    def _headers_of(self, fragments: pa.RecordBatch) -> Sequence[Headers]:
-        tables = fragments["table"]
-        if not any(self._headers[name] or self._tables[name].headers for name in pc.unique(tables).to_pylist()):
-            return ()
-        rows = zip(tables.to_pylist(), fragments["headers"].to_pylist(), strict=True)
-        return [self._row_headers(table, values or []) for table, values in rows]  # librdkafka takes them one by one
-
-    def _row_headers(self, table: str, values: Sequence[bytes | None]) -> Headers:
-        named = [(name, value) for (name, _), value in zip(self._tables[table].headers, values, strict=True)]
-        return [*self._headers[table], *named]
+    def _add(self, reason: str, count: int) -> None:
+        if count:
+            self.split[reason] = self.split.get(reason, 0) + count
 
 
-def _fixed_headers(table: TableRecipe, value_tail: bytes) -> list[tuple[str, bytes | None]]:
-    """Return the headers that say the schemas, where those are not in a prefix: a 1, the GUID's 16 bytes, a tail.
+class _Sizes:
+    """What messages of consecutive rows cost, in bytes, by running sums."""
 
-    https://github.com/confluentinc/schema-registry, HeaderSchemaIdSerializer.java.
-    """
-    key_format = KEYS[table.message_key.serializer].said
-    key_tail = key_format.header_tail if key_format else b""
-    parts = (("__key_schema_id", table.key_id, key_tail), ("__value_schema_id", table.value_id, value_tail))
-    return [(name, b"\x01" + UUID(said.guid).bytes + tail) for name, said, tail in parts if said and said.guid]
+    def __init__(self, rows: pa.RecordBatch, kinds: Kinds, framing: Framing) -> None:
+        first, next_row, next_table, closing = framing.costs(kinds.frames)
+        payload = np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64)
+        same = np.concatenate([[False], kinds.runs[1:] == kinds.runs[:-1]])
+        more = np.where(same, next_row[kinds.code], next_table[kinds.code])
+        self._first = payload + first[kinds.code]
+        self._sum = np.cumsum(payload + more)
+        self._around = framing.beside(rows) + closing[kinds.code]
+
+    def value(self, begin: Places, end: Places) -> Ints:
+        """Return the bytes of values with the rows from `begin` to `end`, before they are closed."""
+        return self._first[begin] + self._sum[end] - self._sum[begin]
+
+    def message(self, begin: Places, end: Places) -> Ints:
+        """Return the bytes of messages, closed, with key, headers and overhead."""
+        return self.value(begin, end) + self._around[end]
+
+    def value_of(self, begin: int, end: int) -> int:
+        """Do as `value`, of one message."""
+        return int(self._first[begin] + self._sum[end] - self._sum[begin])
+
+    def stop(self, begin: int, end: int, threshold: int, limit: int) -> int:
+        """Return the last row, up to `end`, of the message that begins at `begin`."""
+        base = int(self._sum[begin] - self._first[begin])
+        stop = min(end, int(np.searchsorted(self._sum, base + threshold, side="right")))
+        stop = min(stop, max(begin, int(np.searchsorted(self._sum, base + limit, side="right")) - 1))
+        while stop > begin and self.value_of(begin, stop) + int(self._around[stop]) > limit:
+            stop -= 1
+        return stop
 
 
-def _of_kind(texts: Sequence[bytes], indices: pa.Array) -> bytes | pa.Array:
-    if len(set(texts)) <= 1:
-        return texts[0] if texts else b""
-    return pa.array(texts, pa.binary()).take(indices)
+def _by_topic(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows topic by topic, each in its order; what a topic waits with stays before what came later."""
+    topics = rows["topic"].dictionary_encode()
+    if len(topics.dictionary) == 1:
+        return rows
+    return rows.take(pa.array(np.argsort(np.asarray(topics.indices), kind="stable")))
 
 
-def _wrapped(payload: pa.Array, wraps: Sequence[Wrap], indices: pa.Array) -> pa.Array:
-    if len(wraps) == 1:
-        return wraps[0](payload)
-    parts, places = [], []
-    for code, wrap in enumerate(wraps):
-        rows = np.flatnonzero(pc.equal(indices, code))
-        parts.append(wrap(payload.take(pa.array(rows))))
-        places.append(rows)
-    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
+def _changes(values: pa.Array) -> Mask:
+    """Say for each value whether it is another than the one before it."""
+    different = np.ones(len(values), bool)
+    if len(values) > 1:
+        different[1:] = np.asarray(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)), bool)
+    return different
 
 
-def _kinds(fragments: pa.RecordBatch) -> pa.DictionaryArray:
-    return pc.binary_join_element_wise(fragments["table"], fragments["shape"], "\0").dictionary_encode()
+def _transactions(rows: pa.RecordBatch) -> pa.Array:
+    return pc.binary_slice(rows["integ_seq"].cast(pa.binary()), 0, TRANSACTION_LENGTH)

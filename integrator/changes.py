@@ -99,20 +99,28 @@ class OpenTransaction:
 
     tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
     rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
-    so that the part before it may hold its beginning.
+    so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
+    where the part says nothing of that.
     """
 
     tx: str | None = None
     rows: int = 0
     since_start: bool = True
+    goes_on: bool | None = None
 
     def after(self, before: OpenTransaction) -> OpenTransaction:
         """Return the state after this part, given the state `before` it."""
         if not self.since_start:
             return self
         if self.tx is None or self.tx == before.tx:
-            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start)
-        return OpenTransaction(self.tx, self.rows, since_start=False)
+            goes_on = before.goes_on if self.goes_on is None else self.goes_on
+            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start, goes_on)
+        return OpenTransaction(self.tx, self.rows, since_start=False, goes_on=self.goes_on)
+
+    @property
+    def unfinished(self) -> str:
+        """What the integ_seq of the rows of this transaction begins with, if it is known to go on; else empty."""
+        return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
 
 
 def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:

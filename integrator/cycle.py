@@ -36,7 +36,10 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         second = second_pass(plan.recipe, str(state.path))
         if runs.rdd.getNumPartitions() > 1:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
-            reported = in_key_order(fragments, tasks).mapInArrow(second, REPORT_DDL)
+            keyless = plan.recipe.layout.bundling.keyless
+            reported = in_order(fragments, tasks, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
+                second, REPORT_DDL
+            )
         else:  # one ordered run: in order already, and both passes in one task
             reported = runs.mapInArrow(lambda batches: second(ahead(first(batches))), REPORT_DDL)
         try:
@@ -44,13 +47,14 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         except PySparkException as error:
             raise from_wire(str(error)) or error from None
         reports = [Report.of_json(row.report) for row in rows]
-        done = verdict(number, reports, before, time.monotonic() - started)
+        held = [bytes(row.held) for row in rows]
+        done = verdict(number, reports, before, time.monotonic() - started, held)
         state.mark(done)  # I1
         synced(done)
 
     return integrate
 
 
-def in_key_order(fragments: DataFrame, tasks: int) -> DataFrame:
-    """Bring all changes of a key into one task, in source order (I3)."""
-    return fragments.repartition(tasks, f.col("topic"), f.col("key")).sortWithinPartitions("integ_seq", "rank")
+def in_order(fragments: DataFrame, tasks: int, by: list[str]) -> DataFrame:
+    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3)."""
+    return fragments.repartition(tasks, *map(f.col, by)).sortWithinPartitions("integ_seq", "rank")

@@ -8,17 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import messages
+from integrator import messages, oversize
 from integrator.arrays import Mask, first, mask
-from integrator.bundle import RowFraming
 from integrator.changes import Changes
 from integrator.errors import DataError
 from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedValue, Unsayable
 from integrator.formats.finish import text_bytes
-from integrator.fragments import FRAGMENT, Places, Shape, shapes
+from integrator.fragments import FRAGMENT, Places, Shape, shapes, with_column
+from integrator.framing import Framing
 from integrator.properties.message_key import headers, key_maker
-from integrator.recipe import TOMBSTONED, Recipe, TableRecipe
+from integrator.recipe import Recipe, TableRecipe
 from integrator.rows import NotSent, RowMaker, Rows
+from integrator.tombstones import as_changes, followed, tombstoned, tombstones
+
+LEFT_OUT = "large values of rows above the maximum size"
 
 
 class TableEncoder:
@@ -33,12 +36,32 @@ class TableEncoder:
         self._rows = RowMaker(recipe, channel, now)
         self._keys = key_maker(recipe, channel)
         self._encoders: dict[Shape, Encoder] = {}
-        self._framing = RowFraming((recipe,), channel)
+        self._framing = Framing((recipe,), channel)
 
     def encode(self, changes: Changes, not_sent: NotSent) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; adds to `not_sent` (I4)."""
+        limit, policy = self._channel.max_bytes, self._channel.oversized
+        for _ in range(len(changes.columns) + 1):
+            tally: NotSent = {}
+            fragments, order = self._fragments(changes, tally)
+            over, sizes = self._above(fragments, limit)
+            if not len(over) or not policy.skeleton:
+                break
+            named = fragments["integ_seq"].take(pa.array(over)).to_pylist()
+            changes = oversize.skeletons(changes, dict(zip(named, sizes, strict=True)), self._recipe, limit)
+            not_sent[LEFT_OUT] = not_sent.get(LEFT_OUT, 0) + len(over)
+        if len(over) and not policy.dead_letters:
+            at = oversize.place_of(changes, fragments["integ_seq"][int(over[0])].as_py())
+            raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
+        if len(over):
+            fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
+        for reason, count in tally.items():
+            not_sent[reason] = not_sent.get(reason, 0) + count
+        return fragments, order
+
+    def _fragments(self, changes: Changes, not_sent: NotSent) -> tuple[pa.RecordBatch, Places]:
         changes, columns, rows = self._rows.rows(changes, not_sent)
-        bare = _tombstoned(rows.op) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
+        bare = tombstoned(rows.op) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
         keys = self._keys(changes, columns, self._now)
         header_values = headers(changes, self._recipe, self._channel, self._now)
@@ -50,7 +73,8 @@ class TableEncoder:
             "table": pa.repeat(self._recipe.table.name, size),
             "op": rows.op,
             "integ_seq": changes.integ_seq if whole else changes.integ_seq.take(at),
-            "rank": pa.repeat(pa.scalar(0, pa.int8()), size),
+            "rank": pa.repeat(pa.scalar(0, pa.int32()), size),
+            "more": pa.repeat(pa.scalar(False), size),
             "cap_tstamp": changes.cap_tstamp.cast(pa.int64())
             if whole
             else changes.cap_tstamp.cast(pa.int64()).take(at),
@@ -60,30 +84,30 @@ class TableEncoder:
         }
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
         order = changes.order if whole else changes.order[rows.at]
+        stones = None
         if self._recipe.tombstones:
-            fragments, order = self._with_tombstones(fragments, order, not_sent)
-        self._check_size(changes, fragments)
+            fragments, order, deletes = self._deletes(fragments, order, not_sent)
+            stones = deletes if len(deletes) else None
+        own = fragments
+        if self._layout.bundling.mode == "CHANGE":
+            fragments = as_changes(fragments)
+        if stones is not None:
+            made, behind = tombstones(with_column(fragments, "key", own["key"]), stones)
+            fragments, order = followed(fragments, order, made, behind)
         return fragments, order
 
-    def _with_tombstones(
+    def _deletes(
         self, fragments: pa.RecordBatch, order: Places, not_sent: NotSent
-    ) -> tuple[pa.RecordBatch, Places]:
-        """Return fragments with a tombstone behind each delete, or as it; one without a key is counted, not sent."""
-        gone, keyless = _tombstoned(fragments["op"]), mask(pc.is_null(fragments["key"]))
+    ) -> tuple[pa.RecordBatch, Places, Places]:
+        """Return fragments, their order, and the places that tombstones stand behind; one without a key is counted."""
+        gone, keyless = tombstoned(fragments["op"]), mask(pc.is_null(fragments["key"]))
         if (gone & keyless).any():
             reason = "tombstones without a key"
             not_sent[reason] = not_sent.get(reason, 0) + int((gone & keyless).sum())
-        if self._recipe.bare_tombstones:
+        if self._recipe.bare_tombstones:  # the rows are tombstones themselves
             keep = ~(gone & keyless)
-            return fragments.filter(pa.array(keep)), order[keep]
-        deletes = np.flatnonzero(gone & ~keyless)
-        if not len(deletes):
-            return fragments, order
-        together = pa.Table.from_batches([fragments, _tombstones(fragments, deletes)]).combine_chunks()
-        places = np.concatenate([np.arange(fragments.num_rows) * 2, deletes * 2 + 1])
-        back = np.argsort(places)
-        [batch] = together.take(pa.array(back)).to_batches()
-        return batch, np.concatenate([order, order[deletes]])[back]
+            return fragments.filter(pa.array(keep)), order[keep], np.empty(0, np.int64)
+        return fragments, order, np.flatnonzero(gone & ~keyless)
 
     def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
         """Return payloads and shapes, of rows that are tombstones alone none."""
@@ -148,58 +172,17 @@ class TableEncoder:
             raise DataError(f"{where}: {error}") from None
         return encoded
 
-    def _check_size(self, changes: Changes, fragments: pa.RecordBatch) -> None:
-        """I5: no message above the maximum size leaves the process; here nothing of its cycle does."""
+    def _above(self, fragments: pa.RecordBatch, limit: int) -> tuple[Places, Places]:
+        """Return the places of rows whose messages would be above the maximum size, and those sizes (I5)."""
+        none = np.empty(0, np.int64)
         if not fragments.num_rows:
-            return
-        limit = self._channel.max_bytes
+            return none, none
         plain = fragments["headers"].null_count == fragments.num_rows
         longest = sum(pc.max(pc.binary_length(fragments[name])).as_py() or 0 for name in ("payload", "key"))
         shapes_of = pc.unique(fragments["shape"]).to_pylist()
         frame = max(self._framing.frame_bytes(self._recipe.table.name, text) for text in shapes_of)
         if plain and longest + frame <= limit:
-            return
+            return none, none
         sizes = self._framing.sizes(fragments)
         over = np.flatnonzero(sizes > limit)
-        if len(over):
-            place = int(np.flatnonzero(fragments["integ_seq"][int(over[0])].as_py() == _texts(changes.integ_seq))[0])
-            raise DataError(
-                f"{changes.file}:{changes.line[place]}: table {changes.table}, key {self._key_text(changes, place)}: "
-                f"the message has {sizes[over[0]]} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest "
-                f"columns are {_largest(changes, place)}; leave one out (Absent: true), or raise the limit here, in "
-                "the topic (max.message.bytes) and at the broker"
-            )
-
-    def _key_text(self, changes: Changes, at: int) -> str:
-        return ", ".join(f"{name}={changes.columns[name][at].as_py()!r}" for name in self._recipe.key)
-
-
-def _texts(values: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    return np.asarray(values.to_numpy(zero_copy_only=False))
-
-
-def _tombstoned(op: pa.Array) -> Mask:
-    return mask(pc.is_in(op, pa.array(TOMBSTONED, pa.int8())))
-
-
-def _tombstones(fragments: pa.RecordBatch, deletes: Places) -> pa.RecordBatch:
-    """Return the messages without value that stand behind the deletes at these places."""
-    stones = fragments.take(pa.array(deletes))
-    stones = stones.set_column(FRAGMENT.get_field_index("rank"), FRAGMENT.field("rank"), _ones(len(deletes)))
-    nothing = pa.nulls(len(deletes), pa.binary())
-    return stones.set_column(FRAGMENT.get_field_index("payload"), FRAGMENT.field("payload"), nothing)
-
-
-def _ones(size: int) -> pa.Array:
-    return pa.repeat(pa.scalar(1, pa.int8()), size)
-
-
-def _largest(changes: Changes, at: int) -> str:
-    """Name the three largest columns of a row, with their bytes."""
-    sizes = {
-        name: len(values[at].as_buffer()) if values[at].is_valid else 0
-        for name, values in changes.columns.items()
-        if pa.types.is_string(values.type) or pa.types.is_binary(values.type)
-    }
-    named = sorted(sizes.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{name} ({size} bytes)" for name, size in named) or "none of text or bytes"
+        return over, sizes[over]

@@ -16,7 +16,7 @@ from integrator.dialects.reading import Batch, Reading
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op
-from integrator.fragments import Carry, Note, Places
+from integrator.fragments import Carry, Mark, Note, Places
 from integrator.pairs import Pairs
 from integrator.recipe import Recipe
 
@@ -71,12 +71,17 @@ class _Task:
                     yield from self._read(run)
                 else:
                     self._before.append(run)
+        if self._recipe.layout.bundling.mode == "TRANSACTION" and self._before:
+            mark = Mark(self._before[-1].ordinal, self._open().unfinished)
+            yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
     def _read(self, run: Run) -> Iterator[pa.RecordBatch]:
         _check_unchanged(run)
         rows = 0
         not_sent: dict[str, int] = {}
-        pairs = Pairs() if self._recipe.layout.envelope or self._recipe.layout.before else None
+        held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
+        yield from held
+        pairs = Pairs() if self._recipe.layout.paired else None
         for batch in self._records(run):
             parts = []
             for changes in batch.changes:
@@ -91,7 +96,7 @@ class _Task:
         if pairs:
             pairs.end()
         self._before = [run]
-        yield Note(run.ordinal, rows, self._open(), not_sent).to_fragment()
+        yield Note(run.ordinal, rows, self._open(), not_sent, sum(map(len, held))).to_fragment()
 
     def _records(self, run: Run) -> Iterator[Batch]:
         """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""

@@ -1,9 +1,10 @@
 """The fragment: the contract between the two passes. A row is one encoded change row, or a note about a file.
 
-topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or 1 for a
-tombstone behind its row; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has,
-see `Shape`; headers: the values of the message headers; payload: the encoded row, without what the format puts around
-it, or null for a tombstone.
+topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or the place of
+what stands behind a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
+same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see `Shape`;
+headers: the values of the message headers; payload: the encoded row, without what the format puts around it, or null
+for a tombstone.
 
 Schema texts are long and the same for all rows of a table, so they are added after the shuffle.
 """
@@ -11,6 +12,7 @@ Schema texts are long and the same for all rows of a table, so they are added af
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,7 +31,8 @@ FRAGMENT = pa.schema(
         ("table", pa.string()),
         ("op", pa.int8()),
         ("integ_seq", pa.string()),
-        ("rank", pa.int8()),
+        ("rank", pa.int32()),
+        ("more", pa.bool_()),
         ("cap_tstamp", pa.int64()),
         ("shape", pa.string()),
         ("headers", pa.list_(pa.binary())),
@@ -37,12 +40,25 @@ FRAGMENT = pa.schema(
     ]
 )
 FRAGMENT_DDL = (
-    "topic string, key binary, table string, op tinyint, integ_seq string, rank tinyint, cap_tstamp bigint, "
+    "topic string, key binary, table string, op tinyint, integ_seq string, rank int, more boolean, cap_tstamp bigint, "
     "shape string, headers array<binary>, payload binary"
 )
+DEAD = "!"
+"""The shape of a part of a dead letter: its payload is the part, its headers are `DEAD_HEADERS`."""
+DEAD_HEADERS = ("reason", "topic", "table", "key", "op", "integ_seq", "place", "size", "part", "parts")
+"""What the headers of a dead letter say: why it is one; where it would have gone; the row; the file and line it was
+read from; the bytes of its message; which part of the message's value this one is, and of how many."""
+TRANSACTION_LENGTH = 37
+"""How much of an integ_seq is the same for all rows of a transaction: the segments before the row's."""
 NOTE = -1
-"""The op of a row that is a note: its payload is a Note in JSON."""
-_BEFORE_PAYLOAD_OF_NOTE = ["", None, "", NOTE, "", 0, None, "", None]
+"""The op of a row that is a Note: its payload is that, in JSON."""
+MARK = -2
+"""The op of a row that is a Mark."""
+
+
+def with_column(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    """Return fragments with other values in a column."""
+    return rows.set_column(FRAGMENT.get_field_index(name), FRAGMENT.field(name), values)
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,29 @@ class Carry:
 
     ordinal: int = 0
     open: OpenTransaction = field(default_factory=OpenTransaction)
+    held: bytes = field(default=b"", repr=False)
+    """Rows of that transaction that were not sent yet, for they are to share a message with those to come: fragments as
+    an Arrow IPC stream."""
+
+    def held_rows(self) -> list[pa.RecordBatch]:
+        """Return the held rows."""
+        return list(pa.ipc.open_stream(self.held)) if self.held else []
+
+
+def to_held(rows: list[pa.RecordBatch]) -> bytes:
+    """Return fragments as an Arrow IPC stream; nothing for none."""
+    if not rows:
+        return b""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, FRAGMENT) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def joined_held(parts: Iterable[bytes]) -> bytes:
+    """Return what several tasks hold as one."""
+    return to_held([batch for part in parts for batch in Carry(held=part).held_rows()])
 
 
 @dataclass(frozen=True)
@@ -86,23 +125,45 @@ class Note:
     open: OpenTransaction
     not_sent: dict[str, int]
     """What was read and not sent, by reason: operations that the replication style leaves out, and what is no row."""
+    unheld: int = 0
+    """Rows that the cycle before had held, and that go on their way before those of this file."""
 
     def to_json(self) -> str:
         """Return the note as text."""
-        opened = [self.open.tx, self.open.rows, self.open.since_start]
-        return json.dumps({"ordinal": self.ordinal, "rows": self.rows, "open": opened, "not_sent": self.not_sent})
+        return json.dumps({**self.__dict__, "open": list(self.open.__dict__.values())})
 
     @staticmethod
     def of_json(text: str | bytes) -> Note:
         """Return the note that `to_json` wrote."""
         note = json.loads(text)
-        return Note(note["ordinal"], note["rows"], OpenTransaction(*note["open"]), note["not_sent"])
+        return Note(**{**note, "open": OpenTransaction(*note["open"])})
 
     def to_fragment(self) -> pa.RecordBatch:
         """Return the note as a row of fragments."""
-        row = [*_BEFORE_PAYLOAD_OF_NOTE, self.to_json().encode()]
-        columns = [pa.array([value], field.type) for value, field in zip(row, FRAGMENT, strict=True)]
-        return pa.RecordBatch.from_arrays(columns, schema=FRAGMENT)
+        return _aside([""], NOTE, self.to_json())
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a task's last file ends: in a transaction that the source says goes on, or not (empty)."""
+
+    ordinal: int
+    unfinished: str
+
+    def to_fragments(self, topics: Sequence[str]) -> pa.RecordBatch:
+        """Return the mark as rows that reach whoever sends to `topics`."""
+        return _aside(topics, MARK, json.dumps([self.ordinal, self.unfinished]))
+
+    @staticmethod
+    def last(texts: Iterable[str | bytes]) -> Mark:
+        """Return the mark of the last file among those in rows' payloads."""
+        return max((Mark(*json.loads(text)) for text in texts), key=lambda mark: mark.ordinal, default=Mark(0, ""))
+
+
+def _aside(topics: Sequence[str], op: int, payload: str) -> pa.RecordBatch:
+    """Return rows that are no change: they stand behind all changes of their topic."""
+    row = {"op": op, "integ_seq": "~", "rank": 0, "more": False, "table": "", "shape": "", "payload": payload.encode()}
+    return pa.RecordBatch.from_pylist([{"topic": topic, **row} for topic in topics], schema=FRAGMENT)
 
 
 def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[Shape, Places | None]]:

@@ -54,7 +54,7 @@ def reporter(channel: str) -> Callable[[Cycle], None]:
             rows_per_second=round(cycle.rows / cycle.seconds),
             latency_seconds=latency,
             operations=cycle.operations,
-            **({"not_sent": cycle.not_sent} if cycle.not_sent else {}),
+            **{name: value for name in ("not_sent", "split", "held") if (value := getattr(cycle, name))},
         )
 
     return report

@@ -6,6 +6,7 @@ The driver decides, executors obey: they never read YAML and never ask Kafka wha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from integrator.expression import Part
 from integrator.formats.contract import Options, SchemaId
@@ -106,6 +107,30 @@ class TableRecipe:
         return self.tombstones and DELETE not in self.operations
 
 
+Mode = Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"]
+DEFAULT_THRESHOLD = 800_000
+"""Bytes (https://fivetran.com/docs/hvr6/property-reference/location-properties)."""
+
+
+@dataclass(frozen=True)
+class Bundling:
+    """Which rows share a message: one row; those of a change; of a transaction; or any, as they come.
+
+    threshold: bytes of value after which a message of TRANSACTION or THRESHOLD is closed. concatenated: each row stands
+    in it as in a message of its own. one_partition: messages without a key go to the topic's first partition.
+    """
+
+    mode: Mode = "ROW"
+    threshold: int = DEFAULT_THRESHOLD
+    concatenated: bool = False
+    one_partition: bool = True
+
+    @property
+    def keyless(self) -> bool:
+        """Whether a message may hold rows of several keys, and so has none."""
+        return self.mode in ("TRANSACTION", "THRESHOLD")
+
+
 @dataclass(frozen=True)
 class Layout:
     """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
@@ -119,6 +144,24 @@ class Layout:
     envelope: str = ""
     before: str = ""
     before_changed: bool = False
+    bundling: Bundling = field(default_factory=Bundling)
+
+    @property
+    def paired(self) -> bool:
+        """Whether the two rows of an update are needed together."""
+        return bool(self.envelope or self.before or self.bundling.mode == "CHANGE")
+
+
+@dataclass(frozen=True)
+class Oversized:
+    """What becomes of a row whose message would be above the maximum size.
+
+    Its message goes to the topic `dead_letters`, in parts; or it is sent without its largest values (`skeleton`); or
+    the cycle fails.
+    """
+
+    dead_letters: str = ""
+    skeleton: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,5 +177,6 @@ class Recipe:
     layout: Layout
     timezone: str
     max_bytes: int
+    oversized: Oversized
     delivery_timeout_s: int
     producer: dict[str, str] = field(repr=False)  # I7: may hold passwords

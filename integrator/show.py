@@ -27,7 +27,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     say(f"kafka     {plan.brokers}")
     producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
     say(f"producer  {producer}")
-    say(f"messages  {_layout(recipe)}, ROW, at most {recipe.max_bytes} bytes")
+    say(f"messages  {_layout(recipe)}, {_bundling(recipe)}, at most {recipe.max_bytes} bytes")
     if plan.registry:
         say(f"registry  {', '.join(plan.registry.urls)}")
     say(f"state     {plan.state}")
@@ -60,6 +60,12 @@ def _layout(recipe: Recipe) -> str:
     layout = recipe.layout
     mode = f" {layout.options.json_mode}" if layout.format == "JSON" else ""
     return layout.format + mode + (f" in the envelope {layout.envelope}" if layout.envelope else "")
+
+
+def _bundling(recipe: Recipe) -> str:
+    bundling = recipe.layout.bundling
+    threshold = f" of {bundling.threshold} bytes" if bundling.keyless else ""
+    return bundling.mode + threshold + (", concatenated" if bundling.concatenated else "")
 
 
 def _key(key: KeyRecipe) -> str:

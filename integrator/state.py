@@ -5,6 +5,7 @@ senders         held (shared) by each task that is sending: a successor waits un
 files.jsonl     the journal of change files, see sources.journal
 checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
+synced/N.held   the rows that wait for the rest of their transaction, where there are any
 """
 
 from __future__ import annotations
@@ -76,14 +77,22 @@ class State:
 
     def mark(self, cycle: Cycle) -> None:
         """Write that `cycle` is synced. I1: called only after every acknowledgement, before Spark's commit."""
-        directory = self.path / "synced"
-        temporary = directory / f".{cycle.cycle}.tmp"
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(dataclasses.asdict(cycle), file)
+        held = cycle.carry.held
+        if held:  # before the mark, which says that it is there
+            self._write(f"{cycle.cycle}.held", held)
+        told = dataclasses.asdict(cycle)
+        told["carry"]["held"] = len(held)
+        self._write(f"{cycle.cycle}.json", json.dumps(told).encode())
+        for old in (self.path / "synced").glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
+            old.unlink(missing_ok=True)
+
+    def _write(self, name: str, data: bytes) -> None:
+        temporary = self.path / "synced" / f".{name}.tmp"
+        with temporary.open("wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.rename(directory / f"{cycle.cycle}.json")
-        (directory / f"{cycle.cycle - KEPT_CYCLES}.json").unlink(missing_ok=True)
+        temporary.rename(self.path / "synced" / name)
 
     def check_whole(self) -> None:
         """Raise EnvironmentFault if Spark's checkpoint is gone and the synced cycles are not.
@@ -112,9 +121,10 @@ class State:
         path = self.path / "synced" / f"{cycle - 1}.json"
         try:
             carry = json.loads(path.read_text(encoding="utf-8"))["carry"]
+            held = path.with_suffix(".held").read_bytes() if carry.get("held") else b""
         except (OSError, ValueError, KeyError) as error:
             raise EnvironmentFault(
                 f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the "
                 "whole state directory to send everything again"
             ) from error
-        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]))
+        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), held)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from integrator.errors import DeliveryError
-from integrator.fragments import Carry
+from integrator.fragments import Carry, joined_held
 from integrator.produce.report import Report
 
 
@@ -24,10 +25,15 @@ class Cycle:
     not_sent: dict[str, int]
     carry: Carry
     seconds: float = 0.0
+    split: dict[str, int] = field(default_factory=dict)
+    held: int = 0
 
 
-def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float) -> Cycle:
-    """Return the cycle if all of it is acknowledged. Raises DeliveryError with the first failure otherwise."""
+def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float, held: Sequence[bytes] = ()) -> Cycle:
+    """Return the cycle if all of it is acknowledged. Raises DeliveryError with the first failure otherwise.
+
+    `held`: what the reports' tasks hold for the next cycle.
+    """
     sent = sum(report.messages for report in reports)
     acknowledged = sum(report.acknowledged for report in reports)
     errors = [report.error for report in reports if report.error]
@@ -36,15 +42,10 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
             f"cycle {cycle}: {acknowledged} of {sent} messages acknowledged; "
             f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again"
         )
-    operations: dict[str, int] = {}
-    not_sent: dict[str, int] = {}
-    for report in reports:
-        for name, count in report.operations.items():
-            operations[name] = operations.get(name, 0) + count
     notes = sorted((note for report in reports for note in report.notes), key=lambda note: note.ordinal)
-    for note in notes:
-        for name, count in note.not_sent.items():
-            not_sent[name] = not_sent.get(name, 0) + count
+    unheld, waited = sum(note.unheld for note in notes), sum(map(len, before.held_rows()))
+    if unheld != waited:
+        raise RuntimeError(f"cycle {cycle}: {waited} rows were held for it, and it took {unheld}")  # I4
     return Cycle(
         cycle=cycle,
         files=len(notes),
@@ -52,8 +53,17 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
         messages=sent,
         bytes=sum(report.bytes for report in reports),
         newest=max((report.newest for report in reports if report.newest), default=None),
-        operations=operations,
-        not_sent=not_sent,
-        carry=Carry(notes[-1].ordinal, notes[-1].open) if notes else before,
+        operations=_sum(report.operations for report in reports),
+        not_sent=_sum(note.not_sent for note in notes),
+        carry=Carry(notes[-1].ordinal, notes[-1].open, joined_held(held)) if notes else before,
         seconds=seconds,
+        split=_sum(report.split for report in reports),
+        held=sum(report.held for report in reports),
     )
+
+
+def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for count in counts:
+        total.update(count)
+    return dict(total)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from integrator.channel.base import Group, Model
 
@@ -55,6 +55,9 @@ class RegistryAccess(Model):
         False, description="Write with the id of the subject's latest version, if our messages can be read with it."
     )
     Normalize: bool = Field(False, description="Have the registry compare schemas in a normal form.")
+    Bundle_As_Array: bool = Field(
+        False, description="With AVRO: a bundle is an array of the record, which is what is registered."
+    )
     Schema_Id_In: Literal["PREFIX", "HEADER"] = Field(
         "PREFIX", description="The id in five bytes before each message, or the schema's GUID in a header of it."
     )
@@ -72,7 +75,34 @@ class KafkaLocation(Model):
         "{hvr_tbl_name}",
         description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",
     )
-    Kafka_Message_Bundling: Literal["ROW"] = Field("ROW", description="ROW: one row is one message.")
+    Kafka_Message_Bundling: Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"] = Field(
+        "ROW",
+        description="Which rows share a message. ROW: none. CHANGE: the old and the new row of an update. "
+        "TRANSACTION: those of a transaction, up to the threshold. THRESHOLD: as they come, up to the threshold. The "
+        "last two have no message key.",
+    )
+    Kafka_Message_Bundling_Threshold: Annotated[int, Field(ge=4096)] | None = Field(
+        None, description="Bytes after which a message of TRANSACTION or THRESHOLD is closed; by default 800,000."
+    )
+    Bundle_Layout: Literal["DOCUMENT", "CONCATENATED"] | None = Field(
+        None,
+        description="DOCUMENT, the default: a bundle is one valid document of its format, or one row a line. "
+        "CONCATENATED: the messages of its rows one behind the other, as HVR has it (extension).",
+    )
+    Bundle_Partition: Literal["FIRST", "ANY"] | None = Field(
+        None,
+        description="Where messages without a key go. FIRST, the default: to the topic's first partition, in source "
+        "order. ANY: to any, as in HVR; then there is no order between them (extension).",
+    )
+    Oversized_Rows: Literal["FAIL", "DEAD_LETTER", "SKELETON"] = Field(
+        "FAIL",
+        description="What becomes of a row whose message would be above HVR_KAFKA_MSG_MAX_BYTES: the cycle fails; its "
+        "message goes to the dead letter topic, in parts; or it is sent without its largest values, which count as "
+        "missing (extension).",
+    )
+    Dead_Letter_Topic: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")] | None = Field(
+        None, description="The topic of dead letters (extension)."
+    )
     Kafka_Message_Compress: Literal["NONE", "LZ4", "GZIP", "SNAPPY", "ZSTD"] = Field(
         "LZ4", description="Compression of the message set on its way to the broker."
     )
@@ -106,10 +136,10 @@ class KafkaLocation(Model):
         "CONNECT always sends Connect's milliseconds and refuses a value that has more; DEBEZIUM names all times, "
         "uuid, json and enum as Debezium does, and is the default in its envelope (extension).",
     )
-    Missing_Values: Literal["REFUSE", "NULL"] = Field(
+    Missing_Values: Annotated[Literal["REFUSE", "NULL"], BeforeValidator(lambda given: given or "NULL")] = Field(
         "REFUSE",
         description="What becomes of values that the source left out, in formats that have no word for that (Avro, "
-        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null. JSON and XML leave them out (extension).",
+        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null (YAML's own null says that too). JSON and XML leave them out (extension).",
     )
 
 

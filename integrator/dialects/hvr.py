@@ -48,15 +48,15 @@ def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
 def tail(file: str, _reading: Reading) -> OpenTransaction:
     """Return the last transaction of the file, and how many of its last rows belong to it."""
     state = OpenTransaction()
-    columns: Iterator[pa.Array]
+    columns: Iterator[tuple[pa.Array, pa.Array]]
     if _container(file) == "empty":
         return state
     if _container(file) == "json":
         columns = (hvr_json.transactions(lines) for lines in read_lines(file))
     else:
         columns = hvr_tables.transactions(file, _container(file))
-    for column in columns:
-        state = _trailing(_padded(file, column, None)).after(state)
+    for tx, countdown in columns:
+        state = _trailing(_padded(file, tx, None), countdown).after(state)
     return state
 
 
@@ -98,11 +98,12 @@ def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:
     return starts
 
 
-def _trailing(tx: pa.Array) -> OpenTransaction:
+def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
+    """Return where rows end, seen alone; the last one says by its countdown whether its transaction goes on."""
     if not len(tx):
         return OpenTransaction()
-    first = int(np.flatnonzero(_starts(tx))[-1])
-    return OpenTransaction(tx[len(tx) - 1].as_py(), len(tx) - first, since_start=first == 0)
+    first, goes_on = int(np.flatnonzero(_starts(tx))[-1]), (countdown[len(tx) - 1].as_py() or 0) > 1
+    return OpenTransaction(tx[len(tx) - 1].as_py(), len(tx) - first, since_start=first == 0, goes_on=goes_on)
 
 
 @dataclass
@@ -135,7 +136,7 @@ class _Order:
         padded = _padded(self.file, tx_seq, line)
         countdown = pc.fill_null(pa.concat_arrays([part.meta["hvr_tx_countdown"] for part in records]), 0)
         left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
-        rank = self._ranks(padded, order, counting=bool(given.null_count and (left <= 0).any()))
+        rank = self._ranks(padded, order, left, counting=bool(given.null_count and (left <= 0).any()))
         rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
         sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
         sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
@@ -147,10 +148,11 @@ class _Order:
             at += size
         return changes
 
-    def _ranks(self, tx: pa.Array, order: Ints, *, counting: bool) -> Ints:
+    def _ranks(self, tx: pa.Array, order: Ints, left: Ints, *, counting: bool) -> Ints:
         in_order = len(order) < 2 or bool((np.diff(order) > 0).all())
         sequence = None if in_order else np.argsort(order, kind="stable")
         sorted_tx = tx if sequence is None else tx.take(pa.array(sequence))
+        countdown = pa.array(left if sequence is None else left[sequence])
         starts = _starts(sorted_tx)
         places = np.arange(len(tx))
         rank = places - np.maximum.accumulate(np.where(starts, places, 0))
@@ -158,11 +160,11 @@ class _Order:
             first = int(np.flatnonzero(starts)[1]) if starts.sum() > 1 else len(tx)
             if self.open.tx == sorted_tx[0].as_py():
                 rank[:first] += self.open.rows
-            self.known = _trailing(sorted_tx).after(self.open)
+            self.known = _trailing(sorted_tx, countdown).after(self.open)
             if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
                 raise DataError(f"{self.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
         else:
-            self.known = _trailing(sorted_tx)
+            self.known = _trailing(sorted_tx, countdown)
         if sequence is None:
             return rank
         result = np.empty_like(rank)

@@ -23,6 +23,7 @@ from integrator.schema import Table, Type, arrow_type
 WHOLE = 1 << 30
 
 _TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
+_COUNTDOWN = r'"hvr_tx_countdown"\s*:\s*(?P<name>\d{1,9})'
 _TX_SEQ = r'"hvr_tx_seq"\s*:\s*"(?P<name>[^"]*)"'
 _INTEG_SEQ = r'"hvr_integ_seq"\s*:\s*"(?P<name>[0-9A-F]{20})\|'
 
@@ -44,10 +45,13 @@ def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[s
         yield result, {"rows of unknown tables": unknown} if unknown else {}
 
 
-def transactions(lines: Lines) -> pa.Array:
-    """Return the hvr_tx_seq of each line."""
-    given = pc.struct_field(pc.extract_regex(lines.array, _INTEG_SEQ), "name")
-    return pc.coalesce(given, pc.struct_field(pc.extract_regex(lines.array, _TX_SEQ), "name"))
+def transactions(lines: Lines) -> tuple[pa.Array, pa.Array]:
+    """Return the hvr_tx_seq and the hvr_tx_countdown of each line."""
+
+    def found(pattern: str) -> pa.Array:
+        return pc.struct_field(pc.extract_regex(lines.array, pattern), "name")
+
+    return pc.coalesce(found(_INTEG_SEQ), found(_TX_SEQ)), found(_COUNTDOWN).cast(pa.int32())
 
 
 def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.int64] | None]]:

@@ -46,11 +46,12 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
         yield result, {"rows of unknown tables": unknown} if unknown else {}
 
 
-def transactions(file: str, container: str) -> Iterator[pa.Array]:
-    """Yield the hvr_tx_seq of each record."""
-    for batch in _batches(file, container, ["hvr_integ_seq", "hvr_tx_seq"]):
-        given = _meta(file, _table(batch), "hvr_integ_seq")
-        yield pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), _meta(file, _table(batch), "hvr_tx_seq"))
+def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Yield the hvr_tx_seq and the hvr_tx_countdown of each record."""
+    for batch in map(_table, _batches(file, container, ["hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown"])):
+        given = _meta(file, batch, "hvr_integ_seq")
+        tx = pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), _meta(file, batch, "hvr_tx_seq"))
+        yield tx, _meta(file, batch, "hvr_tx_countdown")
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:

@@ -111,11 +111,11 @@ def _advance(actions: npt.NDArray[np.str_], rows: npt.NDArray[np.int64], begins:
     """Return where a part of a file, seen alone, ends."""
     starts, ends = np.flatnonzero(actions == "B"), np.flatnonzero(actions == "C")
     if len(ends) and (not len(starts) or ends[-1] > starts[-1]):
-        return OpenTransaction(None, int(rows[ends[-1] :].sum()), since_start=False)
+        return OpenTransaction(None, int(rows[ends[-1] :].sum()), since_start=False, goes_on=False)
     if not len(starts):
         return OpenTransaction(None, int(rows.sum()), since_start=True)
     last = starts[-1]
-    return OpenTransaction(begins[int(last)].as_py(), int(rows[last:].sum()), since_start=False)
+    return OpenTransaction(begins[int(last)].as_py(), int(rows[last:].sum()), since_start=False, goes_on=True)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,15 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
 from integrator import schema
 from integrator.formats import connect
 from integrator.formats.avro_values import encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame, Options, SchemaId, prefix
+from integrator.formats.small import constant, together, varint, zigzag
 from integrator.schema import Column, Type
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -42,8 +47,10 @@ _TIMES = {"ms": "millis", "us": "micros", "ns": "nanos"}
 
 
 def schema_text(name: str, columns: Columns, options: Options) -> str:
-    """Return the Avro schema of a row."""
-    return json.dumps(_record(name, columns, options, _Names()), separators=(",", ":"), ensure_ascii=False)
+    """Return the Avro schema of a message: of a row, or of an array of rows."""
+    record = _record(name, columns, options, _Names())
+    said = {"type": "array", "items": record} if options.array else record
+    return json.dumps(said, separators=(",", ":"), ensure_ascii=False)
 
 
 class _Names:
@@ -175,9 +182,13 @@ def string_schema() -> str:
     return '"string"'
 
 
-def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId | None) -> Frame:
-    """Return the registry's prefix."""
-    return Frame(prefix(schema_id))
+def frame(_name: str, _columns: Columns, options: Options, schema_id: SchemaId | None) -> Frame:
+    """Return the registry's prefix; an array's rows stand in one block."""
+    return Frame(prefix(schema_id), gather=_array if options.array else None)
+
+
+def _array(rows: pa.Array, count: npt.NDArray[np.int64]) -> pa.Array:
+    return together([varint(zigzag(count)), rows, constant(b"\0", len(rows))])
 
 
 FORMAT = Format(
@@ -190,4 +201,5 @@ FORMAT = Format(
     record_refusal=record_refusal,
     schema_type="AVRO",
     text=False,
+    bundles=lambda options: "table" if options.array else "",
 )

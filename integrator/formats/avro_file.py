@@ -9,13 +9,16 @@ import hashlib
 import zlib
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.formats import avro
 from integrator.formats.avro_values import encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame, Options, SchemaId
-from integrator.formats.small import constant, together, varint, zigzag
+from integrator.formats.small import together, varint, zigzag
+
+Ints = npt.NDArray[np.int64]
 
 MAGIC = b"Obj\x01"
 _CODECS = {"NONE": b"null", "DEFLATE": b"deflate"}
@@ -30,18 +33,18 @@ def _bytes(data: bytes) -> bytes:
 
 
 def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
-    """Return the file's header; each row becomes a block of one."""
+    """Return the file's header; the rows of a message become one block."""
     text = avro.schema_text(name, columns, options).encode()
     sync = hashlib.md5(text, usedforsecurity=False).digest()
     meta = _bytes(b"avro.schema") + _bytes(text) + _bytes(b"avro.codec") + _bytes(_CODECS[options.block_compress])
     deflate = options.block_compress == "DEFLATE"
 
-    def block(rows: pa.Array) -> pa.Array:
-        data = pa.array([_deflated(row) for row in rows.to_pylist()], pa.binary()) if deflate else rows
+    def block(rows: pa.Array, count: Ints) -> pa.Array:
+        data = pa.array([_deflated(part) for part in rows.to_pylist()], pa.binary()) if deflate else rows
         size = varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64)))
-        return together([constant(_long(1), len(rows)), size, data])
+        return together([varint(zigzag(count)), size, data])
 
-    return Frame(MAGIC + _long(2) + meta + _long(0) + sync, sync, block)
+    return Frame(MAGIC + _long(2) + meta + _long(0) + sync, sync, gather=block)
 
 
 def _deflated(data: bytes) -> bytes:
@@ -59,4 +62,5 @@ FORMAT = Format(
     name_refusal=avro.name_refusal,
     record_refusal=avro.record_refusal,
     text=False,
+    bundles=lambda _options: "table",
 )

@@ -25,8 +25,12 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
 
 def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
     """Return what stands around a payload."""
-    return Frame(f'{{"schema":{schema_text(name, columns, options)},"payload":'.encode(), b"}")
+    before = f'{{"schema":{schema_text(name, columns, options)},"payload":'
+    return Frame(before=before.encode(), after=b"}", between_rows=b"\n", between_tables=b"\n")
 
 
-SCHEMA_PAYLOAD = Format(encoder, frame, missing="shape", schema_text=schema_text)
-PAYLOAD = Format(encoder, lambda _name, _columns, _options, _id: Frame(), missing="omit")
+LINES = Frame(between_rows=b"\n", between_tables=b"\n")
+SCHEMA_PAYLOAD = Format(encoder, frame, missing="shape", schema_text=schema_text, bundles=lambda _options: "tables")
+PAYLOAD = Format(
+    encoder, lambda _name, _columns, _options, _id: LINES, missing="omit", bundles=lambda _options: "tables"
+)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrays import Mask
@@ -57,6 +59,8 @@ class Options:
     block_compress: Literal["NONE", "DEFLATE", "GZIP", "LZ4"] = "NONE"
     parquet_version: Literal["v1", "v2", "v3"] = "v2"
     page_size: int = 1024 * 1024
+    array: bool = False
+    """Messages are Avro arrays of the record."""
     encoding: str = "UTF-8"
     newlines: Literal["", "UNIX", "DOS"] = ""
     compress: Literal["", "GZIP", "LZ4"] = ""
@@ -72,17 +76,43 @@ class SchemaId:
     guid: str | None = None
 
 
-Wrap = Callable[[pa.Array], pa.Array]
-"""From encoded rows, without nulls, to what stands for each in the message."""
+Gather = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
+"""From the rows of each message, one behind the other, and their number, to the body of each message."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands around the encoded rows of one message; `wrap` is done to each row before, where there is one."""
+    """What stands around the encoded rows of a message, which holds rows of one table or, in runs, of several.
 
+    start, end: around the message. head, tail: around a run of rows of one table. before, after: around each row.
+    between_rows, between_tables: between rows of a run, and between runs.
+    gather: makes the body out of the rows, for formats that say how many rows there are; then only start and end are
+    put around it.
+    """
+
+    start: bytes = b""
+    end: bytes = b""
     head: bytes = b""
     tail: bytes = b""
-    wrap: Wrap | None = None
+    before: bytes = b""
+    after: bytes = b""
+    between_rows: bytes = b""
+    between_tables: bytes = b""
+    gather: Gather | None = None
+
+    @property
+    def opening(self) -> bytes:
+        """What stands before the first row of a message."""
+        return self.start + self.head + self.before
+
+    @property
+    def closing(self) -> bytes:
+        """What stands behind the last row of a message."""
+        return self.after + self.tail + self.end
+
+
+Bundles = Literal["", "table", "tables"]
+"""Whether a message may hold several rows: no, of one table, or of several tables."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +141,7 @@ class Format:
     """What stands behind the schema's GUID, where that is in a header: Protobuf's path to the message."""
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
+    bundles: Callable[[Options], Bundles] = lambda _options: ""
 
 
 class Unsayable(ValueError):

@@ -104,4 +104,6 @@ def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) 
     return Frame(head, said.file_terminator.encode())
 
 
-FORMAT = Format(encoder, frame, missing="refuse")
+FORMAT = Format(
+    encoder, frame, missing="refuse", bundles=lambda options: "table" if options.csv.header_line else "tables"
+)

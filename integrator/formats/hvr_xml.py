@@ -1,5 +1,6 @@
 """HVR's XML (https://fivetran.com/docs/hvr6/action-reference/fileformat#xml), a document for each message.
 
+A new table element begins where the table changes:
 <hvr version="1.0"><table name="t"><row><column name="c">v</column></row></table></hvr>; null is is_null="true", bytes
 are hex with format="hex", a missing value's element is left out. Compact writes <r> and <c>.
 """
@@ -108,8 +109,8 @@ def _escaped(values: pa.Array) -> pa.Array:
 
 def frame(name: str, _columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
     """Return the document around the rows of a table."""
-    head = DECLARATION.format(encoding=options.encoding) + f'<hvr version="1.0"><table name={quoteattr(name)}>'
-    return Frame(head.encode(), b"</table></hvr>")
+    start = DECLARATION.format(encoding=options.encoding) + '<hvr version="1.0">'
+    return Frame(start.encode(), b"</hvr>", f"<table name={quoteattr(name)}>".encode(), b"</table>")
 
 
-FORMAT = Format(encoder, frame, missing="omit")
+FORMAT = Format(encoder, frame, missing="omit", bundles=lambda _options: "tables")

@@ -69,7 +69,9 @@ def _struct(said: Format) -> KeyFormat:
 
 def key_options(serializer: str, options: Options) -> Options:
     """Return the options of values for keys: decimals as Connect has them in Connect JSON, else as numbers."""
-    return replace(options, decimals="BASE64" if serializer.startswith("CONNECT") else "NUMERIC", numbers=())
+    return replace(
+        options, decimals="BASE64" if serializer.startswith("CONNECT") else "NUMERIC", numbers=(), array=False
+    )
 
 
 KEYS: dict[str, KeyFormat] = {

@@ -13,6 +13,7 @@ from integrator.channel.locations import FilesLocation, KafkaLocation, TopicCrea
 from integrator.channel.model import Channel
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
+from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.kafka import kafka_settings
 from integrator.plan.layout import layout_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
@@ -42,7 +43,8 @@ class Plan:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that the channel writes to."""
-        return tuple(sorted({table.topic for table in self.recipe.tables}))
+        dead = self.recipe.oversized.dead_letters
+        return tuple(sorted({*(table.topic for table in self.recipe.tables), *([dead] if dead else [])}))
 
     @property
     def registrations(self) -> tuple[Registration, ...]:
@@ -68,10 +70,17 @@ def make(file: str, timezone: str) -> Plan:
     _check_table(files_location, source_name, {table.name for table in tables}, source, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
     registry = settings_of(kafka_location, kafka_name, source, problems)
-    layout = layout_of(channel, kafka_name, kafka_location, source, problems)
+    layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, source, problems)
     scene = Scene(channel, source, kafka_name, kafka_location, source_name, layout, problems)
     strategies: Strategies = {}
-    recipes = [table_recipe(scene, table, strategies) for table in tables]
+    made = [table_recipe(scene, table, strategies) for table in tables]
+    recipes = [table for table in made if table is not None]
+
+    def at_kafka(key: str, text: str) -> None:
+        problems.append(source.problem(("locations", kafka_name, key), text))
+
+    check_tables(layout, recipes, at_kafka)
+    oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
     limit, _ = scope.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit"])
     if problems:
         raise ConfigurationError(list(dict.fromkeys(problems)))
@@ -79,12 +88,13 @@ def make(file: str, timezone: str) -> Plan:
         channel=channel.channel,
         cap_loc=source_name,
         dialect=files_location.dialect,
-        tables=tuple(recipe for recipe in recipes if recipe is not None),
+        tables=tuple(recipes),
         default_table=files_location.table or (tables[0].name if len(tables) == 1 else None),
         ignore_unknown_tables=files_location.unknown_tables == "ignore",
         layout=layout,
         timezone=timezone,
         max_bytes=settings.max_bytes,
+        oversized=oversized,
         delivery_timeout_s=settings.delivery_timeout_s,
         producer=settings.producer,
     )

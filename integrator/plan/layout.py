@@ -14,6 +14,7 @@ from integrator.envelopes import ENVELOPES
 from integrator.errors import Problem
 from integrator.formats import FORMATS
 from integrator.formats.contract import Csv, Options
+from integrator.plan.bundling import bundling_of, check_format
 from integrator.recipe import Layout
 
 KINDS = ("Json", "Avro", "Csv", "Xml", "Parquet")
@@ -42,12 +43,17 @@ _OWN_ENCODING = ("SCHEMA_PAYLOAD", "PAYLOAD")
 Report = Callable[[str, str], None]
 
 
-def layout_of(channel: Channel, name: str, location: KafkaLocation, source: Source, problems: list[Problem]) -> Layout:
-    """Return how messages are laid out; what is wrong is added to `problems`."""
+def layout_of(
+    channel: Channel, name: str, location: KafkaLocation, max_bytes: int, source: Source, problems: list[Problem]
+) -> Layout:
+    """Return how messages are laid out, of `max_bytes` at most; what is wrong is added to `problems`."""
     values, places = scope.whole_location(FileFormat, channel, name, source, problems)
 
     def report(parameter: str, text: str) -> None:
         problems.append(source.problem(("actions", places[parameter], parameter), text))
+
+    def at_location(key: str, text: str) -> None:
+        problems.append(source.problem(("locations", name, key), text))
 
     chosen = [kind for kind in KINDS if values.get(kind)]
     if len(chosen) > 1:
@@ -79,19 +85,22 @@ def layout_of(channel: Channel, name: str, location: KafkaLocation, source: Sour
         report("Encoding", "Connect's converters read UTF-8; choose a plain JsonMode, Csv or Xml")
     if format_name in _OWN_ENCODING and "Binary" in values:
         report("Binary", "Connect's bytes are base64; choose a plain JsonMode, or Csv")
-    _check_location(location, name, format_name, envelope, source, problems)
+    _check_location(location, format_name, envelope, at_location)
     block = values.get("BlockCompress")
     if block and kind in _BLOCKS and block not in _BLOCKS[kind]:
         report("BlockCompress", f"{kind} has {', '.join(_BLOCKS[kind])}")
     options = _options(kind, mode, values, location, envelope)
     _check_csv(options.csv, report if kind == "Csv" else None)
-    return Layout(
+    layout = Layout(
         format=format_name,
         options=options,
         envelope=envelope,
         before=before,
         before_changed=bool(values.get("BeforeUpdateColumnsWhenChanged")),
+        bundling=bundling_of(location, max_bytes, at_location),
     )
+    check_format(layout, at_location)
+    return layout
 
 
 USED = {
@@ -101,12 +110,7 @@ USED = {
 """Which formats look at a property of the Kafka location; with others it would do nothing."""
 
 
-def _check_location(
-    location: KafkaLocation, name: str, format_name: str, envelope: str, source: Source, problems: list[Problem]
-) -> None:
-    def report(key: str, text: str) -> None:
-        problems.append(source.problem(("locations", name, key), text))
-
+def _check_location(location: KafkaLocation, format_name: str, envelope: str, report: Report) -> None:
     for key, formats in USED.items():
         if getattr(location, key) is not None and format_name not in formats:
             report(key, f"belongs to {', '.join(formats)}, and the format is {format_name}")
@@ -151,6 +155,7 @@ def _options(kind: str, mode: Any, values: dict[str, Any], location: KafkaLocati
             null=values.get("NullRepresentation", ""),
         ),
         compact=values.get("Compact", False),
+        array=kind == "Registry" and location.Schema_Registry.Bundle_As_Array,
         avro_basic=values.get("AvroVersion", "v1_8") != "v1_8",
         block_compress=values.get("BlockCompress") or default_block,  # type: ignore[arg-type]
         parquet_version=values.get("ParquetVersion", "v2"),

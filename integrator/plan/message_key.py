@@ -21,6 +21,14 @@ def key_of(
     values: dict[str, Any], table: Table, fields: tuple[Field, ...], layout: Layout, report: Report, *, registry: bool
 ) -> KeyRecipe:
     """Return how the keys of `table` are made; `values` are its Integrate parameters."""
+    if layout.bundling.keyless:
+        for parameter in ("MessageKey", "MessageKeySerializer"):
+            if values.get(parameter) not in (None, "NONE"):
+                report(
+                    parameter,
+                    f"a message of {layout.bundling.mode} holds rows of many keys, and has none: leave it out",
+                )
+        return KeyRecipe("NONE")
     serializer = values.get("MessageKeySerializer") or _default(values, layout, registry=registry)
     said = KEYS[serializer]
     expression = values.get("MessageKey")

@@ -24,7 +24,7 @@ from integrator.messages import format_of
 from integrator.plan.fields import DISTRIBUTION_KEY_LIMIT, Merged, distribution_key, fields_of, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
-from integrator.recipe import Layout, Recipe, TableRecipe
+from integrator.recipe import Layout, Oversized, Recipe, TableRecipe
 from integrator.schema import Bytes, Table
 
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
@@ -94,7 +94,8 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         elif parameter in integrate and part == "key" and not KEYS[message_key.serializer].schema_type:
             report(parameter, f"{message_key.serializer} keys have no schema, and so no subject")
         strategies[table.name, part] = integrate.get(parameter) or DEFAULT_STRATEGY
-    if integrate.get("OnDeleteSendTombstone") and message_key.serializer == "NONE":
+    keyless = message_key.serializer == "NONE"
+    if integrate.get("OnDeleteSendTombstone") and keyless:
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
     envelope = ENVELOPES.get(scene.layout.envelope)
     tombstones = integrate.get("OnDeleteSendTombstone")
@@ -107,7 +108,7 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         fields=fields,
         message_key=message_key,
         headers=headers,
-        tombstones=tombstones if tombstones is not None else bool(envelope and envelope.tombstones),
+        tombstones=tombstones if tombstones is not None else bool(envelope and envelope.tombstones and not keyless),
         truncates=not capture_flag(scene, table, "NoTruncate"),
         before_updates=not capture_flag(scene, table, "NoBeforeUpdate"),
         missing_as_null=scene.location.Missing_Values == "NULL",
@@ -128,7 +129,9 @@ def _style(merged: Merged) -> str:
 def _check_sayable(scene: Scene, table: TableRecipe) -> None:
     """Add a problem for what the format cannot say: column, reason and remedy."""
     said, layout = format_of(scene.layout), scene.layout
-    probe = Recipe(scene.channel.channel, scene.cap_loc, "", (table,), None, False, layout, "UTC", 0, 0, {})
+    probe = Recipe(
+        scene.channel.channel, scene.cap_loc, "", (table,), None, False, layout, "UTC", 0, Oversized(), 0, {}
+    )
     columns = messages.columns(table, probe, Shape())
 
     def report(text: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from integrator.bundle import RECORD_OVERHEAD, Messages
 from integrator.errors import DataError
 from integrator.fragments import Note
+from integrator.framing import RECORD_OVERHEAD, Messages
 from integrator.produce.producer import acquire, discard
 from integrator.produce.report import Report
 from integrator.recipe import Recipe
@@ -29,9 +29,9 @@ class Delivery:
         size = messages.bytes
         keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
         if messages.headers:
-            self._producer.send_with_headers(messages.topic, keys, values, messages.headers, size)
+            self._producer.send_with_headers(messages, keys, values, size)
         else:
-            self._producer.send(messages.topic, keys, values, size)
+            self._producer.send(messages.topic, keys, values, size, messages.partition)
         self._bytes += size
 
     def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
@@ -51,6 +51,6 @@ class Delivery:
             bytes=self._bytes,
             error=error,
             newest=newest,
-            operations=operations,
+            operations={name: count for name, count in operations.items() if count},
             notes=tuple(notes),
         )

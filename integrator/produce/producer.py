@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from integrator.framing import Messages
+
 QUIET = {"log_level": "2"}
 """librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""
 
@@ -15,7 +17,6 @@ _FLUSH_SLICE_S = 1.0
 _GRACE_S = 10.0
 
 
-Headers = Sequence[tuple[str, bytes | None]]
 Optionals = Sequence[bytes | None]
 
 
@@ -54,8 +55,10 @@ class KafkaProducer:
         )
         self._budget = int(properties.get("queue.buffering.max.kbytes", "262144")) * 1024
 
-    def send(self, topic: str, keys: Optionals, values: Optionals, size: int) -> None:
+    def send(self, topic: str, keys: Optionals, values: Optionals, size: int, partition: int = -1) -> None:
         """Hand messages of `size` bytes together to librdkafka, waiting while as many as it may hold are on their way.
+
+        They go to `partition`, or where their keys say (-1).
 
         The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
         the next one, which would break the order (I3).
@@ -65,21 +68,20 @@ class KafkaProducer:
         ]
         room = self._room(len(messages), size)
         for start in range(0, len(messages), min(room, _CHUNK)):
-            self._send(topic, messages[start : start + min(room, _CHUNK)], room)
+            self._send(topic, messages[start : start + min(room, _CHUNK)], room, partition)
 
-    def send_with_headers(
-        self, topic: str, keys: Optionals, values: Optionals, headers: Sequence[Headers], size: int
-    ) -> None:
+    def send_with_headers(self, messages: Messages, keys: Optionals, values: Optionals, size: int) -> None:
         """Do as `send`, message by message: librdkafka's batches drop headers without a word.
 
         https://github.com/confluentinc/confluent-kafka-python/issues/2320
         """
         room = self._room(len(values), size)
-        for key, value, of_message in zip(keys, values, headers, strict=True):
+        topic, partition = messages.topic, messages.partition
+        for key, value, of_message in zip(keys, values, messages.headers, strict=True):
             self._wait(room, 1)
             self.latch.accepted += 1
             try:
-                self._producer.produce(topic, value=value, key=key, headers=list(of_message))
+                self._producer.produce(topic, value=value, key=key, partition=partition, headers=list(of_message))
             except (KafkaException, BufferError) as error:
                 self.latch.fail(f"{topic}: {error}")
         self._producer.poll(0)
@@ -92,10 +94,10 @@ class KafkaProducer:
         while len(self._producer) and len(self._producer) + more > room and not self.latch.failed:
             self._producer.poll(_WAIT_S)
 
-    def _send(self, topic: str, chunk: list[dict[str, object]], room: int) -> None:
+    def _send(self, topic: str, chunk: list[dict[str, object]], room: int, partition: int) -> None:
         self._wait(room, len(chunk))
         try:
-            taken = self._producer.produce_batch(topic, chunk)
+            taken = self._producer.produce_batch(topic, chunk, partition=partition)
         except (KafkaException, BufferError) as error:
             self.latch.fail(f"{topic}: {error}", len(chunk))
             self.latch.accepted += len(chunk)

@@ -13,6 +13,8 @@ class Report:
     """One task's delivery. I1 rests on it: sent, less failed, is acknowledged, and nothing is left.
 
     operations: rows by "topic op". newest: the newest commit, in microseconds since 1970. notes: files read to the end.
+    split: what could not be kept together in a message, by reason. held: rows that wait for the rest of their
+    transaction.
     """
 
     messages: int
@@ -22,6 +24,8 @@ class Report:
     newest: int | None
     operations: dict[str, int] = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
+    split: dict[str, int] = field(default_factory=dict)
+    held: int = 0
 
     def to_json(self) -> str:
         """Return the report as text."""

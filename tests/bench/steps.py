@@ -16,7 +16,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from integrator import messages
-from integrator.bundle import RowFraming
+from integrator.bundle import Bundler
 from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.first_pass import RUN, first_pass, reading_of
@@ -62,15 +62,10 @@ def main() -> None:
         whole = first_pass(recipe, Carry(), pure.NOW)
         batch = pa.RecordBatch.from_pylist([run], schema=RUN)
         fragments = [b for b in whole(iter([batch])) if b["op"][0].as_py() >= 0]
-        framing = RowFraming(recipe.tables, recipe)
+        bundler = Bundler(recipe)
 
         def frame() -> int:
-            return sum(
-                len(m.values)
-                for b in fragments
-                for at in range(0, b.num_rows, 2048)
-                for m in framing.messages(b.slice(at, 2048))
-            )
+            return sum(len(m.values) for b in fragments for m in bundler.add(b))
 
         plain = [row for c in columns for row in pa.table(c.values).slice(0, rows // 10).to_pylist()]
         steps = {

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import datetime
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from integrator.bundle import RowFraming
+from integrator.bundle import Bundler
 from integrator.errors import IntegratorError, from_wire
 from integrator.first_pass import RUN, first_pass
-from integrator.fragments import NOTE, Carry, Note
+from integrator.fragments import MARK, NOTE, Carry, Mark, Note
+from integrator.framing import Messages
 from integrator.plan import make
 from integrator.recipe import Recipe
 
@@ -53,19 +55,49 @@ def fragments(made: Recipe, *files: Path, carry: Carry | None = None) -> tuple[p
     table = pa.Table.from_batches(batches)
     rows = table.to_pylist()
     notes = [Note.of_json(row["payload"]) for row in rows if row["op"] == NOTE]
-    return table.filter(pa.array([row["op"] != NOTE for row in rows])), notes
+    return table.filter(pa.array([row["op"] >= 0 for row in rows])), notes
+
+
+def bundled(made: Recipe, sent: pa.Table, bundler: Bundler | None = None) -> list[Messages]:
+    """The messages of fragments, which come in the batches that the table has; to the end, if there is no bundler."""
+    taken = bundler or Bundler(made)
+    found = [messages for batch in sent.to_batches() for messages in taken.add(batch)]
+    return found + ([] if bundler else list(taken.end()))
+
+
+def messages(made: Recipe, *files: Path) -> list[Message]:
+    """All messages: topic by topic, in order."""
+    return unpacked(bundled(made, fragments(made, *files)[0].combine_chunks()))
+
+
+def unpacked(found: list[Messages]) -> list[Message]:
+    result = []
+    for part in found:
+        headers = part.headers or [()] * len(part.values)
+        rows = zip(part.keys.to_pylist(), part.values.to_pylist(), headers, strict=True)
+        result += [Message(part.topic, key, value, dict(named)) for key, value, named in rows]
+    return result
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as it would be sent."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: dict[str, bytes | None]
 
 
 def payloads(made: Recipe, *files: Path) -> list[dict[str, Any]]:
     """The payloads of all messages, in order."""
     sent, _ = fragments(made, *files)
-    framing = RowFraming(made.tables, made)
-    found = []
-    for batch in sent.combine_chunks().to_batches():
-        for row in range(batch.num_rows):
-            for messages in framing.messages(batch.slice(row, 1)):
-                found += [json.loads(value.as_py())["payload"] for value in messages.values]
-    return found
+    rows = (message for batch in sent.to_batches() for at in range(len(batch)) for message in _alone(made, batch, at))
+    return [json.loads(message.value or b"")["payload"] for message in rows]
+
+
+def _alone(made: Recipe, batch: pa.RecordBatch, at: int) -> list[Message]:
+    return unpacked(bundled(made, pa.Table.from_batches([batch.slice(at, 1)])))
 
 
 def hvr(directory: Path, *records: dict[str, Any], name: str = "a.jsonl") -> Path:
@@ -76,4 +108,16 @@ def hvr(directory: Path, *records: dict[str, Any], name: str = "a.jsonl") -> Pat
     return path
 
 
-__all__ = ["NOW", "IntegratorError", "fragments", "hvr", "payloads", "recipe"]
+__all__ = [
+    "MARK",
+    "NOW",
+    "IntegratorError",
+    "Mark",
+    "bundled",
+    "fragments",
+    "hvr",
+    "messages",
+    "payloads",
+    "recipe",
+    "unpacked",
+]

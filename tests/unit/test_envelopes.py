@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pytest
 
-from integrator.bundle import RowFraming
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 
@@ -21,13 +20,9 @@ def sent(directory, fmt, *records, ddl=DDL, more="", kafka=""):
     recipe = pure.recipe(directory, ddl, f"  - {{action: FileFormat, {fmt}}}\n{more}", kafka=kafka)
     stamped = [{"hvr_cap_tstamp": AT, **record} for record in records]
     fragments, notes = pure.fragments(recipe, pure.hvr(directory, *stamped))
-    framing = RowFraming(recipe.tables, recipe)
-    found = []
-    for batch in fragments.combine_chunks().to_batches():
-        for messages in framing.messages(batch):
-            for key, value in zip(messages.keys.to_pylist(), messages.values.to_pylist(), strict=True):
-                found.append((key, None if value is None else json.loads(value, parse_float=Decimal)))
-    return found, notes[0].not_sent
+    sent = pure.unpacked(pure.bundled(recipe, fragments.combine_chunks()))
+    read = [(m.key, None if m.value is None else json.loads(m.value, parse_float=Decimal)) for m in sent]
+    return read, notes[0].not_sent
 
 
 ONE = {"id": 1, "v": "a", "n": "1.50", "at": AT}

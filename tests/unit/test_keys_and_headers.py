@@ -7,7 +7,6 @@ import fastavro
 import pytest
 import xxhash
 
-from integrator.bundle import RowFraming
 from integrator.errors import ConfigurationError, DataError
 from integrator.formats.contract import SchemaId
 from tests.parts import pure
@@ -27,12 +26,10 @@ def sent(directory, actions, *records, kafka="", ids=False):
         tables = (dataclasses.replace(recipe.tables[0], value_id=SchemaId(1), key_id=SchemaId(2)),)
         recipe = dataclasses.replace(recipe, tables=tables)
     fragments, _ = pure.fragments(recipe, pure.hvr(directory, *records))
-    framing = RowFraming(recipe.tables, recipe)
     found = []
-    for batch in fragments.combine_chunks().to_batches():
-        for messages in framing.messages(batch):
-            headers = messages.headers or [()] * len(messages.values)
-            found += zip(messages.keys.to_pylist(), messages.values.to_pylist(), headers, strict=True)
+    for messages in pure.bundled(recipe, fragments.combine_chunks()):
+        headers = messages.headers or [()] * len(messages.values)
+        found += zip(messages.keys.to_pylist(), messages.values.to_pylist(), headers, strict=True)
     return found
 
 
@@ -144,7 +141,7 @@ def test_the_schema_guid_goes_into_headers_where_it_is_asked_for(tmp_path):
     table = dataclasses.replace(recipe.tables[0], value_id=SchemaId(1, guid), key_id=SchemaId(2, guid))
     recipe = dataclasses.replace(recipe, tables=(table,))
     fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, ROW))
-    [messages] = RowFraming(recipe.tables, recipe).messages(fragments.combine_chunks().to_batches()[0])
+    [messages] = pure.bundled(recipe, fragments.combine_chunks())
     of_guid = b"\x01" + bytes.fromhex(guid.replace("-", ""))
     assert messages.headers == [[("__key_schema_id", of_guid), ("__value_schema_id", of_guid)]]
     assert messages.keys[0].as_py() == b"\x20" + HASH.encode()
@@ -222,7 +219,7 @@ def test_sizes_are_of_each_message_not_of_the_longest_key_and_value(tmp_path):
     recipe = pure.recipe(tmp_path, "create table t(id int primary key, v text, w text);", limit)
     records = [{"id": 1, "v": "k" * 1800, "w": ""}, {"id": 2, "v": "", "w": "x" * 3600}]
     fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, *records))
-    [messages] = RowFraming(recipe.tables, recipe).messages(fragments.combine_chunks().to_batches()[0])
+    [messages] = pure.bundled(recipe, fragments.combine_chunks())
     assert messages.longest < 4096
 
 

@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 
 import fastavro
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -89,8 +90,8 @@ def test_avro_for_java_reads_every_case_and_every_container_file():
         records += [(text, row) for row in rows]
         for codec in ("NONE", "DEFLATE"):
             frame = avro_file.frame("t", columns(kind), Options(block_compress=codec), None)
-            wrapped = frame.wrap(pa.array(rows, pa.binary())).to_pylist()
-            records += [("file", frame.head + row + frame.tail) for row in wrapped]
+            blocks = frame.gather(pa.array(rows, pa.binary()), np.ones(len(rows), np.int64)).to_pylist()
+            records += [("file", frame.start + block + frame.end) for block in blocks]
         expected += [raw(kind, value) for value in values] * 3
     for read, wanted in zip(java.avro_reads(records), expected, strict=True):
         if isinstance(wanted, float):
@@ -104,9 +105,10 @@ def test_container_files_are_read_by_fastavro_and_are_the_same_each_time(case):
     _, kind, values, _, _ = case
     frame = avro_file.frame("t", columns(kind), Options(block_compress="DEFLATE"), None)
     rows = pa.array(encode(kind, array(kind, values)), pa.binary())
-    assert frame.wrap(rows).to_pylist() == frame.wrap(rows).to_pylist()
-    for row, value in zip(frame.wrap(rows).to_pylist(), values, strict=True):
-        [read] = fastavro.reader(io.BytesIO(frame.head + row + frame.tail))
+    blocks = frame.gather(rows, np.ones(len(rows), np.int64)).to_pylist()
+    assert blocks == frame.gather(rows, np.ones(len(rows), np.int64)).to_pylist()
+    for block, value in zip(blocks, values, strict=True):
+        [read] = fastavro.reader(io.BytesIO(frame.start + block + frame.end))
         assert neutral.same(neutral.given(kind, value), as_fastavro(kind, read["c"]))
 
 
@@ -132,8 +134,8 @@ def test_golden_schema():
 
 def test_the_wire_format_is_a_zero_and_the_id():
     frame = avro.FORMAT.frame("t", [], OPTIONS, SchemaId(258))
-    assert (frame.head, frame.tail) == (b"\x00\x00\x00\x01\x02", b"")
-    assert avro.FORMAT.frame("t", [], OPTIONS, SchemaId(258, "6f1ed002-ab5e-4e1c-9f3a-0d5d1e2f3a4b")).head == b""
+    assert (frame.opening, frame.closing) == (b"\x00\x00\x00\x01\x02", b"")
+    assert avro.FORMAT.frame("t", [], OPTIONS, SchemaId(258, "6f1ed002-ab5e-4e1c-9f3a-0d5d1e2f3a4b")).opening == b""
 
 
 INTERVALS = [((0, 0, 1), "finer than a millisecond"), ((-1, 0, 0), "negative"), ((0, 0, 2**32 * 10**6), "too long")]

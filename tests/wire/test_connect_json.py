@@ -28,7 +28,7 @@ def encode(kind, values, decimals="BASE64", times="ADAPTIVE"):
 def around(name, columns):
     """What stands before and after a payload."""
     said = frame(name, columns, Options(), None)
-    return said.head.decode(), said.tail.decode()
+    return said.opening.decode(), said.closing.decode()
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)

@@ -113,4 +113,4 @@ def test_nan_is_refused_by_its_row():
 
 
 def test_the_wire_format_is_that_of_avro():
-    assert json_schema.FORMAT.frame("t", [], OPTIONS, SchemaId(7)).head == b"\x00\x00\x00\x00\x07"
+    assert json_schema.FORMAT.frame("t", [], OPTIONS, SchemaId(7)).opening == b"\x00\x00\x00\x00\x07"

@@ -61,7 +61,7 @@ def test_golden_text_and_bytes():
         "  optional codes_list codes = 5;\n"
         "}\n"
     )
-    assert protobuf.FORMAT.frame("t", [], OPTIONS, SchemaId(7)).head == b"\x00\x00\x00\x00\x07\x00"
+    assert protobuf.FORMAT.frame("t", [], OPTIONS, SchemaId(7)).opening == b"\x00\x00\x00\x00\x07\x00"
 
 
 LISTS = [([["a"], None], False, "is null"), ([["a"], ["b", None]], True, "holds null")]

@@ -54,7 +54,7 @@ def test_the_modes_of_plain_json(mode, message):
     options = Options(json_mode=mode)
     frame = plain_json.FORMAT.frame("tab1", [], options, None)
     [row] = plain_json.FORMAT.encoder("tab1", [Column("c1", schema.Integer(32))], options)({"c1": pa.array([44])}, {})
-    assert frame.head.decode() + row.as_py() + frame.tail.decode() == message
+    assert frame.opening.decode() + row.as_py() + frame.closing.decode() == message
 
 
 def test_decimals_and_bytes_of_json_as_the_channel_says():
@@ -104,7 +104,7 @@ def test_pyarrow_reads_csv_of_all_styles_with_null_apart_from_text(style):
     frame = csv_text.FORMAT.frame("t", columns, Options(csv=style), None)
     rows = csv_text.FORMAT.encoder("t", columns, Options(csv=style))(table, {}).to_pylist()
     read = pyarrow.csv.read_csv(
-        io.BytesIO(frame.head + b"".join(rows) + frame.tail),
+        io.BytesIO(frame.opening + b"".join(rows) + frame.closing),
         parse_options=pyarrow.csv.ParseOptions(
             delimiter=style.field_separator,
             quote_char=style.quote,
@@ -127,7 +127,7 @@ def test_golden_csv():
     table = {"id": pa.array([1, None], pa.int32()), "a,b": pa.array(['say "hi"', "?"])}
     frame = csv_text.FORMAT.frame("t", columns, Options(csv=style), None)
     rows = csv_text.FORMAT.encoder("t", columns, Options(csv=style))(table, {}).to_pylist()
-    assert frame.head + b"".join(rows) + frame.tail == b'id,"a,b"\r\n1,"say ""hi"""\r\n?,"?"\r\nEOF'
+    assert frame.opening + b"".join(rows) + frame.closing == b'id,"a,b"\r\n1,"say ""hi"""\r\n?,"?"\r\nEOF'
 
 
 def test_bytes_are_copied_into_csv_by_default_and_quoted_where_they_must_be():
@@ -141,7 +141,7 @@ def test_bytes_are_copied_into_csv_by_default_and_quoted_where_they_must_be():
 
 def document(rows, kind, options=OPTIONS):
     frame = hvr_xml.FORMAT.frame("t", [Column("c", kind)], options, None)
-    return (frame.head + "".join(rows).encode() + frame.tail).decode()
+    return (frame.opening + "".join(rows).encode() + frame.closing).decode()
 
 
 def no_controls(case):

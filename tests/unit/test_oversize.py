@@ -1,0 +1,130 @@
+"""Rows above the maximum size (I5): the cycle fails, or they are dead letters, or skeletons."""
+
+import gzip
+import json
+
+import pytest
+
+from integrator.fragments import DEAD_HEADERS
+from integrator.framing import RECORD_OVERHEAD, header_size
+from tests.parts import pure
+from tests.parts.channels import TIMEKEY
+
+DDL = "create table t(k int primary key, small text, large text, data bytea);"
+LIMIT = 6000
+SIZE = f'  - {{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "{LIMIT}"}}\n'
+ROWS = [
+    {"k": 1, "small": "a", "large": "b", "data": None},
+    {"k": 2, "small": "a" * 100, "large": "b" * 20_000, "data": "cafe"},
+    {"k": 3, "small": "c", "large": None, "data": None},
+]
+
+
+def recipe(directory, kafka="", more="", fmt="Json: true, JsonMode: ROW_FRAGMENTS"):
+    actions = f"{SIZE}  - {{action: FileFormat, {fmt}}}\n{TIMEKEY}{more}"
+    return pure.recipe(directory, DDL, actions, kafka=kafka)
+
+
+def test_i5_a_row_above_the_maximum_is_an_error_that_says_all_there_is_to_know(tmp_path):
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.messages(recipe(tmp_path), pure.hvr(tmp_path, *ROWS))
+    text = str(raised.value)
+    assert f"{tmp_path}/a.jsonl:2: table t, key k=2: the message has 20" in text
+    assert (
+        "HVR_KAFKA_MSG_MAX_BYTES is 6000; the largest columns are large (20000 bytes), small (100 bytes), data" in text
+    )
+    for remedy in ("TrimDatatype", "Absent", "compacter format", "Oversized_Rows", "max.message.bytes"):
+        assert remedy in text
+
+
+def dead(directory, *records, fmt="Json: true, JsonMode: ROW_FRAGMENTS", more=""):
+    kafka = ", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead" + more
+    return pure.messages(recipe(directory, kafka, fmt=fmt), pure.hvr(directory, *records))
+
+
+@pytest.mark.parametrize(
+    "fmt", ["Json: true", "Json: true, JsonMode: ROW_FRAGMENTS", "Avro: true, BlockCompress: NONE", "Csv: true"]
+)
+@pytest.mark.parametrize("mode", ["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"])
+def test_i4_a_dead_letter_is_the_whole_message_in_parts(fmt, mode, tmp_path):
+    sent = dead(tmp_path, *ROWS, fmt=fmt, more=f", Kafka_Message_Bundling: {mode}")
+    parts = [m for m in sent if m.topic == "dead"]
+    assert len(parts) == 4
+    assert [list(m.headers) for m in parts] == [list(DEAD_HEADERS)] * 4
+    assert [(m.headers["part"], m.headers["parts"]) for m in parts] == [(b"%d" % n, b"4") for n in range(1, 5)]
+    told = {
+        name: value.decode() for name, value in parts[0].headers.items() if name not in ("key", "part", "parts", "size")
+    }
+    assert told == {
+        "reason": "message above HVR_KAFKA_MSG_MAX_BYTES",
+        "topic": "t",
+        "table": "t",
+        "op": "1",
+        "integ_seq": "00000000000000000001|0000000000000000|0000001",
+        "place": f"{tmp_path}/a.jsonl:2",
+    }
+    for part in parts:
+        size = len(part.value) + len(part.key or b"") + header_size(list(part.headers.items())) + RECORD_OVERHEAD
+        assert size <= LIMIT
+    unlimited = pure.recipe(tmp_path, DDL, f"  - {{action: FileFormat, {fmt}}}\n{TIMEKEY}")
+    [_, whole, _] = pure.messages(unlimited, tmp_path / "a.jsonl")
+    assert b"".join(m.value for m in parts) == whole.value
+    assert parts[0].headers["size"] == b"%d" % len(whole.value)
+    others = b"".join(m.value for m in sent if m.topic == "t")
+    assert b"b" * 100 not in others
+
+
+def test_a_dead_letter_is_compressed_once(tmp_path):
+    import random
+
+    noise = "".join(random.Random(1).choices("abcdefghijklmnop", k=20_000))
+    sent = dead(tmp_path, {**ROWS[1], "large": noise}, fmt="Json: true, JsonMode: ROW_FRAGMENTS, Compress: GZIP")
+    assert json.loads(gzip.decompress(b"".join(m.value for m in sent)))["large"] == noise
+
+
+def test_the_other_row_of_a_change_stays_alone_where_one_is_a_dead_letter(tmp_path):
+    old, new = {"hvr_op": 4, **ROWS[0]}, {"hvr_op": 2, **ROWS[1], "k": 1}
+    kafka = ", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead, Kafka_Message_Bundling: CHANGE"
+    sent = pure.messages(recipe(tmp_path, kafka), pure.hvr(tmp_path, old, new, {"hvr_op": 2, **ROWS[0]}))
+    assert [json.loads(m.value)["op_val"] for m in sent if m.topic == "t"] == [4, 2]
+    assert len([m for m in sent if m.topic == "dead"]) == 4
+
+
+SKELETON = ", Oversized_Rows: SKELETON"
+
+
+def test_a_skeleton_lacks_the_largest_values_only(tmp_path):
+    path = pure.hvr(tmp_path, *ROWS, {**ROWS[1], "small": "s" * 9000, "k": 4})
+    sent = [json.loads(m.value) for m in pure.messages(recipe(tmp_path, SKELETON), path)]
+    assert [{name: row.get(name, "missing") for name in ("k", "small", "large", "data")} for row in sent] == [
+        {"k": 1, "small": "a", "large": "b", "data": None},
+        {"k": 2, "small": "a" * 100, "large": "missing", "data": "y" + "v4="},
+        {"k": 3, "small": "c", "large": None, "data": None},
+        {"k": 4, "small": "missing", "large": "missing", "data": "yv4="},
+    ]
+    _, [note] = pure.fragments(recipe(tmp_path, SKELETON), path)
+    assert note.not_sent == {"large values of rows above the maximum size": 2}
+
+
+def test_a_skeleton_in_a_format_that_has_all_columns_is_null_and_named(tmp_path):
+    missing = "  - {action: ColumnProperties, Name: gone, Datatype: varchar, Extra: true, IntegrateExpression: '{hvr_missing}'}\n"
+    made = recipe(tmp_path, SKELETON + ", Missing_Values: NULL", missing, "Csv: true")
+    [message] = pure.messages(made, pure.hvr(tmp_path, ROWS[1]))
+    assert message.value.decode().startswith(f"2,{'a' * 100},,")
+    assert message.value.decode().endswith(",large\n")
+
+
+def test_both_images_of_an_update_are_skeletons_in_an_envelope(tmp_path):
+    old, new = {"hvr_op": 4, **ROWS[1]}, {"hvr_op": 2, **ROWS[1], "large": "c" * 20_000}
+    made = recipe(tmp_path, SKELETON, fmt="Json: true, Envelope: DEBEZIUM, JsonMode: PAYLOAD")
+    [message] = pure.messages(made, pure.hvr(tmp_path, old, new))
+    value = json.loads(message.value)
+    assert value["before"]["large"] == value["after"]["large"] == "__debezium_unavailable_value"
+
+
+def test_a_key_that_is_too_large_is_an_error_whatever_the_policy(tmp_path):
+    ddl = "create table t(k text primary key);"
+    for kafka in (SKELETON, ", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead"):
+        made = pure.recipe(tmp_path, ddl, SIZE + "  - {action: Integrate, MessageKey: '{k}'}\n", kafka=kafka)
+        with pytest.raises(pure.IntegratorError):
+            pure.messages(made, pure.hvr(tmp_path, {"k": "x" * 7000}))
