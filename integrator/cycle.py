@@ -32,9 +32,10 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         if state.synced(number):  # by a process that died before Spark's commit: all of it is acknowledged
             return
         before = state.carry(number)
-        first = first_pass(plan.recipe, before, datetime.now(timezone.utc))
+        alone = runs.rdd.getNumPartitions() == 1
+        first = first_pass(plan.recipe, before, datetime.now(timezone.utc), decode_ahead=alone)
         second = second_pass(plan.recipe, str(state.path))
-        if runs.rdd.getNumPartitions() > 1:
+        if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
             keyless = plan.recipe.layout.bundling.keyless
             reported = in_order(fragments, tasks, ["topic"] if keyless else ["topic", "key"]).mapInArrow(

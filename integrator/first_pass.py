@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs
 
-from integrator.changes import OpenTransaction
+from integrator.ahead import ahead
+from integrator.changes import Changes, OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, Reading
 from integrator.encode import TableEncoder
@@ -37,15 +38,16 @@ class Run:
     read: bool
 
 
-def first_pass(recipe: Recipe, carry: Carry, now: datetime) -> Pass:
+def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool = False) -> Pass:
     """Return the pass over batches of RUN rows that gives batches of FRAGMENT rows, and a Note for each file read.
 
+    decode_ahead: decoding has a thread of its own, for a task that has several cores.
     An IntegratorError leaves it as a RuntimeError with the error's wire text, which Spark hands to the driver.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
-            yield from _Task(recipe, carry, now).fragments(batches)
+            yield from _Task(recipe, carry, now, decode_ahead=decode_ahead).fragments(batches)
         except IntegratorError as error:
             raise RuntimeError(error.to_wire()) from None
 
@@ -55,48 +57,59 @@ def first_pass(recipe: Recipe, carry: Carry, now: datetime) -> Pass:
 class _Task:
     """One Spark task: consecutive files, in order."""
 
-    def __init__(self, recipe: Recipe, carry: Carry, now: datetime) -> None:
-        self._recipe, self._carry, self._now = recipe, carry, now
+    def __init__(self, recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool) -> None:
+        self._recipe, self._carry, self._decode_ahead = recipe, carry, decode_ahead
         self._dialect = DIALECTS[recipe.dialect]
         self._reading = reading_of(recipe)
         self._tables = {table.table.name: TableEncoder(table, recipe, now) for table in recipe.tables}
         self._before: list[Run] = []
         self._state: OpenTransaction | None = None
+        self._last: tuple[int, OpenTransaction] | None = None
+        self._rows, self._unheld = 0, 0
+        self._not_sent: dict[str, int] = {}
+        self._pairs: Pairs | None = None
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        decoded = self._decoded(batches)
+        for run, batch in ahead(decoded) if self._decode_ahead else decoded:
+            if isinstance(batch, Batch):
+                yield from _in_source_order([self._encoded(changes) for changes in batch.changes])
+                for reason, count in batch.ignored.items():
+                    self._not_sent[reason] = self._not_sent.get(reason, 0) + count
+            elif batch is None:
+                held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
+                yield from held
+                self._rows, self._unheld, self._not_sent = 0, sum(map(len, held)), {}
+                self._pairs = Pairs() if self._recipe.layout.paired else None
+            else:
+                if self._pairs:
+                    self._pairs.end()
+                self._last = (run.ordinal, batch)
+                yield Note(run.ordinal, self._rows, batch, self._not_sent, self._unheld).to_fragment()
+        if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
+            mark = Mark(self._last[0], self._last[1].unfinished)
+            yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
+
+    def _encoded(self, changes: Changes) -> tuple[pa.RecordBatch, Places]:
+        self._rows += len(changes)
+        whole = self._pairs.whole(changes) if self._pairs else changes
+        return self._tables[changes.table].encode(whole, self._not_sent)
+
+    def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
+        """Yield of each run that is to be read: None, its batches, and the transaction that is open at its end."""
         for batch in batches:
             for row in batch.to_pylist():  # one row a file
                 run = Run(**row)
-                if run.read:
-                    yield from self._read(run)
-                else:
+                if not run.read:
                     self._before.append(run)
-        if self._recipe.layout.bundling.mode == "TRANSACTION" and self._before:
-            mark = Mark(self._before[-1].ordinal, self._open().unfinished)
-            yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
-
-    def _read(self, run: Run) -> Iterator[pa.RecordBatch]:
-        _check_unchanged(run)
-        rows = 0
-        not_sent: dict[str, int] = {}
-        held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
-        yield from held
-        pairs = Pairs() if self._recipe.layout.paired else None
-        for batch in self._records(run):
-            parts = []
-            for changes in batch.changes:
-                rows += len(changes)
-                whole = pairs.whole(changes) if pairs else changes
-                fragment, order = self._tables[changes.table].encode(whole, not_sent)
-                parts.append((fragment, order))
-            for reason, count in batch.ignored.items():
-                not_sent[reason] = not_sent.get(reason, 0) + count
-            yield from _in_source_order(parts)
-            self._state = batch.open
-        if pairs:
-            pairs.end()
-        self._before = [run]
-        yield Note(run.ordinal, rows, self._open(), not_sent, sum(map(len, held))).to_fragment()
+                    continue
+                _check_unchanged(run)
+                yield run, None
+                for part in self._records(run):
+                    self._state = part.open
+                    yield run, part
+                self._before = [run]
+                yield run, self._open()
 
     def _records(self, run: Run) -> Iterator[Batch]:
         """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""

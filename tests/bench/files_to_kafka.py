@@ -1,6 +1,7 @@
 """Rows per second from change files to acknowledged, on a real broker beside it: the daemon as a user runs it.
 
     python -m tests.bench.files_to_kafka [--rows 1000000] [--files 8] [--runs 3] [--registry AVRO | JSON | PROTOBUF]
+        [--bundling THRESHOLD] [--json ROW_FRAGMENTS]
 
 Each run: the rows' files get their names at once; the clock stops when the cycle with the last of them is synced.
 """
@@ -37,6 +38,7 @@ locations:
   kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{topic}"{kafka}}}
 tables: [{directory}/orders.sql]
 actions:
+  - {{action: FileFormat, JsonMode: {json}}}
   - {{action: Integrate, CycleByteLimit: 0}}
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
   - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
@@ -89,28 +91,32 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--bundling", default="ROW", choices=["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"])
+    parser.add_argument("--json", default="SCHEMA_PAYLOAD", help="the JsonMode")
     parser.add_argument("--registry", choices=["AVRO", "JSON", "PROTOBUF"], help="through a real schema registry")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))
         kafka = stack.enter_context(broker())
-        more = ""
+        more = f", Kafka_Message_Bundling: {options.bundling}"
         if options.registry:
             server = stack.enter_context(registry())
             if server is None:
                 sys.exit("no schema registry is to be had: mvn and Java 17, or INTEGRATOR_TEST_REGISTRY")
-            more = f', Kafka_Schema_Registry: "{server.url}", Kafka_Schema_Registry_Format: {options.registry}'
+            more += f', Kafka_Schema_Registry: "{server.url}", Kafka_Schema_Registry_Format: {options.registry}'
         directory = Path(name)
         (directory / "in").mkdir()
         (directory / "orders.sql").write_text(table.DDL)
         topic = f"bench-{uuid.uuid4()}"
         kafka.create([topic])
         channel = directory / "bench.yaml"
-        channel.write_text(CHANNEL.format(directory=directory, servers=kafka.servers, topic=topic, kafka=more))
+        channel.write_text(
+            CHANNEL.format(directory=directory, servers=kafka.servers, topic=topic, kafka=more, json=options.json)
+        )
         daemon = Daemon(channel)
         inbox, start, rates = directory / "in", 0, []
         print(
-            f"broker: {kafka.kind}; {options.registry or 'Connect JSON'}; {options.rows} rows in {options.files} files, {os.cpu_count()} cores"
+            f"broker: {kafka.kind}; {options.registry or options.json} {options.bundling}; {options.rows} rows in {options.files} files, {os.cpu_count()} cores"
         )
         for run in range(-1, options.runs):
             count = options.rows // 2 if run < 0 else options.rows
@@ -121,7 +127,7 @@ def main() -> None:
             size = table.publish(inbox, f"r{run + 1:02d}-")
             messages, sent = daemon.wait_for(count)
             seconds = time.monotonic() - began
-            assert messages == count
+            assert messages == count or options.bundling != "ROW"
             spent = {name: (used - before[name]) / count * 1e6 for name, used in daemon.cpu().items()}
             shares = ", ".join(f"{name} {micros:.1f}" for name, micros in spent.items())
             label = "warm-up" if run < 0 else f"run {run + 1}  "
