@@ -46,9 +46,7 @@ class Bundler:
     def add(self, rows: pa.RecordBatch) -> Iterator[Messages]:
         """Take rows, and yield the messages that are closed."""
         if self._bundling.mode == "ROW":
-            for start in range(0, rows.num_rows, ROWS_AT_ONCE):
-                part = rows.slice(start, ROWS_AT_ONCE)
-                yield from self._messages(part, np.arange(part.num_rows), self._framing.kinds(part))
+            yield from self._in_parts(rows, np.arange(rows.num_rows), self._framing.kinds(rows))
             return
         self._waiting.append(rows)
         self._bytes += rows.nbytes
@@ -80,7 +78,7 @@ class Bundler:
                 self._add("transactions split at the cycle's end, for too much was held", int(left.sum()))
                 left[:] = False
         else:
-            left = last & ~passed
+            left = last & ~passed & self._open(rows, starts)
             if self._kept_bytes(rows, starts, left) > MAX_OPEN_BYTES:
                 self._add("messages closed early, for too many were open", int(left.sum()))
                 left[:] = False
@@ -93,23 +91,41 @@ class Bundler:
         begins = pc.binary_slice(rows["integ_seq"].take(pa.array(starts)).cast(pa.binary()), 0, len(transaction))
         return np.asarray(pc.equal(begins, transaction.encode()), bool)
 
+    def _open(self, rows: pa.RecordBatch, starts: Places) -> Mask:
+        """Say which messages rows to come may still belong to."""
+        if self._bundling.mode != "CHANGE":
+            return np.ones(len(starts), bool)
+        return np.asarray(rows["more"].take(pa.array(np.append(starts[1:], len(rows)) - 1)), bool)
+
     def _kept_bytes(self, rows: pa.RecordBatch, starts: Places, left: Mask) -> int:
         sizes = np.add.reduceat(np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64), starts)
         return int(sizes[left].sum())
 
     def _closed(self, rows: pa.RecordBatch, starts: Places, left: Mask, kinds: Kinds) -> Iterator[Messages]:
-        """Yield the messages that are not `left`, whose rows then wait."""
+        """Yield the messages that are not `left`, whose rows then wait: they begin the next fold again."""
         self._waiting, self._bytes = [], 0
-        if not left.any():
-            yield from self._messages(rows, starts, kinds)
-            return
         count = np.diff(starts, append=len(rows))
-        stays = pa.array(np.repeat(left, count))
-        self._waiting = [rows.filter(stays)]  # what is open is small: it begins the next fold again
-        closed = rows.filter(pc.invert(stays))
-        if closed.num_rows:
-            begins = np.concatenate([[0], np.cumsum(count[~left])[:-1]])
-            yield from self._messages(closed, begins, self._framing.kinds(closed))
+        if left.any() and left[-1] and left.sum() == 1:  # as where all rows have one topic
+            end = int(starts[-1])
+            self._waiting = [rows.slice(end)]
+            rows, starts, kinds = rows.slice(0, end), starts[:-1], kinds.slice(0, end)
+        elif left.any():
+            stays = np.repeat(left, count)
+            self._waiting = [rows.filter(pa.array(stays))]
+            closed = np.flatnonzero(~stays)
+            rows, kinds = rows.take(pa.array(closed)), kinds.take(closed)
+            starts = np.concatenate([[0], np.cumsum(count[~left])])[:-1]
+        yield from self._in_parts(rows, starts, kinds)
+
+    def _in_parts(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Iterator[Messages]:
+        """Yield messages, of so many rows at once that what stands around them takes little memory."""
+        at = 0
+        while at < len(starts):
+            after = max(at + 1, int(np.searchsorted(starts, starts[at] + ROWS_AT_ONCE)))
+            begin, end = int(starts[at]), int(starts[after]) if after < len(starts) else len(rows)
+            part = rows.slice(begin, end - begin)
+            yield from self._messages(part, starts[at:after] - begin, kinds.slice(begin, end))
+            at = after
 
     def _groups(self, rows: pa.RecordBatch, new_topic: Mask) -> Mask:
         """Say for each row whether it can share no message with the row before it."""

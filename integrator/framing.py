@@ -94,6 +94,14 @@ class Kinds:
     runs: Ints
     dead: npt.NDArray[np.bool_]
 
+    def slice(self, start: int, end: int) -> Kinds:
+        """Return the kinds of the rows from `start` to before `end`."""
+        return Kinds(self.code[start:end], self.frames, self.runs[start:end], self.dead)
+
+    def take(self, at: Places) -> Kinds:
+        """Return the kinds of the rows at these places."""
+        return Kinds(self.code[at], self.frames, self.runs[at], self.dead)
+
 
 class Framing:
     """Adds to rows what their messages have around them."""
