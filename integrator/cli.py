@@ -17,6 +17,7 @@ from rich.console import Console
 
 from integrator import plan as planning
 from integrator import progress, registry, show
+from integrator.channel.load import Run
 from integrator.channel.secret import Secrets
 from integrator.errors import IntegratorError
 from integrator.plan import Plan
@@ -29,6 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+Contexts = Annotated[list[str] | None, typer.Option("--context", help="A context that actions ask for.")]
+Variables = Annotated[list[str] | None, typer.Option("--variable", help="NAME=VALUE for {hvr_var_NAME}.")]
 ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
 
 
@@ -37,6 +40,8 @@ def integrate(
     context: typer.Context,
     channel: Annotated[str | None, typer.Option(help="The channel's YAML file.")] = None,
     once: Annotated[bool, typer.Option("--once", help="Integrate what is there, and end.")] = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
 ) -> None:
     """Integrate database changes into Kafka."""
     if context.invoked_subcommand is not None:
@@ -45,14 +50,18 @@ def integrate(
         raise typer.BadParameter("--channel FILE is needed")
     from integrator import daemon  # noqa: PLC0415 - check and plan need no Spark
 
-    plan = _plan(context, channel)
+    plan = _plan(context, channel, contexts, variables)
     progress.configure(plan.secrets)
     daemon.integrate(plan, once=once)
 
 
-def _plan(context: typer.Context, channel: str) -> Plan:
+def _plan(context: typer.Context, channel: str, contexts: list[str] | None, variables: list[str] | None) -> Plan:
     """Make the plan; its secrets are hidden in what `main` prints, and librdkafka has seen its properties."""
-    made = planning.make(channel, local_timezone())
+    given = [tuple(text.partition("=")[::2]) for text in variables or []]
+    if any("=" not in text for text in variables or []):
+        raise typer.BadParameter("--variable is written NAME=VALUE")
+    run = Run(frozenset(contexts or []), tuple((name, value) for name, value in given))
+    made = planning.make(channel, local_timezone(), run)
     context.obj.append(made.secrets)
     topics.check(made.recipe.producer)
     return made
@@ -65,10 +74,13 @@ def check(
     connect: Annotated[
         bool, typer.Option("--connect", help="Also try brokers, topics and the schema registry.")
     ] = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
-    plan = _plan(context, channel)
+    plan = _plan(context, channel, contexts, variables)
     said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
+    said += "".join(f"\n{note}" for note in plan.notes)
     if connect:
         absent = topics.missing(plan.recipe.producer, plan.topics)
         if absent and plan.create_topics is None:
@@ -84,9 +96,11 @@ def plan(
     context: typer.Context,
     channel: ChannelFile,
     table: Annotated[list[str] | None, typer.Option(help="Show these tables only.")] = None,
+    contexts: Contexts = None,
+    variables: Variables = None,
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
-    made = _plan(context, channel)
+    made = _plan(context, channel, contexts, variables)
     show.plan(made, table or [], Console(soft_wrap=True))
 
 

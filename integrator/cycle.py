@@ -34,7 +34,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         before = state.carry(number)
         alone = runs.rdd.getNumPartitions() == 1
         first = first_pass(plan.recipe, before, datetime.now(timezone.utc), decode_ahead=alone)
-        second = second_pass(plan.recipe, str(state.path))
+        second = second_pass(plan.recipe, str(state.path), 1 if alone else tasks)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
             keyless = plan.recipe.layout.bundling.keyless

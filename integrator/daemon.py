@@ -6,7 +6,9 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import structlog
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +20,7 @@ from integrator.errors import IntegratorError, from_wire
 from integrator.plan import Plan
 from integrator.produce import topics
 from integrator.sources import files
-from integrator.sources.journal import Journal
+from integrator.sources.journal import Journal, Listing
 from integrator.state import State
 
 SUCCESSOR_WAIT_S = 60.0
@@ -33,7 +35,7 @@ def integrate(plan: Plan, *, once: bool) -> None:
     """
     log = structlog.get_logger().bind(channel=plan.channel)
     state = State(plan.state)
-    files.listing_of(plan.source).files()
+    listing_of(plan).files()
     state.lock(plan.channel, SUCCESSOR_WAIT_S)
     try:
         plan = registry.resolve(plan)
@@ -45,7 +47,10 @@ def integrate(plan: Plan, *, once: bool) -> None:
             session.lock_jvm(spark, state.path / "jvm", SUCCESSOR_WAIT_S)
             stopping = _on_signals(spark)
             log.info("integrating", state=str(state.path), topics=list(plan.topics), once=once)
-            run(spark, plan, state, stopping, once=once)
+            if once or plan.schedule.continuous:
+                run(spark, plan, state, stopping, once=once)
+            else:
+                run_scheduled(spark, plan, state, stopping)
             log.info("ended")
         finally:
             spark.stop()
@@ -62,6 +67,27 @@ def _on_signals(spark: SparkSession) -> threading.Event:
     return stopping
 
 
+def listing_of(plan: Plan) -> Listing:
+    """Return where the change files of a plan are found."""
+    return files.listing_of(plan.source, plan.delay)
+
+
+def run_scheduled(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event) -> None:
+    """Integrate what is there at the times of the plan's schedule, until `stopping` is set or no time is left."""
+    log = structlog.get_logger().bind(channel=plan.channel)
+    zone = ZoneInfo(plan.recipe.timezone)
+    if plan.schedule.on_start:
+        run(spark, plan, state, stopping, once=True)
+    while not stopping.is_set():
+        now = datetime.now(zone)
+        at = plan.schedule.next(now)
+        if at is None:
+            return
+        log.info("waiting", until=at.isoformat())
+        if not stopping.wait((at - now).total_seconds()):
+            run(spark, plan, state, stopping, once=True)
+
+
 def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, *, once: bool) -> None:
     """Run the stream of a locked channel until it is through (`once`), or until `stopping` is set.
 
@@ -69,12 +95,14 @@ def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event
     """
     state.check_whole()
     journal = state.path / "files.jsonl"
-    mended = Journal(journal).renew(files.listing_of(plan.source).files(), state.last_file())
+    listing = listing_of(plan)
+    mended = Journal(journal).renew(listing.files(), state.last_file())
     if mended:
         structlog.get_logger().info("change files mended", channel=plan.channel, files=mended)
     gate = _Gate(stopping)
-    integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, progress.reporter(plan.channel))
-    runs = files.stream(spark, plan.source, journal, plan.cycle_bytes)
+    reporter = progress.reporter(plan.channel, plan.schedule.latency_s)
+    integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, reporter)
+    runs = files.stream(spark, listing, journal, plan.cycle_bytes)
     writer = (
         runs.writeStream.queryName(plan.channel)
         .option("checkpointLocation", state.checkpoint)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,9 +14,12 @@ from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedV
 from integrator.formats.finish import text_bytes
 from integrator.fragments import FRAGMENT, Places, Shape, shapes, with_column
 from integrator.framing import Framing
+from integrator.properties.capture import captured
+from integrator.properties.expression import Clock
 from integrator.properties.message_key import headers, key_maker
 from integrator.recipe import Recipe, TableRecipe
-from integrator.rows import NotSent, RowMaker, Rows
+from integrator.rows import RowMaker, Rows
+from integrator.tally import Tally
 from integrator.tombstones import as_changes, followed, tombstoned, tombstones
 
 LEFT_OUT = "large values of rows above the maximum size"
@@ -27,44 +28,44 @@ LEFT_OUT = "large values of rows above the maximum size"
 class TableEncoder:
     """Change rows of one table -> fragments."""
 
-    def __init__(self, recipe: TableRecipe, channel: Recipe, now: datetime) -> None:
-        self._recipe, self._channel, self._now = recipe, channel, now
+    def __init__(self, recipe: TableRecipe, channel: Recipe) -> None:
+        self._recipe, self._channel = recipe, channel
         self._layout = channel.layout
         self._format = messages.format_of(channel.layout)
         old = (channel.layout.before + field.name for field in messages.old_fields(recipe, channel.layout))
         self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
-        self._rows = RowMaker(recipe, channel, now)
+        self._rows = RowMaker(recipe, channel)
         self._keys = key_maker(recipe, channel)
         self._encoders: dict[Shape, Encoder] = {}
         self._framing = Framing((recipe,), channel)
 
-    def encode(self, changes: Changes, not_sent: NotSent) -> tuple[pa.RecordBatch, Places]:
-        """Return fragments, and the order of each among all rows of the batch; adds to `not_sent` (I4)."""
+    def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
+        changes = captured(changes, self._recipe, self._channel, clock, tally)
         limit, policy = self._channel.max_bytes, self._channel.oversized
         for _ in range(len(changes.columns) + 1):
-            tally: NotSent = {}
-            fragments, order = self._fragments(changes, tally)
+            counted = Tally()
+            fragments, order = self._fragments(changes, clock, counted)
             over, sizes = self._above(fragments, limit)
             if not len(over) or not policy.skeleton:
                 break
             named = fragments["integ_seq"].take(pa.array(over)).to_pylist()
             changes = oversize.skeletons(changes, dict(zip(named, sizes, strict=True)), self._recipe, limit)
-            not_sent[LEFT_OUT] = not_sent.get(LEFT_OUT, 0) + len(over)
+            tally.warn(LEFT_OUT, len(over))
         if len(over) and not policy.dead_letters:
             at = oversize.place_of(changes, fragments["integ_seq"][int(over[0])].as_py())
             raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
-        for reason, count in tally.items():
-            not_sent[reason] = not_sent.get(reason, 0) + count
+        tally.add(counted)
         return fragments, order
 
-    def _fragments(self, changes: Changes, not_sent: NotSent) -> tuple[pa.RecordBatch, Places]:
-        changes, columns, rows = self._rows.rows(changes, not_sent)
+    def _fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+        changes, columns, rows = self._rows.rows(changes, clock, tally)
         bare = tombstoned(rows.op) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
-        keys = self._keys(changes, columns, self._now)
-        header_values = headers(changes, self._recipe, self._channel, self._now)
+        keys = self._keys(changes, columns, clock)
+        header_values = headers(changes, self._recipe, self._channel, clock)
         at, size = pa.array(rows.at), len(rows.at)
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
         arrays = {
@@ -86,7 +87,7 @@ class TableEncoder:
         order = changes.order if whole else changes.order[rows.at]
         stones = None
         if self._recipe.tombstones:
-            fragments, order, deletes = self._deletes(fragments, order, not_sent)
+            fragments, order, deletes = self._deletes(fragments, order, tally)
             stones = deletes if len(deletes) else None
         own = fragments
         if self._layout.bundling.mode == "CHANGE":
@@ -96,14 +97,11 @@ class TableEncoder:
             fragments, order = followed(fragments, order, made, behind)
         return fragments, order
 
-    def _deletes(
-        self, fragments: pa.RecordBatch, order: Places, not_sent: NotSent
-    ) -> tuple[pa.RecordBatch, Places, Places]:
+    def _deletes(self, fragments: pa.RecordBatch, order: Places, tally: Tally) -> tuple[pa.RecordBatch, Places, Places]:
         """Return fragments, their order, and the places that tombstones stand behind; one without a key is counted."""
         gone, keyless = tombstoned(fragments["op"]), mask(pc.is_null(fragments["key"]))
         if (gone & keyless).any():
-            reason = "tombstones without a key"
-            not_sent[reason] = not_sent.get(reason, 0) + int((gone & keyless).sum())
+            tally.leave_out("tombstones without a key", int((gone & keyless).sum()))
         if self._recipe.bare_tombstones:  # the rows are tombstones themselves
             keep = ~(gone & keyless)
             return fragments.filter(pa.array(keep)), order[keep], np.empty(0, np.int64)

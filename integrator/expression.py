@@ -15,7 +15,7 @@ from integrator.schema import Table, Type
 
 INTEG_SEQ_LENGTH = 45
 
-Context = Literal["IntegrateExpression", "MessageKey", "MessageHeaders", "topic"]
+Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
 
 
 @dataclass(frozen=True)
@@ -28,30 +28,57 @@ class Substitution:
 
 _BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", "topic")
 _MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
+_CAPTURED: tuple[Context, ...] = (
+    "IntegrateExpression",
+    "CaptureExpression",
+    "MessageKey",
+    "MessageHeaders",
+    "AddressTo",
+)
 
 SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_op": Substitution(schema.Integer(32)),
     "hvr_op_str": Substitution(schema.String()),
     "hvr_integ_seq": Substitution(schema.String(INTEG_SEQ_LENGTH)),
+    "hvr_integ_key": Substitution(schema.String(16)),
     "hvr_tx_seq": Substitution(schema.String(20)),
+    "hvr_tx_scn": Substitution(schema.String(10)),
     "hvr_tx_countdown": Substitution(schema.Integer(32)),
-    "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
+    "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), _CAPTURED),
     "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
-    "hvr_cap_user": Substitution(schema.String()),
+    "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
+    "hvr_cap_filename": Substitution(schema.String(), _MESSAGE),
+    "hvr_cap_subdirs": Substitution(schema.String(), _MESSAGE),
     "hvr_row_uuid": Substitution(schema.String(36, "uuid")),
     "hvr_missing": Substitution(schema.String()),
     "hvr_key_hash": Substitution(schema.String(16), _MESSAGE),
     "hvr_key_names": Substitution(schema.String()),
-    "hvr_cap_loc": Substitution(schema.String(), _BOTH),
+    "hvr_cap_loc": Substitution(schema.String(), (*_BOTH, "CaptureExpression", "AddressTo")),
     "hvr_chn_name": Substitution(schema.String(), _BOTH),
     "hvr_tbl_name": Substitution(schema.String(), _BOTH),
     "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
     "hvr_schema": Substitution(schema.String(), _BOTH),
 }
 """Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
-the source left out, for formats in which they are sent as null; and a UUID of the change. Absent for a reason:
-{hvr_integ_key} is a clock (it would break I2), {hvr_var_…} and {hvr_slice_…} belong to refresh, and there are no file
-names here."""
+the source left out, for formats in which they are sent as null; and a UUID of the change. {hvr_var_NAME} is put in
+when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
+"""
+
+ELSEWHERE = {
+    "hvr_slice": "belongs to refresh",
+    "hvr_tx_sequence_number": "is of Db2 for i only",
+    "hvr_cap_job": "is of Db2 for i only",
+    "hvr_cap_program": "is of Db2 for i only",
+    "hvr_cap_journal": "is of Db2 for i only",
+    "hvr_var_": "is a variable that this run does not have; give it: --variable NAME=VALUE",
+    "hvr_local_loc": "belongs to the conditions of refresh and compare",
+    "hvr_opposite_loc": "belongs to the conditions of refresh and compare",
+    "hvr_integ_loc": "is of a plug-in of HVR's; write the location's name",
+}
+"""HVR's substitutions that are not here, by what their names begin with, and why."""
+
+COLUMN = "hvr_col_name"
+"""{{hvr_col_name}} is the value of the column that the action is for."""
 
 MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
 """How a time stamp becomes text in a message key or header, where no format is given; {hvr_integ_tstamp} has ms too."""
@@ -92,7 +119,16 @@ class Constant:
     value: int | str | None
 
 
-Part = Text | Op | ColumnValue | Constant
+@dataclass(frozen=True)
+class Sql:
+    """SQL over the row (extension): a scalar expression. Columns in `allowed` may be missing, and are null then."""
+
+    text: str
+    allowed: tuple[str, ...] = ()
+
+
+SQL = "sql:"
+Part = Text | Op | ColumnValue | Constant | Sql
 
 _PART = re.compile(
     r"\{\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}\}|\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}|<(hvr_[a-z_]+)(\s[^<>]*)?>",
@@ -105,9 +141,14 @@ class ExpressionError(ValueError):
     """An expression that cannot be; the text says what is accepted."""
 
 
-def parse(text: str, table: Table, context: Context) -> tuple[Part, ...]:
-    """Return the parts of the template `text` for rows of `table`. Raises ExpressionError."""
+def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[Part, ...]:
+    """Return the parts of the template `text` for rows of `table`. Raises ExpressionError.
+
+    column: the one that {{hvr_col_name}} is.
+    """
     literal = text.strip()
+    if literal.lower().startswith(SQL):
+        return (sql(literal[len(SQL) :].strip(), table, context, column),)
     if literal.lower() == "null":
         return (Constant(None),)
     if _INTEGER.fullmatch(literal):
@@ -120,39 +161,71 @@ def parse(text: str, table: Table, context: Context) -> tuple[Part, ...]:
     for found in _PART.finditer(text):
         if found.start() > at:
             parts.append(Text(text[at : found.start()]))
-        parts.append(_part(found, table, context))
+        parts.append(_part(found, table, context, column))
         at = found.end()
     if at < len(text) or not parts:
         parts.append(Text(text[at:]))
     return tuple(parts)
 
 
-def _part(found: re.Match[str], table: Table, context: Context) -> Part:
+def sql(text: str, table: Table, context: Context, column: str = "") -> Sql:
+    """Return SQL in which columns and substitutions may stand in braces: they become names in it."""
+    allowed: list[str] = []
+
+    def name(found: re.Match[str]) -> str:
+        match _part(found, table, context, column):
+            case ColumnValue(name, "", allow):
+                allowed.extend([name] if allow else [])
+                return f'"{name}"'
+            case Op(name, "", False):
+                return f'"{name}"'
+            case _:
+                raise ExpressionError(f"{found[0]}: in SQL a value has no specification; use SQL's functions")
+
+    return Sql(_PART.sub(name, text), tuple(dict.fromkeys(allowed)))
+
+
+def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Part:
     double, double_spec, single, single_spec, angle, angle_spec = found.groups()
     name = double or single or angle
     spec = (double_spec or single_spec or angle_spec or "")[1:]
     if name in SUBSTITUTIONS:
-        substitution = SUBSTITUTIONS[name]
-        if context not in substitution.contexts:
-            accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
-            raise ExpressionError(f"{found[0]} cannot stand in a {context}; accepted there are {accepted}")
-        if double and name != "hvr_key_names":
-            raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names only")
-        if name == "hvr_schema" and table.schema is None:
-            raise ExpressionError(f"{found[0]}: the definition of table {table.name} names no schema")
-        if not spec and context in _MESSAGE and isinstance(substitution.type, schema.Timestamp):
-            spec = MESSAGE_FORMAT + ("SSS" if name == "hvr_integ_tstamp" else "")
-        return Op(name, spec, value_of=bool(double))
-    if name.startswith("hvr_"):
+        return _substitution(found[0], Op(name, spec, value_of=bool(double)), table, context)
+    why = next((why for start, why in ELSEWHERE.items() if name.startswith(start)), "")
+    if why:
+        raise ExpressionError(f"{found[0]} {why}")
+    if name == COLUMN and double:
+        if not own:
+            raise ExpressionError(f"{found[0]}: the action is for no column")
+        name, double = own, None
+    if name.startswith("hvr_") and table.column(name) is None:
         raise ExpressionError(f"{found[0]} is not known here; accepted are {', '.join(SUBSTITUTIONS)}")
     if context == "topic":
         raise ExpressionError(f"{found[0]}: a topic cannot depend on the values of a row")
     if double:
-        raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names only")
+        raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names and hvr_col_name only")
+    return _column(found[0], name, spec, table, context)
+
+
+def _substitution(said: str, op: Op, table: Table, context: Context) -> Op:
+    substitution = SUBSTITUTIONS[op.name]
+    if context not in substitution.contexts:
+        accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
+        raise ExpressionError(f"{said} cannot stand in a {context}; accepted there are {accepted}")
+    if op.value_of and op.name != "hvr_key_names":
+        raise ExpressionError(f"{said}: double braces go with hvr_key_names and hvr_col_name only")
+    if op.name == "hvr_schema" and table.schema is None:
+        raise ExpressionError(f"{said}: the definition of table {table.name} names no schema (TableProperties Schema)")
+    if not op.spec and context in _MESSAGE and isinstance(substitution.type, schema.Timestamp):
+        return Op(op.name, MESSAGE_FORMAT + ("SSS" if op.name == "hvr_integ_tstamp" else ""), op.value_of)
+    return op
+
+
+def _column(said: str, name: str, spec: str, table: Table, context: Context) -> ColumnValue:
     column = table.column(name)
     if column is None:
         known = ", ".join(column.name for column in table.columns)
-        raise ExpressionError(f"{found[0]} is neither a substitution nor a column of {table.name}, which has {known}")
+        raise ExpressionError(f"{said} is neither a substitution nor a column of {table.name}, which has {known}")
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
     spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
     if not spec and context in _MESSAGE and isinstance(column.type, schema.Timestamp):
@@ -175,6 +248,8 @@ def natural_type(parts: tuple[Part, ...], table: Table) -> Type:
             return schema.String() if spec else column.type
         case Constant(int()):
             return schema.Integer(64)
+        case Sql():
+            raise KeyError("the engine knows the type of SQL")
         case _:
             return schema.String()
 
@@ -204,6 +279,6 @@ def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str
                 texts.append(values[name] or "")
             case Constant(value):
                 texts.append("" if value is None else str(value))
-            case ColumnValue(name, _, _):
-                raise ExpressionError(f"{{{name}}}: a topic cannot depend on the values of a row")
+            case ColumnValue() | Sql():
+                raise ExpressionError("a topic cannot depend on the values of a row")
     return "".join(texts)

@@ -17,9 +17,11 @@ from integrator.dialects.reading import Batch, Reading
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op
-from integrator.fragments import Carry, Mark, Note, Places
+from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, Places, seed_of
 from integrator.pairs import Pairs
+from integrator.properties.expression import Clock
 from integrator.recipe import Recipe
+from integrator.tally import Tally
 
 RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
 RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
@@ -59,41 +61,48 @@ class _Task:
 
     def __init__(self, recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool) -> None:
         self._recipe, self._carry, self._decode_ahead = recipe, carry, decode_ahead
+        self._now, self._seed = now, seed_of(carry, now) << SEED_BITS
         self._dialect = DIALECTS[recipe.dialect]
         self._reading = reading_of(recipe)
-        self._tables = {table.table.name: TableEncoder(table, recipe, now) for table in recipe.tables}
+        self._tables = {table.table.name: TableEncoder(table, recipe) for table in recipe.tables}
         self._before: list[Run] = []
         self._state: OpenTransaction | None = None
         self._last: tuple[int, OpenTransaction] | None = None
-        self._rows, self._unheld = 0, 0
-        self._not_sent: dict[str, int] = {}
+        self._rows, self._place, self._unheld = 0, 0, 0
+        self._tally = Tally()
         self._pairs: Pairs | None = None
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decoded = self._decoded(batches)
         for run, batch in ahead(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
-                yield from _in_source_order([self._encoded(changes) for changes in batch.changes])
+                clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
+                yield from _in_source_order([self._encoded(changes, clock) for changes in batch.changes])
+                self._place += max(
+                    (int(changes.order.max()) + 1 for changes in batch.changes if len(changes)), default=0
+                )
                 for reason, count in batch.ignored.items():
-                    self._not_sent[reason] = self._not_sent.get(reason, 0) + count
+                    self._tally.leave_out(reason, count)
             elif batch is None:
                 held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
                 yield from held
-                self._rows, self._unheld, self._not_sent = 0, sum(map(len, held)), {}
-                self._pairs = Pairs() if self._recipe.layout.paired else None
+                self._rows, self._place, self._unheld, self._tally = 0, 0, sum(map(len, held)), Tally()
+                self._pairs = Pairs() if self._recipe.paired else None
             else:
                 if self._pairs:
                     self._pairs.end()
                 self._last = (run.ordinal, batch)
-                yield Note(run.ordinal, self._rows, batch, self._not_sent, self._unheld).to_fragment()
+                said = self._tally
+                note = Note(run.ordinal, self._rows, batch, said.not_sent, self._unheld, said.warnings, said.details)
+                yield note.to_fragment()
         if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
-    def _encoded(self, changes: Changes) -> tuple[pa.RecordBatch, Places]:
+    def _encoded(self, changes: Changes, clock: Clock) -> tuple[pa.RecordBatch, Places]:
         self._rows += len(changes)
         whole = self._pairs.whole(changes) if self._pairs else changes
-        return self._tables[changes.table].encode(whole, self._not_sent)
+        return self._tables[changes.table].encode(whole, clock, self._tally)
 
     def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
         """Yield of each run that is to be read: None, its batches, and the transaction that is open at its end."""
@@ -143,7 +152,8 @@ def reading_of(recipe: Recipe) -> Reading:
         for part in expression
     )
     return Reading(
-        tables=tuple(table.table for table in recipe.tables),
+        tables=tuple(table.in_source for table in recipe.tables),
+        absent=recipe.absent,
         default_table=recipe.default_table,
         ignore_unknown_tables=recipe.ignore_unknown_tables,
         whole_files=counted_down,

@@ -14,6 +14,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +93,8 @@ class Carry:
 
     ordinal: int = 0
     open: OpenTransaction = field(default_factory=OpenTransaction)
+    integ_key: int = 0
+    """The least seed that {hvr_integ_key} may have next."""
     held: bytes = field(default=b"", repr=False)
     """Rows of that transaction that were not sent yet, for they are to share a message with those to come: fragments as
     an Arrow IPC stream."""
@@ -98,6 +102,15 @@ class Carry:
     def held_rows(self) -> list[pa.RecordBatch]:
         """Return the held rows."""
         return list(pa.ipc.open_stream(self.held)) if self.held else []
+
+
+SEED_BITS, FILE_BITS = 32, 24
+"""{hvr_integ_key}: 16 hex digits; seconds since 1970 above; below the file in the cycle, and the row in the file."""
+
+
+def seed_of(carry: Carry, now: datetime) -> int:
+    """Return the seed of {hvr_integ_key} in a cycle: the second, or a later one if that is taken."""
+    return max(int(now.timestamp()), carry.integ_key)
 
 
 def to_held(rows: list[pa.RecordBatch]) -> bytes:
@@ -127,6 +140,10 @@ class Note:
     """What was read and not sent, by reason: operations that the replication style leaves out, and what is no row."""
     unheld: int = 0
     """Rows that the cycle before had held, and that go on their way before those of this file."""
+    warnings: dict[str, int] = field(default_factory=dict)
+    """Values that were changed, by reason."""
+    details: list[dict[str, Any]] = field(default_factory=list)
+    """What is said of some of those."""
 
     def to_json(self) -> str:
         """Return the note as text."""

@@ -62,7 +62,8 @@ def _may_be_null(field: Field, table: TableRecipe) -> bool:
 
 def options_of(table: TableRecipe, recipe: Recipe) -> Options:
     """Return the options of the values of `table`."""
-    return replace(recipe.layout.options, numbers=table.numbers) if table.numbers else recipe.layout.options
+    options = replace(recipe.layout.options, numbers=table.numbers) if table.numbers else recipe.layout.options
+    return replace(options, binary=table.binary) if table.binary else options
 
 
 def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:

@@ -37,8 +37,11 @@ def configure(secrets: Secrets, *, json_lines: bool | None = None) -> None:
     )
 
 
-def reporter(channel: str) -> Callable[[Cycle], None]:
-    """Return what logs each synced cycle: rows, messages, bytes, rows/s, and the latency of the newest change."""
+def reporter(channel: str, latency_s: int = 0) -> Callable[[Cycle], None]:
+    """Return what logs each synced cycle: rows, messages, bytes, rows/s, and the latency of the newest change.
+
+    A latency above `latency_s` seconds (0: any) is a warning of its own: Scheduling LatencySLA.
+    """
     log = structlog.get_logger().bind(channel=channel)
 
     def report(cycle: Cycle) -> None:
@@ -54,7 +57,10 @@ def reporter(channel: str) -> Callable[[Cycle], None]:
             rows_per_second=round(cycle.rows / cycle.seconds),
             latency_seconds=latency,
             operations=cycle.operations,
-            **{name: value for name in ("not_sent", "split", "held") if (value := getattr(cycle, name))},
+            **{name: value for name in ("not_sent", "split", "held", "warnings") if (value := getattr(cycle, name))},
         )
+
+        if latency_s and latency is not None and latency > latency_s:
+            log.warning("latency above LatencySLA", cycle=cycle.cycle, latency_seconds=latency, sla_seconds=latency_s)
 
     return report

@@ -5,10 +5,11 @@ The driver decides, executors obey: they never read YAML and never ask Kafka wha
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field
 from typing import Literal
 
-from integrator.expression import Part
+from integrator.expression import Part, Sql
 from integrator.formats.contract import Options, SchemaId
 from integrator.schema import Column, Table, Type
 
@@ -35,6 +36,8 @@ class Field:
 
     `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
     computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for.
+    operations: those for whose rows the expression is evaluated; all where there are none. lossy: its type cannot hold
+    all that the source's can, and values are coerced.
     """
 
     name: str
@@ -45,10 +48,53 @@ class Field:
     soft_delete: bool = False
     extra: bool = False
     column: str | None = None
+    operations: tuple[int, ...] = ()
+    lossy: bool = False
 
     def as_column(self, *, nullable: bool) -> Column:
         """Return the field as a column, null allowed or not."""
         return Column(self.name, self.type, nullable)
+
+
+@dataclass(frozen=True)
+class CaptureRecipe:
+    """What is done to the change rows of a table before anything else, as if they had been captured so.
+
+    table: as the records have it, if otherwise. names: columns' names in the channel and in the records, where they
+    differ. absent: columns that records do not have. expressions: columns and what makes them. trims: columns and the
+    bytes they are cut to; blanks: columns that lose blanks at their end; days: columns that lose their time.
+    characters: what stands for characters of text. missing: columns and what is sent where they are missing.
+    augment: missing values of a new row are taken from the old one. condition: only rows for which it is true are kept.
+    addresses: where rows go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
+    """
+
+    table: Table | None = None
+    names: tuple[tuple[str, str], ...] = ()
+    absent: tuple[str, ...] = ()
+    expressions: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    trims: tuple[tuple[str, int], ...] = ()
+    blanks: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
+    characters: tuple[tuple[str, str], ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
+    augment: bool = False
+    coalesce: bool = False
+    condition: Sql | None = None
+    addresses: tuple[Part, ...] = ()
+    subscribed: tuple[str, ...] = ()
+
+    @property
+    def paired(self) -> bool:
+        """Whether the two rows of an update are needed together."""
+        return self.augment or self.coalesce or self.condition is not None
+
+
+@dataclass(frozen=True)
+class Coercion:
+    """What becomes of values that do not fit their type: they are made to, where `types` has how they do not fit."""
+
+    policy: Literal["FATAL", "SILENT", "WARNING", "WARNING_FILE"] = "FATAL"
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +117,7 @@ class TableRecipe:
     value. truncates, before_updates: they are sent, where the style sends them.
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
+    midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
     """
 
     table: Table
@@ -88,6 +135,10 @@ class TableRecipe:
     value_id: SchemaId | None = None
     key_id: SchemaId | None = None
     numbers: tuple[tuple[str, int], ...] = ()
+    capture: CaptureRecipe = field(default_factory=CaptureRecipe)
+    coercion: Coercion = field(default_factory=Coercion)
+    midnight_is_date: bool = False
+    binary: Literal["", "BASE64", "HEX", "COPY"] = ""
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -99,7 +150,15 @@ class TableRecipe:
     def expressions(self) -> tuple[tuple[Part, ...], ...]:
         """The expressions of fields, key and headers."""
         of_fields = (field.expression for field in self.fields)
-        return (*of_fields, self.message_key.expression, *(parts for _, parts in self.headers))
+        of_capture = (parts for _, parts in self.capture.expressions)
+        condition = (self.capture.condition,) if self.capture.condition else ()
+        of_headers = (parts for _, parts in self.headers)
+        return (*of_fields, *of_capture, condition, self.capture.addresses, self.message_key.expression, *of_headers)
+
+    @property
+    def in_source(self) -> Table:
+        """The table as the records have it."""
+        return self.capture.table or self.table
 
     @property
     def bare_tombstones(self) -> bool:
@@ -146,11 +205,6 @@ class Layout:
     before_changed: bool = False
     bundling: Bundling = field(default_factory=Bundling)
 
-    @property
-    def paired(self) -> bool:
-        """Whether the two rows of an update are needed together."""
-        return bool(self.envelope or self.before or self.bundling.mode == "CHANGE")
-
 
 @dataclass(frozen=True)
 class Oversized:
@@ -166,17 +220,39 @@ class Oversized:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the changes of a channel become messages, and how these reach Kafka."""
+    """How the changes of a channel become messages, and how these reach Kafka.
+
+    path: where the change files are. absent: names of tables whose records are passed over. rate_limit: messages a
+    second of all tasks; 0 is any number.
+    """
 
     channel: str
     cap_loc: str
-    dialect: str
     tables: tuple[TableRecipe, ...]
-    default_table: str | None
-    ignore_unknown_tables: bool
     layout: Layout
-    timezone: str
-    max_bytes: int
-    oversized: Oversized
-    delivery_timeout_s: int
-    producer: dict[str, str] = field(repr=False)  # I7: may hold passwords
+    dialect: str = "hvr"
+    path: str = ""
+    default_table: str | None = None
+    ignore_unknown_tables: bool = False
+    absent: tuple[str, ...] = ()
+    timezone: str = "UTC"
+    max_bytes: int = 0
+    oversized: Oversized = field(default_factory=Oversized)
+    rate_limit: int = 0
+    delivery_timeout_s: int = 0
+    producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
+
+    def subdirs(self, file: str) -> str:
+        """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""
+        fixed = self.path.split("/")
+        while any(set(part) & set("*?[") for part in fixed):
+            fixed.pop()
+        root, directory = "/".join(fixed).rstrip("/"), posixpath.dirname(file)
+        return directory[len(root) :].strip("/") if directory.startswith(root) else ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether the two rows of an update are needed together."""
+        layout = self.layout
+        of_layout = bool(layout.envelope or layout.before or layout.bundling.mode == "CHANGE")
+        return of_layout or any(table.capture.paired for table in self.tables)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +17,9 @@ from integrator.formats.contract import Arrays, Missing
 from integrator.fragments import Places
 from integrator.properties.columns import Columns, to_columns
 from integrator.properties.events import Events, events
+from integrator.properties.expression import Clock
 from integrator.recipe import BEFORE_UPDATE, TOMBSTONED, TRUNCATE, Recipe, TableRecipe
-
-NotSent = dict[str, int]
+from integrator.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -38,44 +37,44 @@ class Rows:
 class RowMaker:
     """Makes the rows of a table's messages."""
 
-    def __init__(self, recipe: TableRecipe, channel: Recipe, now: datetime) -> None:
-        self._recipe, self._channel, self._now = recipe, channel, now
+    def __init__(self, recipe: TableRecipe, channel: Recipe) -> None:
+        self._recipe, self._channel = recipe, channel
         self._layout = channel.layout
         self._format = messages.format_of(channel.layout)
         self._old = messages.old_fields(recipe, channel.layout)
 
-    def rows(self, changes: Changes, not_sent: NotSent) -> tuple[Changes, Columns, Rows]:
+    def rows(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[Changes, Columns, Rows]:
         """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
         if not self._recipe.before_updates:
-            changes = self._without(BEFORE_UPDATE, changes, not_sent)
+            changes = self._without(BEFORE_UPDATE, changes, tally)
         if not (self._layout.envelope or self._layout.before):
-            changes = self._sent(changes, not_sent)
-        columns = to_columns(changes, self._recipe, self._channel, self._now)
+            changes = self._sent(changes, tally)
+        columns = to_columns(changes, self._recipe, self._channel, clock, tally)
         if self._layout.envelope:
-            return changes, columns, self._enveloped(changes, columns, not_sent)
+            return changes, columns, self._enveloped(changes, columns, tally)
         if self._layout.before:
-            return changes, columns, self._merged(changes, columns, not_sent)
+            return changes, columns, self._merged(changes, columns, tally)
         every = np.arange(len(changes))
         return changes, columns, Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every)
 
-    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], not_sent: NotSent) -> None:
+    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], tally: Tally) -> None:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
         for code, count in zip(*np.unique(op, return_counts=True), strict=True):
             reason = f"op {code} in {how}"
-            not_sent[reason] = not_sent.get(reason, 0) + int(count)
+            tally.leave_out(reason, int(count))
 
-    def _without(self, operation: int, changes: Changes, not_sent: NotSent) -> Changes:
+    def _without(self, operation: int, changes: Changes, tally: Tally) -> Changes:
         left_out = mask(pc.equal(changes.op, operation))
         if left_out.any():
-            self._count(np.full(int(left_out.sum()), operation, np.int8), not_sent)
+            self._count(np.full(int(left_out.sum()), operation, np.int8), tally)
         return changes.where(~left_out)
 
-    def _sent(self, changes: Changes, not_sent: NotSent) -> Changes:
+    def _sent(self, changes: Changes, tally: Tally) -> Changes:
         """Return the changes that the replication style sends; the others are counted (I4)."""
         operations = self._operations()
         sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
         if not sent.all():
-            self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], not_sent)
+            self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], tally)
         return changes.where(sent)
 
     def _operations(self) -> tuple[int, ...]:
@@ -83,27 +82,26 @@ class RowMaker:
             tuple({*self._recipe.operations, *TOMBSTONED}) if self._recipe.bare_tombstones else self._recipe.operations
         )
 
-    def _events(self, changes: Changes, operations: tuple[int, ...], not_sent: NotSent, *, split: bool) -> Events:
+    def _events(self, changes: Changes, operations: tuple[int, ...], tally: Tally, *, split: bool) -> Events:
         found = events(changes.op.to_numpy(zero_copy_only=False), split_key_updates=split)
         if found.unpaired:
-            reason = "old rows of updates without their new ones"
-            not_sent[reason] = not_sent.get(reason, 0) + found.unpaired
+            tally.leave_out("old rows of updates without their new ones", found.unpaired)
         sent = np.isin(found.op, operations)
         if not sent.all():
-            self._count(found.op[~sent], not_sent)
+            self._count(found.op[~sent], tally)
         return found.where(sent)
 
-    def _enveloped(self, changes: Changes, columns: Columns, not_sent: NotSent) -> Rows:
+    def _enveloped(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
         """Return envelopes of old and new images. They say every operation they can, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
         said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
-        found = self._events(changes, said, not_sent, split=envelope.split_key_updates)
+        found = self._events(changes, said, tally, split=envelope.split_key_updates)
         values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
         return Rows(values, missing, np.zeros(len(found), bool), found.row, pa.array(found.op), found.image)
 
-    def _merged(self, changes: Changes, columns: Columns, not_sent: NotSent) -> Rows:
+    def _merged(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
-        found = self._events(changes, self._operations(), not_sent, split=False)
+        found = self._events(changes, self._operations(), tally, split=False)
         none = (found.before < 0) | (found.after < 0)
         at, before = pa.array(found.row), pa.array(found.before, mask=none)
         values = {name: column.take(at) for name, column in columns.values.items()}

@@ -21,10 +21,13 @@ from integrator.recipe import Recipe
 REPORT_DDL = "report string, held binary"
 
 
-def second_pass(recipe: Recipe, state: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def second_pass(
+    recipe: Recipe, state: str, tasks: int = 1
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the pass over batches of FRAGMENT rows, in the order to send, that gives one Report as JSON.
 
-    Beside it stand the rows that are held for the next cycle. `state` is the channel's state directory. A failed
+    Beside it stand the rows that are held for the next cycle. `state` is the channel's state directory. `tasks` is
+    how many send at once. A failed
     delivery is in the Report; other errors leave as wire text.
     """
 
@@ -32,7 +35,7 @@ def second_pass(recipe: Recipe, state: str) -> Callable[[Iterator[pa.RecordBatch
         try:
             with sending(state):
                 try:
-                    report, held = _deliver(batches, recipe)
+                    report, held = _deliver(batches, recipe, tasks)
                 except BaseException:
                     discard(recipe.producer)  # nothing of a failed task is on its way when its lock is given back
                     raise
@@ -44,9 +47,9 @@ def second_pass(recipe: Recipe, state: str) -> Callable[[Iterator[pa.RecordBatch
     return run
 
 
-def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe) -> tuple[Report, bytes]:
+def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, tasks: int) -> tuple[Report, bytes]:
     bundler = Bundler(recipe)
-    delivery = Delivery(recipe)
+    delivery = Delivery(recipe, tasks)
     notes: list[Note] = []
     marks: list[bytes] = []
     operations: dict[str, int] = {}

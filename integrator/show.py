@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from integrator.channel.secret import mask_properties
-from integrator.expression import ColumnValue, Constant, Op, Part, Text
+from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.messages import value_schema
 from integrator.plan import Plan
 from integrator.recipe import Field, KeyRecipe, Recipe
@@ -113,4 +113,6 @@ def expression_text(parts: tuple[Part, ...]) -> str:
                 texts.append(f"{{{' '.join(words)}}}")
             case Constant(value):
                 texts.append("null" if value is None else repr(value))
+            case Sql(text, _):
+                texts.append(f"sql: {text}")
     return "".join(texts)

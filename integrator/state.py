@@ -5,6 +5,7 @@ senders         held (shared) by each task that is sending: a successor waits un
 files.jsonl     the journal of change files, see sources.journal
 checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
+coerced.jsonl   values that were made to fit, where the channel wants them written down
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
 """
 
@@ -80,11 +81,20 @@ class State:
         held = cycle.carry.held
         if held:  # before the mark, which says that it is there
             self._write(f"{cycle.cycle}.held", held)
+        if cycle.details:
+            self._say_coerced(cycle)
         told = dataclasses.asdict(cycle)
+        del told["details"]
         told["carry"]["held"] = len(held)
         self._write(f"{cycle.cycle}.json", json.dumps(told).encode())
         for old in (self.path / "synced").glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
             old.unlink(missing_ok=True)
+
+    def _say_coerced(self, cycle: Cycle) -> None:
+        """Add to coerced.jsonl what CoerceErrorPolicy WARNING_FILE says of values."""
+        with (self.path / "coerced.jsonl").open("a", encoding="utf-8") as file:
+            for said in cycle.details:
+                file.write(json.dumps({"cycle": cycle.cycle, **said}, ensure_ascii=False) + "\n")
 
     def _write(self, name: str, data: bytes) -> None:
         temporary = self.path / "synced" / f".{name}.tmp"
@@ -127,4 +137,4 @@ class State:
                 f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the "
                 "whole state directory to send everything again"
             ) from error
-        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), held)
+        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), carry.get("integ_key", 0), held)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
 
 from integrator.errors import DeliveryError
-from integrator.fragments import Carry, joined_held
+from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Note, joined_held, seed_of
 from integrator.produce.report import Report
 
 
@@ -27,6 +29,8 @@ class Cycle:
     seconds: float = 0.0
     split: dict[str, int] = field(default_factory=dict)
     held: int = 0
+    warnings: dict[str, int] = field(default_factory=dict)
+    details: list[dict[str, Any]] = field(default_factory=list)
 
 
 def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float, held: Sequence[bytes] = ()) -> Cycle:
@@ -55,11 +59,22 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
         newest=max((report.newest for report in reports if report.newest), default=None),
         operations=_sum(report.operations for report in reports),
         not_sent=_sum(note.not_sent for note in notes),
-        carry=Carry(notes[-1].ordinal, notes[-1].open, joined_held(held)) if notes else before,
+        carry=_carry(notes, before, held),
         seconds=seconds,
         split=_sum(report.split for report in reports),
         held=sum(report.held for report in reports),
+        warnings=_sum(note.warnings for note in notes),
+        details=[said for note in notes for said in note.details],
     )
+
+
+def _carry(notes: Sequence[Note], before: Carry, held: Sequence[bytes]) -> Carry:
+    """Return where the next cycle begins."""
+    if not notes:
+        return before
+    files = notes[-1].ordinal - before.ordinal
+    seed = seed_of(before, datetime.now(timezone.utc)) + (files >> SEED_BITS - FILE_BITS) + 1
+    return Carry(notes[-1].ordinal, notes[-1].open, seed, joined_held(held))
 
 
 def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:

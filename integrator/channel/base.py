@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +11,15 @@ class Model(BaseModel):
     """Strict, frozen, and closed: an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+
+def parameter(default: Any, meaning: str, *, example: str = "", differs: str = "", **checks: Any) -> Any:
+    """Return a parameter of an action, with what its page of the docs says.
+
+    example: how it may be written. differs: what is otherwise than in HVR, and why; "extension" where HVR has none.
+    """
+    said: dict[str, Any] = {name: text for name, text in (("example", example), ("differs", differs)) if text}
+    return Field(default, description=meaning, json_schema_extra=said or None, **checks)
 
 
 LocationName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,11}$")]
@@ -22,3 +31,15 @@ class Scoped(Model):
 
     group: str = Field("*", description="A location group, a location, or * for all.")
     table: str = Field("*", description="A table, a table group, or * for all.")
+
+
+class InContext(Scoped):
+    """An action that a context turns on or off."""
+
+    Context: str | None = parameter(
+        None,
+        "The action holds only in runs with this context (--context NAME), or with ! before it only in runs without.",
+        example='"masked"',
+        differs="HVR has contexts in refresh and compare; here every run can have some, integrate too.",
+        pattern=r"^!?[a-z][a-z0-9_]*$",
+    )

@@ -17,12 +17,22 @@ Path_ = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
+class Run:
+    """What is said on the command line: contexts that actions ask for, and values for {hvr_var_NAME}."""
+
+    contexts: frozenset[str] = frozenset()
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Source:
-    """The file a channel was read from: which line each path of it stands on."""
+    """The file a channel was read from: which line each path of it stands on; and the run's contexts and variables."""
 
     file: str
     lines: dict[Path_, int]
     secrets: Secrets = field(default_factory=Secrets, compare=False, repr=False)
+    contexts: frozenset[str] = frozenset()
+    variables: dict[str, str] = field(default_factory=dict)
 
     def problem(self, path: Path_, text: str) -> Problem:
         """Return a Problem at `path`, on the line of its nearest known ancestor."""
@@ -31,13 +41,13 @@ class Source:
         return Problem(self.file, self.lines.get(known, 1), shown, self.secrets.mask(text))
 
 
-def load(file: str) -> tuple[Channel, Source]:
-    """Read the channel in `file`. Raises ConfigurationError with every problem that its text alone shows."""
+def load(file: str, run: Run) -> tuple[Channel, Source]:
+    """Read the channel in `file`, for `run`. Raises ConfigurationError with every problem that its text alone shows."""
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError([Problem(file, 0, "", f"the channel cannot be read: {error}")]) from error
-    source = Source(file, {})
+    source = Source(file, {}, contexts=run.contexts, variables=dict(run.variables))
     problems: list[Problem] = []
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -100,6 +110,8 @@ class _Reader:
                 self._problems.append(self._source.problem((*path, key), first))
             self._source.lines[(*path, key)] = key_node.start_mark.line + 1
             result[key] = self.value(value_node, (*path, key))
+            if isinstance(result[key], str) and SENSITIVE.search(key):
+                self._source.secrets.add(result[key])  # I7: before a problem can show what is around it
         return result
 
 

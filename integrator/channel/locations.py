@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from integrator.channel.access import KafkaAccess
 from integrator.channel.base import Group, Model
 
 
@@ -65,7 +66,7 @@ class RegistryAccess(Model):
     Timeout_Seconds: Annotated[float, Field(gt=0, le=600)] = Field(10, description="How long an answer may take.")
 
 
-class KafkaLocation(Model):
+class KafkaLocation(KafkaAccess):
     """A Kafka cluster, and how messages are made for it."""
 
     group: Group = Field("KAFKA", description="The location group that actions name.")
@@ -93,6 +94,11 @@ class KafkaLocation(Model):
         None,
         description="Where messages without a key go. FIRST, the default: to the topic's first partition, in source "
         "order. ANY: to any, as in HVR; then there is no order between them (extension).",
+    )
+    Expression_Scopes: Literal["IGNORE", "APPLY"] = Field(
+        "IGNORE",
+        description="Whether ColumnProperties ExpressionScope is heeded: HVR heeds it for Burst only, and so never on "
+        "Kafka; APPLY does (extension).",
     )
     Oversized_Rows: Literal["FAIL", "DEAD_LETTER", "SKELETON"] = Field(
         "FAIL",

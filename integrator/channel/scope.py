@@ -1,11 +1,12 @@
 """Which action applies where: table before table group before `*`, then location before location group before `*`.
 
 HVR does not say which of two overlapping actions wins; here the most specific does, parameter by parameter, and two
-equally specific ones that disagree are a problem.
+equally specific ones that disagree are a problem. A column named is more specific than one whose datatype matches.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,8 +15,20 @@ from integrator.channel.load import Source
 from integrator.channel.model import Channel
 from integrator.errors import Problem
 
-Rank = tuple[int, int]
-SCOPE_KEYS = frozenset({"group", "table", "action", "Name"})
+Rank = tuple[int, int, int]
+SCOPE_KEYS = frozenset({"group", "table", "action", "Name", "DatatypeMatch", "Context"})
+_VARIABLE = re.compile(r"\{hvr_var_([A-Za-z_]\w*)\}")
+
+AT_SOURCE: dict[str, frozenset[str]] = {
+    "Capture": frozenset({"NoBeforeUpdate", "NoTruncate", "AugmentIncomplete", "Coalesce"}),
+    "ColumnProperties": frozenset(
+        {"BaseName", "Absent", "CaptureExpression", "CaptureExpressionType", "TrimDatatype", "IgnoreDuringCompare"}
+    ),
+    "TableProperties": frozenset({"BaseName", "Absent", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}),
+    "Restrict": frozenset({"CaptureCondition", "AddressTo"}),
+}
+"""The parameters that do something at the source."""
+ONLY_AT_SOURCE = frozenset({"CaptureExpression", "CaptureExpressionType", "CaptureCondition", "AddressTo"})
 
 
 def rank(action: Scoped, channel: Channel, location: str, table: str) -> Rank | None:
@@ -24,7 +37,16 @@ def rank(action: Scoped, channel: Channel, location: str, table: str) -> Rank | 
     places = {"*": 0, channel.locations[location].group: 1, location: 2}
     if action.table not in tables or action.group not in places:
         return None
-    return tables[action.table], places[action.group]
+    named = 1 if getattr(action, "Name", None) is not None else 0
+    return named, tables[action.table], places[action.group]
+
+
+def active(action: Scoped, source: Source) -> bool:
+    """Say whether the contexts of the run let the action hold."""
+    context = getattr(action, "Context", None)
+    if context is None:
+        return True
+    return (context in source.contexts) if not context.startswith("!") else context[1:] not in source.contexts
 
 
 def merge(
@@ -40,10 +62,10 @@ def merge(
     problems: list[Problem] = []
     for place, action in actions:
         specific = rank(action, channel, location, table)
-        if specific is None:
+        if specific is None or not active(action, source):
             continue
         for name in sorted(action.model_fields_set - SCOPE_KEYS):
-            value = getattr(action, name)
+            value = _with_variables(getattr(action, name), source)
             if name in ranks and ranks[name] == specific and values[name] != value:
                 text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
                 problems.append(source.problem(("actions", place, name), text + "; keep one, or narrow its scope"))
@@ -73,18 +95,29 @@ def whole_location(
     return values, places
 
 
+def _with_variables(value: Any, source: Source) -> Any:
+    """Return a text with the run's variables in the place of {hvr_var_NAME}; of unknown ones the parser tells."""
+    if not isinstance(value, str):
+        return value
+    return _VARIABLE.sub(lambda found: source.variables.get(found[1], found[0]), value)
+
+
 def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> list[Problem]:
     """Return a problem for each action that would do nothing: it holds elsewhere, or says nothing."""
     problems = []
-    group = channel.locations[kafka].group
+    at_kafka, at_source = (channel.locations[kafka].group, kafka), (channel.locations[cap_loc].group, cap_loc)
     for place, action in enumerate(channel.actions):
-        captures = action.action == "Capture"
-        here = (channel.locations[cap_loc].group, cap_loc) if captures else (group, kafka)
-        if action.group not in ("*", group, kafka, *here):
-            text = f"holds at {action.group!r}, where it does nothing; write {here[0]}, {here[1]} or *"
-            problems.append(source.problem(("actions", place, "group"), text))
-        if not action.model_fields_set - SCOPE_KEYS:
+        said = action.model_fields_set - SCOPE_KEYS
+        if not said:
             problems.append(source.problem(("actions", place), "says nothing: none of its parameters is set"))
+        idle: frozenset[str] | set[str] = set()
+        if action.group in at_source:
+            idle, there = said - AT_SOURCE.get(action.action, frozenset()), at_kafka
+        elif action.group in at_kafka:
+            idle, there = said & ONLY_AT_SOURCE, at_source
+        for name in sorted(idle):
+            text = f"{name} does nothing at {action.group!r}; write {there[0]}, {there[1]} or *"
+            problems.append(source.problem(("actions", place, "group"), text))
     return problems
 
 

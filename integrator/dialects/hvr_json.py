@@ -37,7 +37,7 @@ def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[s
             table = reading.find(None, name)
             if table is not None:
                 result.append(_records(lines if at is None else lines.take(at), table, at))
-            elif reading.ignore_unknown_tables:
+            elif reading.passes_over(name):
                 unknown += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
             else:

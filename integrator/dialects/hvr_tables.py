@@ -36,7 +36,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
             table = reading.find(None, name)
             if table is not None:
                 result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at))
-            elif reading.ignore_unknown_tables:
+            elif reading.passes_over(name):
                 unknown += len(at)
                 part = batch.take(pa.array(at))
                 meta = {meta_name: _meta(file, part, meta_name) for meta_name in META}

@@ -75,7 +75,7 @@ def change_rows(records: Records, reading: Reading) -> tuple[list[Changes], dict
         schema, _, name = full_name.partition("\0")
         table = reading.find(schema, name)
         if table is None:
-            if not reading.ignore_unknown_tables:
+            if not reading.passes_over(name):
                 raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
             ignored["rows of unknown tables"] = ignored.get("rows of unknown tables", 0) + len(of_table)
         else:

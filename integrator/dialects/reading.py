@@ -21,6 +21,8 @@ class Reading:
     tables: tuple[Table, ...]
     default_table: str | None
     ignore_unknown_tables: bool
+    absent: tuple[str, ...]
+    """Tables, by name and name in the source, that the channel has and does not send: their records are counted."""
     whole_files: bool
     """Read each file as one batch: needed where a transaction's end must be known, for {hvr_tx_countdown}."""
 
@@ -36,6 +38,10 @@ class Reading:
         if table is not None and table.schema and schema and table.schema.lower() != schema.lower():
             return None
         return table
+
+    def passes_over(self, name: str) -> bool:
+        """Say whether records of a table that `find` does not find are only counted."""
+        return self.ignore_unknown_tables or name in self.absent or name.lower() in self.absent
 
     def unknown(self, file: str, line: int, name: str) -> DataError:
         """Return the error for a record of a table that the channel does not have."""

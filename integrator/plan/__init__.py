@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from integrator.channel import load as loading
 from integrator.channel import scope
-from integrator.channel.actions import Integrate
-from integrator.channel.load import Source
+from integrator.channel.actions import ColumnProperties, Integrate
+from integrator.channel.load import Run, Source
 from integrator.channel.locations import FilesLocation, KafkaLocation, TopicCreation
 from integrator.channel.model import Channel
 from integrator.channel.secret import Secrets
@@ -17,7 +19,8 @@ from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.kafka import kafka_settings
 from integrator.plan.layout import layout_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
-from integrator.plan.tables import Scene, read_tables, table_recipe
+from integrator.plan.schedule import Schedule, schedule_of
+from integrator.plan.tables import Scene, absent_tables, read_tables, table_recipe
 from integrator.recipe import Recipe
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
@@ -34,6 +37,9 @@ class Plan:
     brokers: str
     create_topics: TopicCreation | None
     cycle_bytes: int
+    delay: int
+    schedule: Schedule
+    notes: tuple[str, ...]
     state: str
     recipe: Recipe
     registry: RegistrySettings | None
@@ -52,12 +58,12 @@ class Plan:
         return registrations(self.recipe, self.strategies) if self.registry else ()
 
 
-def make(file: str, timezone: str) -> Plan:
-    """Make the plan of the channel in `file`. Raises ConfigurationError with all of its problems.
+def make(file: str, timezone: str, run: Run | None = None) -> Plan:
+    """Make the plan of the channel in `file` for a run. Raises ConfigurationError with all of its problems.
 
     `timezone` is the IANA name of the zone that `%[localtime]` means.
     """
-    channel, source = loading.load(file)
+    channel, source = loading.load(file, run or Run())
     problems: list[Problem] = []
     tables = read_tables(channel, source, problems)
     problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
@@ -73,7 +79,8 @@ def make(file: str, timezone: str) -> Plan:
     layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, source, problems)
     scene = Scene(channel, source, kafka_name, kafka_location, source_name, layout, problems)
     strategies: Strategies = {}
-    made = [table_recipe(scene, table, strategies) for table in tables]
+    absent = absent_tables(scene, tables)
+    made = [table_recipe(scene, table, strategies) for table in tables if table not in absent]
     recipes = [table for table in made if table is not None]
 
     def at_kafka(key: str, text: str) -> None:
@@ -81,7 +88,8 @@ def make(file: str, timezone: str) -> Plan:
 
     check_tables(layout, recipes, at_kafka)
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
-    limit, _ = scope.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit"])
+    limit, _ = scope.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit", "Delay"])
+    schedule = schedule_of(channel, kafka_name, source, problems)
     if problems:
         raise ConfigurationError(list(dict.fromkeys(problems)))
     recipe = Recipe(
@@ -91,10 +99,13 @@ def make(file: str, timezone: str) -> Plan:
         tables=tuple(recipes),
         default_table=files_location.table or (tables[0].name if len(tables) == 1 else None),
         ignore_unknown_tables=files_location.unknown_tables == "ignore",
+        absent=tuple(name for table in absent for name in (table.name, table.base_name)),
         layout=layout,
         timezone=timezone,
         max_bytes=settings.max_bytes,
         oversized=oversized,
+        rate_limit=settings.rate_limit,
+        path=files_location.path if "://" in files_location.path else str(Path(files_location.path).absolute()),
         delivery_timeout_s=settings.delivery_timeout_s,
         producer=settings.producer,
     )
@@ -103,6 +114,9 @@ def make(file: str, timezone: str) -> Plan:
         source=files_location,
         brokers=settings.producer["bootstrap.servers"],
         create_topics=kafka_location.Create_Topics,
+        delay=limit.get("Delay") or 0,
+        schedule=schedule,
+        notes=tuple(notes_of(channel, kafka_location)),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=f"{channel.state}/{channel.channel}",
         recipe=recipe,
@@ -135,3 +149,12 @@ def _one(
         problems.append(source.problem(("locations",), text))
         return None
     return found[0]
+
+
+def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:
+    """Yield what the channel says and has no effect, as in HVR."""
+    for place, action in enumerate(channel.actions):
+        if isinstance(action, ColumnProperties) and action.IgnoreDuringCompare:
+            yield f"$.actions[{place}].IgnoreDuringCompare has no effect: nothing is compared"
+        if isinstance(action, ColumnProperties) and action.ExpressionScope and location.Expression_Scopes == "IGNORE":
+            yield f"$.actions[{place}].ExpressionScope has no effect, as in HVR but for Burst (Expression_Scopes)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -17,11 +18,23 @@ from integrator.expression import (
     ExpressionError,
     Op,
     Part,
+    Sql,
     natural_type,
     op_mapping,
     parse,
 )
-from integrator.recipe import Field
+from integrator.plan.datatype_match import size
+from integrator.properties import sql
+from integrator.recipe import (
+    BEFORE_KEY_UPDATE,
+    BEFORE_UPDATE,
+    DELETE,
+    INSERT,
+    TRUNCATE,
+    UPDATE,
+    Coercion,
+    Field,
+)
 from integrator.schema import Column, Table, Type
 
 Merged = dict[str, tuple[dict[str, Any], dict[str, int]]]
@@ -58,14 +71,25 @@ class _Reporter:
         self._problems.append(self._source.problem(("actions", place, parameter), f"table {self._table.name}: {text}"))
 
 
-def fields_of(table: Table, merged: Merged, source: Source, problems: list[Problem]) -> tuple[Field, ...]:
+@dataclass(frozen=True)
+class Rules:
+    """What holds for all columns of a table: how values are coerced, and whether ExpressionScope is heeded."""
+
+    coercion: Coercion
+    scopes: bool
+    deletes: bool
+    """Whether the style sends deletes and truncates."""
+
+
+def fields_of(table: Table, merged: Merged, rules: Rules, source: Source, problems: list[Problem]) -> tuple[Field, ...]:
     """Return the fields of the table's messages: its columns in their order, then the Extra columns."""
     fields: list[Field] = []
     for column in table.columns:
         values, places = merged.get(column.name, ({}, {}))
         _check_column(values, column, table, _Reporter(source, places, table, problems))
         if not values.get("Absent"):
-            fields.append(_field(column.name, column, values, table, _Reporter(source, places, table, problems)))
+            report = _Reporter(source, places, table, problems)
+            fields.append(_field(column.name, column, values, _Place(table, rules, report)))
     for name, (values, places) in merged.items():
         if table.column(name) is not None:
             continue
@@ -77,7 +101,7 @@ def fields_of(table: Table, merged: Merged, source: Source, problems: list[Probl
             report("Extra", f"the Extra column {name!r} needs a Datatype or SoftDelete")
         else:
             _check_extra(name, values, report)
-            fields.append(_field(name, None, values, table, report))
+            fields.append(_field(name, None, values, _Place(table, rules, report)))
     seen: set[str] = set()
     for field in fields:
         if field.name in seen:
@@ -118,17 +142,25 @@ def _check_extra(name: str, values: dict[str, Any], report: _Reporter) -> None:
         report("TimeKey", 'a TimeKey needs a growing value, for example IntegrateExpression: "{hvr_integ_seq}"')
 
 
-def _field(name: str, column: Column | None, values: dict[str, Any], table: Table, report: _Reporter) -> Field:
+@dataclass(frozen=True)
+class _Place:
+    table: Table
+    rules: Rules
+    report: _Reporter
+
+
+def _field(name: str, column: Column | None, values: dict[str, Any], place: _Place) -> Field:
+    table, report, rules = place.table, place.report, place.rules
     if "Datatype" not in values:
         for parameter in NEEDS_DATATYPE:
             if parameter in values:
                 report(parameter, f"{parameter} needs a Datatype beside it")
     soft_delete = bool(values.get("SoftDelete"))
     if column is None and values.get("Nullable") is False and values.get("IntegrateExpression") is None:
-        kind = _declared(values, soft_delete, lambda *_: None)
+        kind = _declared(values, column, soft_delete, lambda *_: None)
         if not isinstance(kind, schema.String | schema.Integer | schema.Float):
             report("Nullable", f"{name!r} has no value: give it an IntegrateExpression, or let it be null")
-    declared = _declared(values, soft_delete, report) or (column.type if column else schema.String())
+    declared = _declared(values, column, soft_delete, report) or (column.type if column else schema.String())
     nullable = values.get("Nullable")
     if nullable is None:
         nullable = column.nullable if column else not (soft_delete or values.get("TimeKey"))
@@ -136,30 +168,76 @@ def _field(name: str, column: Column | None, values: dict[str, Any], table: Tabl
     expression: tuple[Part, ...] = ()
     if text is not None:
         try:
-            expression = parse(text, table, "IntegrateExpression")
+            expression = parse(text, table, "IntegrateExpression", column.name if column else "")
             _check_expression(name, expression, declared, table)
         except ExpressionError as error:
             report("IntegrateExpression", str(error))
-    elif column is not None and not convertible(column.type, declared):
+    operations = _scope(values, expression, rules, report)
+    copied = column is not None and (not expression or operations != ())
+    lossy = column is not None and copied and not convertible(column.type, declared)
+    coerced = rules.coercion.policy != "FATAL" and "ROUNDING" in rules.coercion.types
+    if column is not None and lossy and not (coerced and _is_lossy(column.type, declared)):
         report("Datatype", f"{name!r}: {schema.describe(column.type)} cannot become {schema.describe(declared)}")
     return Field(
         name=values.get("BaseName") or name,
         type=declared,
         nullable=nullable,
-        source=column.name if column and not expression else None,
+        source=column.name if column and copied else None,
         expression=expression,
         soft_delete=soft_delete,
         extra=column is None,
         column=column.name if column else None,
+        operations=operations,
+        lossy=lossy,
     )
 
 
-def _declared(values: dict[str, Any], soft_delete: bool, report: Callable[[str, str], None]) -> Type | None:
+OPERATIONS = {
+    "DELETE": DELETE,
+    "INSERT": INSERT,
+    "UPDATE_AFTER": UPDATE,
+    "UPDATE_BEFORE_KEY": BEFORE_KEY_UPDATE,
+    "UPDATE_BEFORE_NONKEY": BEFORE_UPDATE,
+    "TRUNCATE": TRUNCATE,
+}
+
+
+def _scope(
+    values: dict[str, Any], expression: tuple[Part, ...], rules: Rules, report: Callable[[str, str], None]
+) -> tuple[int, ...]:
+    """Return the operations of an ExpressionScope; none where there is none, or it is not heeded."""
+    text = values.get("ExpressionScope")
+    if text is None:
+        return ()
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in OPERATIONS]
+    if unknown:
+        report("ExpressionScope", f"{', '.join(unknown)}: not known; accepted are {', '.join(OPERATIONS)}")
+        return ()
+    if not expression:
+        report("ExpressionScope", "goes with an IntegrateExpression")
+    if any(isinstance(part, Op) and part.name == "hvr_op" for part in expression):
+        report("ExpressionScope", "an expression with {hvr_op} can have none")
+    if {"DELETE", "TRUNCATE"} & set(names) and not rules.deletes:
+        report("ExpressionScope", "DELETE and TRUNCATE are sent with a SoftDelete or TimeKey column only")
+    return tuple(OPERATIONS[name] for name in names) if rules.scopes else ()
+
+
+def _declared(
+    values: dict[str, Any], column: Column | None, soft_delete: bool, report: Callable[[str, str], None]
+) -> Type | None:
     if "Datatype" not in values:
         return schema.Integer(32) if soft_delete else None
     _check_sizes(values, report)
+    sizes: dict[str, int | None] = {}
+    for parameter in SIZES:
+        try:
+            sizes[parameter] = size(values.get(parameter), parameter, column)
+        except ValueError as error:
+            report(parameter, str(error))
+            return None
     try:
-        return schema.datatype(values["Datatype"], values.get("Length"), values.get("Precision"), values.get("Scale"))
+        return schema.datatype(values["Datatype"], sizes["Length"], sizes["Precision"], sizes["Scale"])
     except KeyError as error:
         report("Datatype", str(error.args[0]))
         return None
@@ -196,6 +274,9 @@ def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, t
             column = table.column(part.name)
             if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
                 raise ExpressionError(f"{{{part.name}}} is {schema.describe(column.type)}, which cannot become text")
+    if isinstance(expression[0], Sql):
+        sql.check(expression, table, declared)
+        return
     natural = natural_type(expression, table)
     if not convertible(natural, declared):
         raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")
@@ -205,13 +286,17 @@ def convertible(given: Type, wanted: Type) -> bool:
     """Say whether values of type `given` can become `wanted`, each checked when it comes."""
     if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Bytes)):
         return True
-    if any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY):
+    if _is_lossy(given, wanted):
         return False
     try:
         pa.array([], schema.arrow_type(given)).cast(schema.arrow_type(wanted))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
         return False
     return True
+
+
+def _is_lossy(given: Type, wanted: Type) -> bool:
+    return any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY)
 
 
 def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.secret import SENSITIVE
 from integrator.errors import Problem
+from integrator.plan import kafka_access
 
 DEFAULT_MAX_BYTES = 1_000_000
 MIN_MAX_BYTES = 4096
@@ -53,6 +54,7 @@ class KafkaSettings:
     producer: dict[str, str]
     max_bytes: int
     delivery_timeout_s: int
+    rate_limit: int
 
 
 def kafka_settings(
@@ -63,6 +65,7 @@ def kafka_settings(
     places: dict[str, int] = {}
     actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
     _hide(actions, source)
+    kafka_access.hide(location, source.secrets)
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
         values, set_at, disagreements = scope.merge(named, channel, name, "*", source)
@@ -102,10 +105,17 @@ def kafka_settings(
         else:
             extra[key] = value
     _check_in_flight(extra, report)
+
+    def at_location(key: str, text: str) -> None:
+        problems.append(source.problem(("locations", name, key), text))
+
+    access = kafka_access.access_properties(location, at_location)
+    kafka_access.check_beside(extra, access, report)
     return KafkaSettings(
-        producer=_defaults(location, max_bytes, timeout, extra) | extra,
+        producer=_defaults(location, max_bytes, timeout, extra) | access | extra,
         max_bytes=max_bytes,
         delivery_timeout_s=timeout,
+        rate_limit=number("HVR_KAFKA_RATE_LIMIT", 1, 1, 10_000_000) if "HVR_KAFKA_RATE_LIMIT" in chosen else 0,
     )
 
 

@@ -30,7 +30,6 @@ BELONGS = {
     "Compress": ("Json", "Csv", "Xml"),
     "Encoding": ("Csv", "Xml", "Json"),
     "ConvertNewlinesTo": ("Json", "Csv", "Xml"),
-    "Binary": ("Json", "Csv"),
     "BeforeUpdateColumnsWhenChanged": ("Json", "Xml"),
 }
 """Which formats a parameter belongs to; with others it would do nothing, which is a problem of the channel."""
@@ -62,7 +61,7 @@ def layout_of(
     if location.Kafka_Schema_Registry is not None:
         for parameter in (*chosen, *(p for p in values if p in BELONGS and "Json" not in BELONGS[p])):
             report(parameter, "with a schema registry the format is Kafka_Schema_Registry_Format: leave it out")
-        for parameter in ("JsonMode", "Compress", "Encoding", "ConvertNewlinesTo", "Binary"):
+        for parameter in ("JsonMode", "Compress", "Encoding", "ConvertNewlinesTo"):
             if parameter in values:
                 report(parameter, f"{parameter} is for formats without a schema registry: leave it out")
         kind = "Registry"
@@ -83,8 +82,6 @@ def layout_of(
         )
     if format_name in _OWN_ENCODING and values.get("Encoding", "UTF-8") != "UTF-8":
         report("Encoding", "Connect's converters read UTF-8; choose a plain JsonMode, Csv or Xml")
-    if format_name in _OWN_ENCODING and "Binary" in values:
-        report("Binary", "Connect's bytes are base64; choose a plain JsonMode, or Csv")
     _check_location(location, format_name, envelope, at_location)
     block = values.get("BlockCompress")
     if block and kind in _BLOCKS and block not in _BLOCKS[kind]:
@@ -143,7 +140,7 @@ def _options(kind: str, mode: Any, values: dict[str, Any], location: KafkaLocati
     return Options(
         decimals=location.Json_Decimals or ("BASE64" if connect else "NUMERIC"),
         times=location.Json_Times or ("DEBEZIUM" if envelope == "DEBEZIUM" else "ADAPTIVE"),
-        binary=values.get("Binary") or ("COPY" if kind == "Csv" else "BASE64"),
+        binary="COPY" if kind == "Csv" else "BASE64",
         json_mode=mode,
         csv=Csv(
             header_line=values.get("HeaderLine", False),

@@ -10,6 +10,7 @@ from integrator.envelopes import ENVELOPES
 from integrator.expression import ColumnValue, ExpressionError, Part, parse
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
+from integrator.properties import sql
 from integrator.recipe import Field, KeyRecipe, Layout
 from integrator.schema import Table
 
@@ -83,6 +84,7 @@ def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tu
 def _parsed(parameter: Any, text: str, table: Table, report: Report) -> tuple[Part, ...]:
     try:
         parts = parse(text, table, parameter)
+        sql.check(parts, table, schema.String())
     except ExpressionError as error:
         report(parameter, f"table {table.name}: {error}")
         return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from integrator.errors import DataError
 from integrator.fragments import Note
 from integrator.framing import RECORD_OVERHEAD, Messages
+from integrator.produce.pace import Pace
 from integrator.produce.producer import acquire, discard
 from integrator.produce.report import Report
 from integrator.recipe import Recipe
@@ -13,13 +14,22 @@ from integrator.recipe import Recipe
 class Delivery:
     """Sends the messages of one task, and accounts for each."""
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, tasks: int = 1) -> None:
+        """Send for one of `tasks` tasks, which share the rate limit."""
         self._recipe = recipe
+        self._pace = Pace(recipe.rate_limit / tasks) if recipe.rate_limit else None
         self._producer = acquire(recipe.producer)
         self._bytes = 0
 
     def send(self, messages: Messages) -> None:
         """Send messages; once one has failed no more are sent, for the cycle will be sent again. Raises DataError."""
+        if self._pace is None:
+            self._send(messages)
+            return
+        for start, size in self._pace.parts(len(messages.values)):
+            self._send(messages.slice(start, size))
+
+    def _send(self, messages: Messages) -> None:
         if self._producer.latch.error:
             return
         limit = self._recipe.max_bytes - RECORD_OVERHEAD

@@ -34,7 +34,7 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
         return values
 
     def convert(part: pa.Array) -> pa.Array:
-        return _text(part, timezone) if isinstance(kind, schema.String) else pc.cast(part, wanted)
+        return as_text(part, timezone) if isinstance(kind, schema.String) else pc.cast(part, wanted)
 
     def accepts(start: int, stop: int) -> bool:
         try:
@@ -60,7 +60,21 @@ def _shown(values: pa.Array, index: int) -> str:
         return str(values.slice(index, 1).cast(pa.string())[0].as_py())
 
 
-def _text(values: pa.Array, timezone: str) -> pa.Array:
+def default_of(kind: Type, size: int, *, nullable: bool) -> pa.Array:
+    """Return what stands where there is no value: null, else 0 or empty text, as HVR gives it."""
+    wanted = arrow_type(kind)
+    if nullable:
+        return pa.nulls(size, wanted)
+    if pa.types.is_string(wanted) or pa.types.is_binary(wanted):
+        return pa.repeat(pa.scalar("" if pa.types.is_string(wanted) else b"", wanted), size)
+    if pa.types.is_temporal(wanted) and not pa.types.is_interval(wanted):
+        zero = pa.scalar(0, pa.int32() if wanted.bit_width == 32 else pa.int64())
+        return pa.repeat(zero.cast(wanted), size)
+    return pa.repeat(pa.scalar(0).cast(wanted), size)
+
+
+def as_text(values: pa.Array, timezone: str) -> pa.Array:
+    """Return values as text that stands alone."""
     if pa.types.is_string(values.type):
         return values
     if pa.types.is_interval(values.type):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import Mask, first, mask
 from integrator.changes import Changes
-from integrator.errors import DataError
-from integrator.properties.cast import Refused, cast, json_text
-from integrator.properties.expression import evaluate
+from integrator.properties.cast import Refused, as_text, cast, default_of, json_text
+from integrator.properties.coerce import Coercer
+from integrator.properties.expression import Clock, Scene
 from integrator.recipe import DELETED, TRUNCATE, Field, Recipe, TableRecipe
+from integrator.tally import MAX_DETAILS, Tally
 
 
 @dataclass(frozen=True)
@@ -29,18 +30,20 @@ class Columns:
     truncate: Mask
 
 
-def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetime) -> Columns:
-    """Return the fields of `changes`. `now` is the integration's time stamp. Raises DataError."""
+def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Columns:
+    """Return the fields of `changes`; what was coerced is counted. Raises DataError."""
     values: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
+    scene = Scene(changes, recipe, channel, clock)
     truncate = mask(pc.equal(changes.op, TRUNCATE))
     for field in recipe.fields:
+        coercer = _coercer(field, scene, tally)
         try:
-            values[field.name] = _value(field, changes, recipe, channel, now)
+            made = _value(field, scene, coercer)
+            encoding = channel.layout.options.encoding
+            values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
         except Refused as error:
-            line = f":{changes.line[error.index]}" if error.index is not None else ""
-            where = f"{changes.file}{line}: table {changes.table}, column {field.name}"
-            raise DataError(f"{where}: {error}") from None
+            raise scene.error(f"column {field.name}", error) from None
         if truncate.any() and not field.extra:
             values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
         if field.source in changes.missing:
@@ -48,45 +51,96 @@ def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, now: date
             if gone.any():
                 missing[field.name] = gone
         if not field.nullable:
-            _check_required(field, values[field.name], missing.get(field.name), truncate, changes)
+            values[field.name] = _required(field, values[field.name], missing.get(field.name), truncate, scene, coercer)
     return Columns(values, missing, truncate)
 
 
-def _value(field: Field, changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetime) -> pa.Array:
+def _coercer(field: Field, scene: Scene, tally: Tally) -> Coercer | None:
+    """Return what makes the values of a field fit, and counts it; None where a misfit is fatal."""
+    coercion, changes = scene.recipe.coercion, scene.changes
+    if coercion.policy == "FATAL":
+        return None
+
+    def note(how: str, wrong: Mask) -> None:
+        if coercion.policy == "SILENT":
+            return
+        tally.warn(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
+        if coercion.policy == "WARNING_FILE":
+            for at in np.flatnonzero(wrong)[:MAX_DETAILS].tolist():
+                tally.detail(_detail(how, field, scene, at))
+
+    return Coercer(coercion.types, note)
+
+
+def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | int | None]:
+    changes = scene.changes
+    source = changes.columns[field.source][at].as_py() if field.source else None
+    key = ", ".join(f"{name}={changes.columns[name][at].as_py()!r}" for name in scene.recipe.key)
+    place: dict[str, str | int | None] = {
+        "file": changes.file,
+        "line": int(changes.line[at]),
+        "table": changes.table,
+        "key": key,
+    }
+    return {**place, "column": field.name, "misfit": how, "value": None if source is None else str(source)}
+
+
+def _value(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+    changes, timezone = scene.changes, scene.channel.timezone
     if field.soft_delete:
         deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
-        return cast(deleted.cast(pa.int32()), field.type, channel.timezone)
-    if field.expression:
-        return cast(evaluate(field.expression, changes, recipe, channel, now), field.type, channel.timezone)
+        return cast(deleted.cast(pa.int32()), field.type, timezone)
+    if field.expression and not field.operations:
+        return _fitted(scene.evaluate(field.expression), field, timezone, coercer)
+    own = _own(field, scene, coercer)
+    if not field.expression:
+        return own
+    inside = pc.is_in(changes.op, pa.array(field.operations, pa.int8()))
+    made = _fitted(scene.evaluate(field.expression), field, timezone, coercer)
+    return pc.if_else(inside, made, own)
+
+
+def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+    """Return the values of the column that a field stands for; what an Extra column has without an expression."""
     if field.source is None:
-        return _default(field, len(changes))
-    column = recipe.table.column(field.source)
-    values = changes.columns[field.source]
+        return default_of(field.type, len(scene.changes), nullable=field.nullable)
+    column = scene.recipe.table.column(field.source)
+    values = scene.changes.columns[field.source]
     if column is not None and column.type == field.type:
         return values
     nested = column is not None and isinstance(column.type, schema.Array | schema.Struct)
     if column is not None and nested and isinstance(field.type, schema.String):
         return json_text(values, column.type, field.type.length)
-    return cast(values, field.type, channel.timezone)
+    moments = pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String)
+    if moments and scene.recipe.midnight_is_date:
+        values = _dates_at_midnight(values, scene.channel.timezone)
+    return _fitted(values, field, scene.channel.timezone, coercer)
 
 
-def _default(field: Field, size: int) -> pa.Array:
-    """Return the value of an Extra column without an expression: null, else 0 or empty text, as HVR gives it."""
-    kind = schema.arrow_type(field.type)
-    if field.nullable:
-        return pa.nulls(size, kind)
-    if isinstance(field.type, schema.String):
-        return pa.repeat("", size)
-    return pa.repeat(pa.scalar(0).cast(kind), size)
+def _dates_at_midnight(values: pa.Array, timezone: str) -> pa.Array:
+    """Return timestamps as text, those at 00:00:00 without their time: TrimTime MIDNIGHT."""
+    days = pc.floor_temporal(values, unit="day")
+    return pc.if_else(pc.equal(days, values), pc.strftime(days, format="%Y-%m-%d"), as_text(values, timezone))
 
 
-def _check_required(field: Field, values: pa.Array, gone: Mask | None, truncate: Mask, changes: Changes) -> None:
+def _fitted(values: pa.Array, field: Field, timezone: str, coercer: Coercer | None) -> pa.Array:
+    if coercer is None:
+        return cast(values, field.type, timezone)
+    return coercer.cast(values, field.type, timezone, nullable=field.nullable, lossy=field.lossy)
+
+
+def _required(
+    field: Field, values: pa.Array, gone: Mask | None, truncate: Mask, scene: Scene, coercer: Coercer | None
+) -> pa.Array:
     if not values.null_count:
-        return
+        return values
     null = mask(pc.is_null(values)) & ~truncate
     if gone is not None:
         null &= ~gone
     at = first(null)
-    if at is not None:
-        where = f"{changes.file}:{changes.line[at]}: table {changes.table}, column {field.name}"
-        raise DataError(f"{where}: null, where the definition says not null; mend the record, or set Nullable: true")
+    if at is None:
+        return values
+    if coercer is not None and "NULLS" in coercer.types:
+        return coercer.required(values, null, field.type)
+    text = "null, where the definition says not null; mend the record, or set Nullable: true"
+    raise scene.error(f"column {field.name}", Refused(text, at))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +15,12 @@ from integrator.formats.contract import Encoder, Unsayable
 from integrator.formats.keys import KEYS, key_options
 from integrator.properties.cast import Refused, cast
 from integrator.properties.columns import Columns
-from integrator.properties.expression import evaluate
+from integrator.properties.expression import Clock, Scene
 from integrator.properties.key_hash import require_key
 from integrator.recipe import TRUNCATE, Recipe, TableRecipe
 from integrator.schema import String
 
-Keys = Callable[[Changes, Columns, datetime], pa.Array]
+Keys = Callable[[Changes, Columns, Clock], pa.Array]
 
 
 def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
@@ -31,12 +30,12 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     if said.columns and key_format.encoder is not None:
         options = key_options(said.serializer, channel.layout.options)
         encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, options)
-        return lambda changes, columns, _now: _of_columns(changes, columns, recipe, encoder)
+        return lambda changes, columns, _clock: _of_columns(changes, columns, recipe, encoder)
     if not said.expression:
-        return lambda changes, _columns, _now: pa.nulls(len(changes), pa.binary())
+        return lambda changes, _columns, _clock: pa.nulls(len(changes), pa.binary())
 
-    def of_text(changes: Changes, _columns: Columns, now: datetime) -> pa.Array:
-        texts = _text(said.expression, "MessageKey", changes, recipe, channel, now)
+    def of_text(changes: Changes, _columns: Columns, clock: Clock) -> pa.Array:
+        texts = _text(said.expression, "MessageKey", changes, recipe, channel, clock)
         encoded = key_format.encode_text(texts)
         return encoded.cast(pa.binary())
 
@@ -55,12 +54,12 @@ def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder
     return pc.if_else(truncate, pa.scalar(None, pa.binary()), keys) if pc.any(truncate).as_py() else keys
 
 
-def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetime) -> pa.Array:
+def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock) -> pa.Array:
     """Return the values of the message headers of each row, in the order of their names; null without headers."""
     kind = pa.list_(pa.binary())
     if not recipe.headers:
         return pa.nulls(len(changes), kind)
-    texts = [_text(parts, f"header {name}", changes, recipe, channel, now) for name, parts in recipe.headers]
+    texts = [_text(parts, f"header {name}", changes, recipe, channel, clock) for name, parts in recipe.headers]
     size, each = len(changes), len(texts)
     interleaved = np.arange(size * each).reshape(each, size).T.ravel()
     values = pa.concat_arrays(texts).cast(pa.binary()).take(pa.array(interleaved))
@@ -68,10 +67,10 @@ def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetim
 
 
 def _text(
-    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, now: datetime
+    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock
 ) -> pa.Array:
+    scene = Scene(changes, recipe, channel, clock)
     try:
-        return cast(evaluate(parts, changes, recipe, channel, now), String(), channel.timezone)
+        return cast(scene.evaluate(parts), String(), channel.timezone)
     except Refused as error:
-        line = f":{changes.line[error.index]}" if error.index is not None else ""
-        raise DataError(f"{changes.file}{line}: table {changes.table}, {name}: {error}") from None
+        raise scene.error(name, error) from None

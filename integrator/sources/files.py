@@ -29,11 +29,11 @@ shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third fa
 Row = tuple[int, str, int, bool]
 
 
-def stream(spark: SparkSession, location: FilesLocation, journal: Path, cycle_bytes: int) -> DataFrame:
-    """Return the stream of runs of the change files at `location`."""
+def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: int) -> DataFrame:
+    """Return the stream of runs of the change files in `listing`."""
     spark.dataSource.register(ChangeFiles)
     options = {
-        "listing": json.dumps(asdict(listing_of(location))),
+        "listing": json.dumps(asdict(listing)),
         "journal": str(journal),
         "bytes": str(cycle_bytes),
         "tasks": str(spark.sparkContext.defaultParallelism),
@@ -43,10 +43,10 @@ def stream(spark: SparkSession, location: FilesLocation, journal: Path, cycle_by
     return spark.readStream.format(NAME).options(**options).load()
 
 
-def listing_of(location: FilesLocation) -> Listing:
-    """Return where and how the files of `location` are found."""
+def listing_of(location: FilesLocation, delay_s: int = 0) -> Listing:
+    """Return where and how the files of `location` are found, those at least that are older than `delay_s` seconds."""
     path = location.path if "://" in location.path else str(Path(location.path).absolute())
-    return Listing(path, location.pattern, tuple(location.ignore), location.order)
+    return Listing(path, location.pattern, tuple(location.ignore), location.order, delay_s)
 
 
 class ChangeFiles(DataSource):
@@ -79,7 +79,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: dict[str, str]) -> None:
         listing = json.loads(options["listing"])
-        self._listing = Listing(listing["path"], listing["pattern"], tuple(listing["ignore"]), listing["order"])
+        self._listing = Listing(**{**listing, "ignore": tuple(listing["ignore"])})
         self._journal_path = Path(options["journal"])
         self._bytes = int(options["bytes"])
         self._tasks = int(options["tasks"])

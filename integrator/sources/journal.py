@@ -7,8 +7,10 @@ Spark can write an offset that speaks of it.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,6 +40,8 @@ class Listing:
     pattern: str
     ignore: tuple[str, ...]
     order: Literal["name", "time"]
+    delay_s: int = 0
+    """Files that changed later than so many seconds ago are not there yet, nor are those behind them."""
 
     def files(self) -> list[Entry]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
@@ -62,8 +66,10 @@ class Listing:
             files.sort(key=lambda info: (info.mtime_ns, info.base_name))
         else:
             files.sort(key=lambda info: info.base_name)
+        latest = time.time_ns() - self.delay_s * 1_000_000_000
+        ready = itertools.takewhile(lambda info: not self.delay_s or (info.mtime_ns or 0) <= latest, files)
         prefix = f"{self.path.split('://', 1)[0]}://" if "://" in self.path else ""
-        return [Entry(prefix + info.path, info.size, info.mtime_ns or 0) for info in files]
+        return [Entry(prefix + info.path, info.size, info.mtime_ns or 0) for info in ready]
 
     def _place(self) -> tuple[pyarrow.fs.FileSystem, str, str]:
         path, pattern = self.path, self.pattern

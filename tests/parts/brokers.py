@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,21 +106,36 @@ def _maven() -> Iterator[Broker | None]:
 
 
 class KraftBroker:
-    """One Apache Kafka process, broker and controller in one, on ports of 127.0.0.1; it can be stopped and started."""
+    """One Apache Kafka process, broker and controller in one, on ports of 127.0.0.1; it can be stopped and started.
 
-    def __init__(self, class_path: str, directory: Path) -> None:
+    listeners: more of them, name -> security protocol; `self.listeners` says where. properties: more lines of its
+    server.properties. format_words: more words for StorageTool's format.
+    """
+
+    def __init__(
+        self,
+        class_path: str,
+        directory: Path,
+        listeners: Mapping[str, str] | None = None,
+        properties: str = "",
+        format_words: Sequence[str] = (),
+    ) -> None:
         self._class_path, self._directory = class_path, directory
         port, controller = free_port(), free_port()
         self.servers = f"127.0.0.1:{port}"
+        protocols = listeners or {}
+        self.listeners = {name: f"127.0.0.1:{free_port()}" for name in protocols}
+        more = "".join(f",{name}://{place}" for name, place in self.listeners.items())
+        mapped = "".join(f",{name}:{protocol}" for name, protocol in protocols.items())
         (directory / "server.properties").write_text(
             f"""
 process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{more}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more}
 controller.listener.names=CONTROLLER
 controller.quorum.bootstrap.servers=127.0.0.1:{controller}
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT{mapped}
 inter.broker.listener.name=PLAINTEXT
 log.dirs={directory}/data
 auto.create.topics.enable=false
@@ -132,9 +147,12 @@ transaction.state.log.num.partitions=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+{properties}
 """
         )
-        self._run("kafka.tools.StorageTool", "format", "--standalone", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c")
+        self._run(
+            "kafka.tools.StorageTool", "format", "--standalone", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", *format_words, "-c"
+        )
         self._process: subprocess.Popen[bytes] | None = None
 
     def _command(self, *words: str) -> list[str]:

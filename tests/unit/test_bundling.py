@@ -307,7 +307,7 @@ def test_rows_of_an_unfinished_transaction_are_held_for_the_next_cycle(tmp_path)
     assert [m.value.count(b"integ_seq") for m in sent] == [1]
     from integrator.fragments import to_held
 
-    carry = Carry(0, note.open, to_held(bundler.held))
+    carry = Carry(0, note.open, held=to_held(bundler.held))
     fragments, [note] = pure.fragments(recipe, second, carry=carry)
     assert note.unheld == 1
     assert note.open.unfinished == ""

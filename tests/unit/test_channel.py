@@ -57,8 +57,15 @@ CASES = [
 ]
 
 ACTIONS = [
-    ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'TableProperties', 'Environment'"),
-    ("{action: ColumnProperties, Name: x, group: SOURCE, Absent: true}", "holds at 'SOURCE', where it does nothing"),
+    ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'TableProperties', 'Capture'"),
+    (
+        "{action: ColumnProperties, Name: x, group: SOURCE, Extra: true}",
+        "Extra does nothing at 'SOURCE'; write KAFKA, kaf or *",
+    ),
+    (
+        "{action: Restrict, group: KAFKA, CaptureCondition: 'true'}",
+        "CaptureCondition does nothing at 'KAFKA'; write SOURCE",
+    ),
     ("{action: ColumnProperties, Name: nmae}", "says nothing: none of its parameters is set"),
     (
         "{action: ColumnProperties, Name: weight, table: products, Datatype: decimal, Precision: 9, Scale: 2}",

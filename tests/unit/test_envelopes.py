@@ -311,7 +311,6 @@ def test_lists_that_did_not_change_have_no_old_value(tmp_path):
 
 
 IDLE = [
-    ("Binary: HEX", "", "Connect's bytes are base64"),
     ("Csv: true", ", Json_Decimals: TEXT", "Json_Decimals: belongs to"),
     ("Csv: true", ", Json_Times: CONNECT", "Json_Times: belongs to"),
     ("Json: true", ", Missing_Values: 'NULL'", "leaves missing values out"),

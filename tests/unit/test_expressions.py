@@ -68,9 +68,11 @@ def test_missing_values_in_expressions_are_zero_or_empty_on_request(tmp_path):
 
 REFUSED = [
     ("hvr_op", "{hvr_op}", "a column named hvr_op cannot take {hvr_op}"),
-    ("new", "{hvr_integ_key}", "{hvr_integ_key} is not known here; accepted are hvr_op,"),
+    ("new", "{hvr_slice_num}", "{hvr_slice_num} belongs to refresh"),
+    ("new", "{hvr_var_min}", "is a variable that this run does not have; give it: --variable NAME=VALUE"),
+    ("new", "{hvr_unknown}", "{hvr_unknown} is not known here; accepted are hvr_op,"),
     ("new", "{nothing}", "neither a substitution nor a column of t, which has k, v, at"),
-    ("new", "{{hvr_op}}", "double braces go with hvr_key_names only"),
+    ("new", "{{hvr_op}}", "double braces go with hvr_key_names and hvr_col_name"),
     ("new", "{hvr_op_str 1=x}", "is no mapping"),
 ]
 

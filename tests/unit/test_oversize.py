@@ -103,7 +103,7 @@ def test_a_skeleton_lacks_the_largest_values_only(tmp_path):
         {"k": 4, "small": "missing", "large": "missing", "data": "yv4="},
     ]
     _, [note] = pure.fragments(recipe(tmp_path, SKELETON), path)
-    assert note.not_sent == {"large values of rows above the maximum size": 2}
+    assert note.warnings == {"large values of rows above the maximum size": 2}
 
 
 def test_a_skeleton_in_a_format_that_has_all_columns_is_null_and_named(tmp_path):

@@ -1,0 +1,46 @@
+"""Who we are to the brokers, and how they and we prove it, with HVR's property names.
+
+https://fivetran.com/docs/hvr6/property-reference/location-properties.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from integrator.channel.base import Model
+
+Given = Annotated[str, Field(min_length=1)]
+
+
+class KafkaAccess(Model):
+    """Authentication and TLS of a Kafka location. Files are looked for at the same path on every worker."""
+
+    Kafka_Authentication_Method: Literal["NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        "NONE",
+        description="How we say who we are, beside a certificate. USER_PASS: SASL/PLAIN, which sends the password as "
+        "it is, so have TLS with it. KERBEROS: SASL/GSSAPI, for which librdkafka must be built with libsasl2.",
+    )
+    Stream_User: Given | None = Field(None, description="The user, for USER_PASS and SCRAM.")
+    Stream_Password: Given | None = Field(None, repr=False, description="The user's password, as ${NAME} best.")
+    Kafka_Kerberos_Service: Given | None = Field(
+        None, description="The service part of the brokers' principal; by default kafka."
+    )
+    Kafka_Kerberos_Client_Principal: Given | None = Field(None, description="Our principal, for KERBEROS.")
+    Kafka_Kerberos_Keytab: Given | None = Field(None, description="The keytab file of our principal, for KERBEROS.")
+    Stream_Public_Certificate: Given | None = Field(
+        None, description="PEM file of the authority that signed the brokers' certificates; turns TLS on."
+    )
+    Kafka_Tls: bool = Field(
+        False,
+        description="Turns TLS on where there is no Stream_Public_Certificate: the brokers' certificates are signed by "
+        "an authority that the system knows, as in Confluent Cloud and Amazon MSK (extension).",
+    )
+    Stream_Client_Public_Certificate: Given | None = Field(
+        None, description="PEM file of our certificate, for mutual TLS."
+    )
+    Stream_Client_Private_Key: Given | None = Field(None, description="PEM file of its key.")
+    Stream_Client_Private_Key_Password: Given | None = Field(
+        None, repr=False, description="That key's password, as ${NAME} best."
+    )

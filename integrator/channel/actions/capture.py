@@ -1,0 +1,34 @@
+"""Capture (https://fivetran.com/docs/hvr6/action-reference/capture)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from integrator.channel.base import Scoped, parameter
+
+
+class Capture(Scoped):
+    """What is captured."""
+
+    action: Literal["Capture"]
+    NoBeforeUpdate: bool = parameter(
+        False, "Old rows of updates that keep the key are not sent.", example="true", differs="It may hold for a table."
+    )
+    NoTruncate: bool = parameter(
+        False, "Truncates are not sent; then NOT NULL columns stay so in each schema.", example="true"
+    )
+    AugmentIncomplete: Literal["NONE", "LOB", "ALL"] = parameter(
+        "NONE",
+        "A value that the new row of an update lacks is taken from its old row. LOB: in tables that have a column of "
+        "bytes or of text without length. ALL: in all tables.",
+        example="ALL",
+        differs="HVR asks the database; here only the record can be asked, so what neither row has stays missing. The "
+        "wal2json dialect does so always.",
+    )
+    Coalesce: bool = parameter(
+        False,
+        "Changes of a key in one transaction become one: insert and update an insert, updates one update, insert and "
+        "delete nothing. A change of the key ends one row's changes and begins the other's.",
+        example="true",
+        differs="Within a transaction, and within 16 MiB of a change file; HVR does not say how far it looks.",
+    )

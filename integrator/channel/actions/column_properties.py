@@ -1,0 +1,110 @@
+"""ColumnProperties (https://fivetran.com/docs/hvr6/action-reference/columnproperties)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from typing_extensions import Self
+
+from integrator.channel.base import InContext, parameter
+
+Size = Annotated[int, Field(ge=0)] | str
+Scope = Literal["DELETE", "INSERT", "UPDATE_AFTER", "UPDATE_BEFORE_KEY", "UPDATE_BEFORE_NONKEY", "TRUNCATE"]
+
+
+class ColumnProperties(InContext):
+    """Properties of the columns that have a name, or a datatype that matches."""
+
+    action: Literal["ColumnProperties"]
+    Name: str | None = parameter(None, "The column's name in the channel.", example="price")
+    DatatypeMatch: str | None = parameter(
+        None,
+        "Instead of Name: all columns of a datatype, with conditions on prec, scale, bytelen, charlen, encoding and "
+        "null.",
+        example="\"varchar[bytelen>200 && null='true']\"",
+        differs="bytelen is four bytes for each character of a text whose length is known; encoding is UTF-8 for text. "
+        "An action with Name wins over one with DatatypeMatch.",
+    )
+    BaseName: str | None = parameter(
+        None,
+        "At the Kafka location its name in the messages; at the source its name in the records.",
+        example="CUST_ID",
+        differs="For the source its location or group must be named: * means the messages.",
+    )
+    Extra: bool = parameter(
+        False, "A column that only the messages have; it needs Datatype or SoftDelete.", example="true"
+    )
+    Absent: bool = parameter(
+        False,
+        "At the Kafka location: the column is not in the messages. At the source: the records do not have it, and it "
+        "is made by CaptureExpression, or null.",
+        example="true",
+        differs="For the source its location or group must be named: * means the messages.",
+    )
+    CaptureExpression: str | None = parameter(
+        None,
+        "The value that the column has from the source on, as a template over the record, or in SQL (sql: …).",
+        example='"sql: lower(email)"',
+        differs="Evaluated here, for change files have no SQL of their own: HVR's type INLINE.",
+    )
+    CaptureExpressionType: Literal["INLINE"] | None = parameter(
+        None,
+        "How CaptureExpression is evaluated.",
+        example="INLINE",
+        differs="SQL_PER_CYCLE, SQL_PER_ROW and SQL_WHERE_ROW ask the source database, and there is none.",
+    )
+    IntegrateExpression: str | None = parameter(
+        None,
+        "The value in the messages: a template over substitutions, or SQL over the row (sql: …).",
+        example='"{hvr_op}"',
+        differs="SQL is an extension, evaluated column-wise; HVR leaves SQL to target databases.",
+    )
+    ExpressionScope: str | None = parameter(
+        None,
+        "The operations for whose rows IntegrateExpression is evaluated, with commas between; others have the column's "
+        "own value, or none: DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE.",
+        example='"INSERT,UPDATE_AFTER"',
+        differs="HVR heeds it for Burst only, so on Kafka not at all; here it is heeded if the Kafka location says "
+        "Expression_Scopes: APPLY, and shown as without effect by `plan` if not.",
+    )
+    TrimDatatype: Annotated[int, Field(ge=1)] | None = parameter(
+        None,
+        "Text and bytes are cut to so many bytes, never inside a character; how often is counted in the log.",
+        example="100000",
+    )
+    Key: bool = parameter(False, "The column belongs to the replication key.", example="true")
+    SurrogateKey: bool = parameter(
+        False, "The column is the replication key, instead of the table's own.", example="true"
+    )
+    DistributionKey: bool = parameter(False, "The column belongs to the key that is hashed for Kafka.", example="true")
+    SoftDelete: bool = parameter(
+        False, "An Extra column: 1 where the row was deleted in the source, else 0; deletes are sent.", example="true"
+    )
+    TimeKey: bool = parameter(
+        False, "Every change is sent as a row of its own, old images and truncates too.", example="true"
+    )
+    IgnoreDuringCompare: bool = parameter(
+        False,
+        "The column is passed over by compare and row-wise refresh.",
+        example="true",
+        differs="Accepted for channels that have it, and without effect: neither of the two is possible into Kafka, in "
+        "HVR either.",
+    )
+    Datatype: str | None = parameter(None, "Its datatype in the messages.", example="varchar")
+    Length: Size | None = parameter(
+        None, "Characters of a varchar; may be computed from bytelen and charlen.", example='"bytelen/3"'
+    )
+    Precision: Size | None = parameter(
+        None, "Digits of a number or of a second; may be computed from prec.", example='"prec+5"'
+    )
+    Scale: Size | None = parameter(None, "Digits after the point; may be computed from scale.", example='"scale*2"')
+    Nullable: bool | None = parameter(None, "Whether null is allowed.", example="false")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.Name is None) == (self.DatatypeMatch is None):
+            raise ValueError("needs Name or DatatypeMatch, one of them")
+        if self.DatatypeMatch is not None and self.Extra:
+            raise ValueError("an Extra column has a Name; DatatypeMatch is for columns of the table")
+        return self

@@ -1,0 +1,25 @@
+"""Environment (https://fivetran.com/docs/hvr6/action-reference/environment)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from integrator.channel.base import Scoped, parameter
+
+
+class Environment(Scoped):
+    """A variable of the integrate job."""
+
+    action: Literal["Environment"]
+    Name: Literal[
+        "HVR_KAFKA_MSG_MAX_BYTES", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT", "HVR_KAFKA_PROPERTY", "HVR_KAFKA_RATE_LIMIT"
+    ] = parameter(
+        ...,
+        "HVR_KAFKA_MSG_MAX_BYTES: the largest message in bytes, keys, headers and overhead counted; 1,000,000 by "
+        "default, and 4,096 at least. HVR_KAFKA_MSG_DELIVERY_TIMEOUT: seconds until a message counts as failed; 300. "
+        "HVR_KAFKA_PROPERTY: librdkafka's k=v;k=v. HVR_KAFKA_RATE_LIMIT: messages a second, of all tasks together.",
+        example="HVR_KAFKA_RATE_LIMIT",
+        differs="HVR_KAFKA_BROKER_VERSION is not there: it is for brokers of 0.9, which know no idempotent producer. "
+        "HVR_KAFKA_RATE_LIMIT may be any number from 1 on, not 1, 10, 100 and 1000 only.",
+    )
+    Value: str = parameter(..., "Its value, as text.", example='"1000"')

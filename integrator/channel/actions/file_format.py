@@ -1,0 +1,75 @@
+"""FileFormat (https://fivetran.com/docs/hvr6/action-reference/fileformat)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from integrator.channel.base import Scoped, parameter
+
+Character = Annotated[str, Field(min_length=1, max_length=1)]
+Modes = Literal["SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABLE_OBJECT", "TABLE_ARRAY"]
+
+
+class FileFormat(Scoped):
+    """The format of messages; one for a location."""
+
+    action: Literal["FileFormat"]
+    Json: bool = parameter(False, "JSON, in a mode: the default.", example="true")
+    JsonMode: Modes | None = parameter(
+        None,
+        "SCHEMA_PAYLOAD is Connect JSON, and the default; the others are plain JSON.",
+        example="ROW_FRAGMENTS",
+        differs="PAYLOAD, Connect JSON without its schema, is an extension. TABLE_OBJECT_BSON is not there.",
+    )
+    Avro: bool = parameter(False, "An Avro container file for each message.", example="true")
+    AvroVersion: Literal["v1_6", "v1_7", "v1_8"] = parameter("v1_8", "Before v1_8: basic types only.", example="v1_7")
+    Parquet: bool = parameter(
+        False,
+        "A Parquet file for each message.",
+        example="true",
+        differs="A message is one row; so there is no RowGroupThreshold.",
+    )
+    ParquetVersion: Literal["v1", "v2", "v3"] = parameter(
+        "v2", "v1: basic types; v2: decimals; v3: times.", example="v3"
+    )
+    PageSize: Annotated[int, Field(ge=1)] = parameter(1024 * 1024, "Bytes of a Parquet page.", example="65536")
+    BlockCompress: Literal["NONE", "DEFLATE", "GZIP", "LZ4"] | None = parameter(
+        None, "Inside Avro: DEFLATE (default) or NONE; inside Parquet: GZIP (default), LZ4 or NONE.", example="NONE"
+    )
+    Csv: bool = parameter(False, "CSV.", example="true")
+    HeaderLine: bool = parameter(False, "Each message begins with the columns' names.", example="true")
+    FieldSeparator: Character = parameter(",", "Between fields.", example='"\\t"')
+    LineSeparator: Annotated[str, Field(min_length=1)] = parameter("\n", "At the end of each line.", example='"\\r\\n"')
+    QuoteCharacter: Character = parameter('"', "Around a field that needs it.", example='"\'"')
+    EscapeCharacter: Character = parameter('"', "Before a quote.", example='"\\\\"')
+    FileTerminator: str = parameter("", "At the end of each message.", example='"EOF"')
+    NullRepresentation: str = parameter(
+        "",
+        "What null is written as, without quotes.",
+        example='"\\\\N"',
+        differs="HVR does not say its default. Here it is nothing, and empty text is quoted.",
+    )
+    Xml: bool = parameter(False, "HVR's XML.", example="true")
+    Compact: bool = parameter(False, "Short element names, r and c.", example="true")
+    Compress: Literal["GZIP", "LZ4"] | None = parameter(None, "Compression of each message.", example="GZIP")
+    Encoding: Literal[
+        "UTF-8", "US-ASCII", "ISO-8859-1", "ISO-8859-9", "WINDOWS-1251", "WINDOWS-1252", "UTF-16LE", "UTF-16BE"
+    ] = parameter("UTF-8", "The encoding of text.", example="UTF-16LE")
+    ConvertNewlinesTo: Literal["UNIX", "DOS"] | None = parameter(None, "Line ends of text.", example="DOS")
+    BeforeUpdateColumns: Annotated[str, Field(min_length=1)] | None = parameter(
+        None,
+        "The two rows of an update as one, the old values under this prefix and the column's name.",
+        example='"old&"',
+        differs="The row's operation is 2; HVR does not say.",
+    )
+    BeforeUpdateColumnsWhenChanged: bool = parameter(
+        False, "Only values that changed have an old one; in JSON and XML.", example="true"
+    )
+    Envelope: Literal["DEBEZIUM", "OPENCDC", "AIRBYTE"] | None = parameter(
+        None,
+        "Messages as these peers write them, for consumers written for them.",
+        example="DEBEZIUM",
+        differs="extension",
+    )

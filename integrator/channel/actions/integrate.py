@@ -1,0 +1,74 @@
+"""Integrate (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from integrator.channel.base import InContext, parameter
+
+SubjectStrategy = Literal[
+    "TopicNameSuffixStrategy", "TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy"
+]
+Serializer = Literal[
+    "NONE", "STRING", "CONNECT", "KAFKA_AVRO", "KAFKA_JSON", "KAFKA_AVRO_SCHEMA", "KAFKA_JSON_SCHEMA",
+    "KAFKA_PROTOBUF_SCHEMA", "CONNECT_SCHEMA", "CONNECT_PAYLOAD", "JSON_ROW",
+]  # fmt: skip
+
+
+class Integrate(InContext):
+    """How changes are integrated."""
+
+    action: Literal["Integrate"]
+    CycleByteLimit: Annotated[int, Field(ge=0)] | None = parameter(
+        None,
+        "Bytes of change files in one cycle, 256 MiB by default; a file is never split; 0 is no limit.",
+        example="10000000",
+        differs="Counted as the files are; HVR's default is 10,000,000 compressed bytes.",
+    )
+    Delay: Annotated[int, Field(ge=0)] | None = parameter(
+        None,
+        "Change files are read so many seconds after they were written at the earliest.",
+        example="600",
+        differs="HVR does not say what it counts from.",
+    )
+    Topic: str | None = parameter(
+        None, "The topic, as a template; else Kafka_Default_Topic.", example='"shop.{hvr_tbl_name}"'
+    )
+    MessageKey: str | None = parameter(
+        None,
+        "The message key, as a template; by default {hvr_key_hash}.",
+        example='"{id}"',
+        differs="All formats have a key, not Json and Avro only, for it holds the order.",
+    )
+    MessageKeySerializer: Serializer | None = parameter(
+        None,
+        "How the key is written. STRING: its text; KAFKA_AVRO and KAFKA_JSON: its text with a schema; "
+        "KAFKA_AVRO_SCHEMA and KAFKA_JSON_SCHEMA: the key columns as a record.",
+        example="KAFKA_AVRO_SCHEMA",
+        differs="Extensions: KAFKA_PROTOBUF_SCHEMA; CONNECT: the text in Connect JSON; CONNECT_SCHEMA, CONNECT_PAYLOAD "
+        "and JSON_ROW: the key columns in JSON; NONE: no key.",
+    )
+    MessageHeaders: str | None = parameter(
+        None,
+        "Headers of each message: name=template;name=template.",
+        example='"tx={hvr_tx_seq};op={hvr_op}"',
+        differs="In all formats, not with a registry only. A bundle has those of its last row.",
+    )
+    OnDeleteSendTombstone: bool | None = parameter(
+        None,
+        "A delete is followed by a message without value.",
+        example="true",
+        differs="In all formats, and for the old key of a key update too. Behind the deleted row, where that is sent.",
+    )
+    KeySubjectStrategy: SubjectStrategy | None = parameter(
+        None, "The subject of key schemas.", example="TopicNameStrategy"
+    )
+    ValueSubjectStrategy: SubjectStrategy | None = parameter(
+        None,
+        "The subject of value schemas.",
+        example="TopicNameStrategy",
+        differs="TopicNameSuffixStrategy, the default, is <topic>-<table>-value if the topic's name does not hold the "
+        "table's, else <topic>-value; HVR's own form is not published.",
+    )

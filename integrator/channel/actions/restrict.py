@@ -1,0 +1,30 @@
+"""Restrict (https://fivetran.com/docs/hvr6/action-reference/restrict)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from integrator.channel.base import InContext, parameter
+
+
+class Restrict(InContext):
+    """Which rows are sent."""
+
+    action: Literal["Restrict"]
+    CaptureCondition: str | None = parameter(
+        None,
+        "A condition in SQL over the row, with {column}, {hvr_op} and the like in it: only rows for which it is true "
+        "are sent. An update out of it becomes a delete, one into it an insert.",
+        example="\"{region} = 'EU' and {amount} >= 10\"",
+        differs="Evaluated here, so it sees the row alone: no subqueries. Where an update has no old row, what it was "
+        "is not known: in the condition it stays an update, out of it it becomes a delete.",
+    )
+    AddressTo: str | None = parameter(
+        None,
+        "Where rows go: locations, location groups, aliases or patterns with commas between, or {column} for what the "
+        "row says. Rows that do not go to the Kafka location are counted, not sent.",
+        example='"kaf,{region}"',
+    )
+    AddressSubscribe: str | None = parameter(
+        None, "At the Kafka location: further addresses whose rows it gets.", example='"EU*,backup"'
+    )

@@ -1,0 +1,31 @@
+"""Scheduling (https://fivetran.com/docs/hvr6/action-reference/scheduling)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from integrator.channel.base import Scoped, parameter
+
+
+class Scheduling(Scoped):
+    """When the daemon integrates, and how late it may be."""
+
+    action: Literal["Scheduling"]
+    IntegrateStartTimes: str | None = parameter(
+        None,
+        "The daemon integrates what is there at these times, instead of continuously: minute, hour, day, month and "
+        "weekday as in cron, several with | between, in the local time zone.",
+        example='"0 10-18 * * 1-5|0 0 * * *"',
+        differs="HVR's pages do not say how several times are written.",
+    )
+    IntegrateOnceOnStart: bool = parameter(
+        False, "With IntegrateStartTimes: also when the daemon starts. Without: then, and never again.", example="true"
+    )
+    LatencySLA: Annotated[int, Field(ge=1)] | None = parameter(
+        None,
+        "Seconds from commit to acknowledged: a cycle above it is logged as a warning.",
+        example="60",
+        differs="HVR's pages do not name the unit; its TimeContext, hours in which it holds, is not there.",
+    )

@@ -1,0 +1,81 @@
+"""TableProperties (https://fivetran.com/docs/hvr6/action-reference/tableproperties)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from integrator.channel.base import InContext, parameter
+
+
+class TableProperties(InContext):
+    """Properties of a table."""
+
+    action: Literal["TableProperties"]
+    BaseName: str | None = parameter(
+        None,
+        "At the Kafka location what {hvr_tbl_base_name} is; at the source the table's name in the records.",
+        example="ORDERS",
+        differs="For the source its location or group must be named: * means the messages.",
+    )
+    Absent: bool = parameter(False, "The table is not sent; its changes are counted.", example="true")
+    Schema: str | None = parameter(
+        None,
+        "What {hvr_schema} is.",
+        example="SALES",
+        differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none.",
+    )
+    TrimWhiteSpace: bool = parameter(False, "Blanks at the end of varchar and char are cut off.", example="true")
+    TrimTime: Literal["YES", "NO", "MIDNIGHT"] = parameter(
+        "NO",
+        "YES: timestamps without zone lose their time. MIDNIGHT: as text they lose it where it is 00:00:00.",
+        example="MIDNIGHT",
+        differs="Of all timestamps without zone; HVR looks at the date of Oracle and SQL Server.",
+    )
+    CharacterMapping: str | None = parameter(
+        None,
+        r"Characters of text and what stands for them, all at once: a>b;c>d, with \n \r \t \\ \xNN \uNNNN.",
+        example=r'"\\x00>;\\u20ac>EUR"',
+    )
+    MapBinary: Literal["COPY", "HEX", "BASE64"] | None = parameter(
+        None,
+        "How bytes are written in JSON and CSV: BASE64 by default in JSON, COPY (as they are) in CSV.",
+        example="HEX",
+    )
+    MissingRepresentationString: str | None = parameter(
+        None,
+        "What is sent for text that the source left out.",
+        example='"?"',
+        differs="Null is not missing, and stays null.",
+    )
+    MissingRepresentationNumeric: str | None = parameter(
+        None, "What is sent for numbers that the source left out.", example='"-1"', differs="Null stays null."
+    )
+    MissingRepresentationDate: str | None = parameter(
+        None,
+        "What is sent for dates and timestamps that the source left out.",
+        example='"1970-01-01"',
+        differs="HVR invents a date where only another of the three is set; here the value stays missing.",
+    )
+    DistributionKeyLimit: Annotated[int, Field(ge=0)] = parameter(
+        1, "How many columns of the key are hashed for Kafka, where none is flagged; 0 is all.", example="0"
+    )
+    DistributionKeyAvoidPattern: str | None = parameter(
+        None, "Columns that are not hashed while there are others: a|b, with * for any text.", example='"tenant*"'
+    )
+    CoerceErrorPolicy: Literal["FATAL", "SILENT", "WARNING", "WARNING_FILE"] = parameter(
+        "FATAL",
+        "What becomes of a value that does not fit its type in the messages. FATAL: the cycle fails. SILENT: it is "
+        "made to fit. WARNING: that is counted in the log. WARNING_FILE: it is also written to coerced.jsonl beside "
+        "the channel's state, with the key, up to 1,000 of a change file.",
+        example="WARNING",
+        differs="The file is JSON lines; HVR's is binary. FATAL is fatal for numbers too, which HVR rounds silently.",
+    )
+    CoerceErrorType: str | None = parameter(
+        None,
+        "Which misfits the policy is for, with commas between; all by default. NUMERIC_RANGE, DATE_RANGE: the "
+        "nearest possible value. STRING_TRUNCATION: cut off. ROUNDING: toward zero. ENCODING: a question mark. "
+        "NULLS: 0 or empty text. OTHER: null, or 0 or empty text.",
+        example='"STRING_TRUNCATION,NUMERIC_RANGE"',
+    )

@@ -1,0 +1,126 @@
+"""Authentication and TLS of a Kafka location -> librdkafka's properties.
+
+Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from integrator.channel.access import KafkaAccess
+from integrator.channel.secret import Secrets
+
+Report = Callable[[str, str], None]
+"""Takes a property of the location, or a variable, and what is wrong with it."""
+
+MECHANISMS = {
+    "USER_PASS": "PLAIN",
+    "KERBEROS": "GSSAPI",
+    "SCRAM-SHA-256": "SCRAM-SHA-256",
+    "SCRAM-SHA-512": "SCRAM-SHA-512",
+}
+
+_USER = {"sasl.username": "Stream_User", "sasl.password": "Stream_Password"}
+_PRINCIPAL = {
+    "sasl.kerberos.principal": "Kafka_Kerberos_Client_Principal",
+    "sasl.kerberos.keytab": "Kafka_Kerberos_Keytab",
+}
+_KERBEROS = {"sasl.kerberos.service.name": "Kafka_Kerberos_Service", **_PRINCIPAL}
+_CLIENT = {
+    "ssl.certificate.location": "Stream_Client_Public_Certificate",
+    "ssl.key.location": "Stream_Client_Private_Key",
+    "ssl.key.password": "Stream_Client_Private_Key_Password",
+}
+_AUTHORITY = {"ssl.ca.location": "Stream_Public_Certificate"}
+_SAID_BY = {
+    "security.protocol": "Kafka_Authentication_Method, Stream_Public_Certificate and Kafka_Tls",
+    "sasl.mechanism": "Kafka_Authentication_Method",
+    **_USER,
+    **_KERBEROS,
+    **_AUTHORITY,
+    **_CLIENT,
+}
+_ALIASES = {"sasl.mechanisms": "sasl.mechanism"}
+_FILES = {
+    "Stream_Public_Certificate": "a PEM file",
+    "Stream_Client_Public_Certificate": "a PEM file",
+    "Stream_Client_Private_Key": "a PEM file",
+    "Kafka_Kerberos_Keytab": "a keytab",
+}
+
+
+def hide(location: KafkaAccess, secrets: Secrets) -> None:
+    """I7: know the passwords before anything can be said of them."""
+    for secret in (location.Stream_Password, location.Stream_Client_Private_Key_Password):
+        secrets.add(secret or "")
+
+
+def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:
+    """Return librdkafka's properties: none where the location says nothing, which is PLAINTEXT.
+
+    Without Stream_Public_Certificate, ssl.ca.location keeps librdkafka's default: the system's authorities.
+    """
+    method = location.Kafka_Authentication_Method
+    mechanism = MECHANISMS.get(method)
+    tls = location.Kafka_Tls or location.Stream_Public_Certificate is not None
+    _check_method(location, report)
+    _check_tls(location, report, tls=tls)
+    for key, kind in _FILES.items():
+        path = getattr(location, key)
+        if path is not None and not Path(path).is_file():
+            report(key, f"there is no file {path!r}; {kind} is expected")
+    if not tls and mechanism is None:
+        return {}
+    given = {name: getattr(location, key) for name, key in {**_USER, **_KERBEROS, **_AUTHORITY, **_CLIENT}.items()}
+    properties = {"security.protocol": ("SASL_" if mechanism else "") + ("SSL" if tls else "PLAINTEXT")}
+    if mechanism:
+        properties["sasl.mechanism"] = mechanism
+    return properties | {name: value for name, value in given.items() if value is not None}
+
+
+def _check_method(location: KafkaAccess, report: Report) -> None:
+    """Each method has what it needs, and nothing that it would not look at."""
+    method = location.Kafka_Authentication_Method
+    by_user = [name for name in MECHANISMS if name != "KERBEROS"]
+    needed = {*_USER.values(), *_PRINCIPAL.values()}
+    for keys, methods in ((_USER, by_user), (_KERBEROS, ["KERBEROS"])):
+        for key in keys.values():
+            given = getattr(location, key) is not None
+            if given and method not in methods:
+                text = f"does nothing with Kafka_Authentication_Method {method}; it is for {', '.join(methods)}"
+                report(key, text)
+            elif not given and method in methods and key in needed:
+                report("Kafka_Authentication_Method", f"{method} needs {key} beside it")
+
+
+def _check_tls(location: KafkaAccess, report: Report, *, tls: bool) -> None:
+    """Certificate and key go together, the key's password with the key, and all of them with TLS."""
+    certificate, key = location.Stream_Client_Public_Certificate, location.Stream_Client_Private_Key
+    if certificate is not None and key is None:
+        report("Stream_Client_Public_Certificate", "needs its key, Stream_Client_Private_Key, beside it")
+    if key is not None and certificate is None:
+        report("Stream_Client_Private_Key", "needs its certificate, Stream_Client_Public_Certificate, beside it")
+    if location.Stream_Client_Private_Key_Password is not None and key is None:
+        report("Stream_Client_Private_Key_Password", "needs the key, Stream_Client_Private_Key, beside it")
+    if certificate is not None and not tls:
+        text = "does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"
+        report("Stream_Client_Public_Certificate", text)
+    if location.Stream_Public_Certificate is not None and "Kafka_Tls" in location.model_fields_set:
+        report("Kafka_Tls", "Stream_Public_Certificate turns TLS on already; leave this out")
+
+
+def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Report) -> None:
+    """Report of `extra`, HVR_KAFKA_PROPERTY's properties, what the location says too, or what its protocol ignores."""
+    protocol = access.get("security.protocol", "")
+    for name in extra:
+        said = _ALIASES.get(name, name)
+        if said in access:
+            text = f"{name} is what {_SAID_BY[said]} of the Kafka location says; use one of them"
+        elif protocol and name.startswith("ssl.") and "SSL" not in protocol:
+            text = f"{name} does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"
+        elif protocol and name.startswith("sasl.") and "SASL" not in protocol:
+            text = f"{name} does nothing without a Kafka_Authentication_Method"
+        else:
+            continue
+        report("HVR_KAFKA_PROPERTY", text)

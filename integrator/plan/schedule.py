@@ -1,0 +1,54 @@
+"""Scheduling -> when the daemon integrates, and how late it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from cronsim import CronSim, CronSimError
+
+from integrator.channel import scope
+from integrator.channel.actions import Scheduling
+from integrator.channel.load import Source
+from integrator.channel.model import Channel
+from integrator.errors import Problem
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """times: cron expressions at which the daemon integrates what is there; none is continuously.
+
+    on_start: it does so when it starts, too. latency_s: the latency above which a cycle is a warning; 0 is none.
+    """
+
+    times: tuple[str, ...] = ()
+    on_start: bool = False
+    latency_s: int = 0
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the daemon looks for changes all the time."""
+        return not self.times and not self.on_start
+
+    def next(self, now: datetime) -> datetime | None:
+        """Return the next time after `now` (which has a zone) to integrate, or None for never."""
+        return min((next(CronSim(text, now)) for text in self.times), default=None)
+
+
+def schedule_of(channel: Channel, kafka: str, source: Source, problems: list[Problem]) -> Schedule:
+    """Return the schedule of the integrate job; what is wrong is added to `problems`."""
+    values, places = scope.whole_location(Scheduling, channel, kafka, source, problems)
+    times = tuple(part.strip() for part in (values.get("IntegrateStartTimes") or "").split("|") if part.strip())
+    reasons = filter(None, map(_refusal, times))
+    problems += [
+        source.problem(("actions", places["IntegrateStartTimes"], "IntegrateStartTimes"), why) for why in reasons
+    ]
+    return Schedule(times, bool(values.get("IntegrateOnceOnStart")), values.get("LatencySLA") or 0)
+
+
+def _refusal(text: str) -> str | None:
+    try:
+        next(CronSim(text, datetime(2000, 1, 1)))  # noqa: DTZ001 - any time will do
+    except (CronSimError, StopIteration) as error:
+        return f"{text!r} is no time: {error or 'it never comes'}; write minute hour day month weekday, as in cron"
+    return None

@@ -1,0 +1,150 @@
+"""Change rows as they were read -> as the channel captures them: the first thing that is done to them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import Mask, mask
+from integrator.changes import Changes
+from integrator.expression import ColumnValue, Part, Sql
+from integrator.properties import sql
+from integrator.properties.cast import Refused, cast, default_of
+from integrator.properties.coalesce import coalesced
+from integrator.properties.expression import Clock, Scene
+from integrator.properties.restrict import addressed, conditioned, reaching
+from integrator.properties.texts import mapped, trimmed, without_blanks
+from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, TRUNCATE, UPDATE, CaptureRecipe, Recipe, TableRecipe
+from integrator.tally import Tally
+
+NOT_ADDRESSED = "rows for other locations"
+NOT_MEANT = "rows outside the CaptureCondition"
+COALESCED = "rows coalesced"
+LITERAL = "%[literal]"
+
+
+def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Changes:
+    """Return the change rows by the channel's names, captured as it says. Raises DataError."""
+    said = recipe.capture
+    if said == CaptureRecipe():
+        return changes
+    if said.augment:
+        changes = augmented(changes)
+    in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
+    scene = Scene(changes, in_source, channel, clock)
+    computed = {name: _column(scene, name, parts, recipe) for name, parts in said.expressions}
+    here = _here(scene, said, channel)
+    meant = _meant(scene, said.condition) if said.condition is not None else None
+    changes = _represented(_texts(_named(changes, recipe, computed), said, tally), said)
+    if here is not None:
+        tally.leave_out(NOT_ADDRESSED, int((~here).sum()))
+        changes = changes.where(here)
+    if meant is not None:
+        true, known = meant if here is None else (meant[0][here], meant[1][here])
+        rows = len(changes)
+        changes = conditioned(changes, true, known)
+        tally.leave_out(NOT_MEANT, rows - len(changes))
+    if said.coalesce:
+        changes, fewer = coalesced(changes, recipe.key)
+        tally.leave_out(COALESCED, fewer)
+    return changes
+
+
+def _column(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRecipe) -> pa.Array:
+    column = recipe.table.column(name)
+    if column is None:
+        raise KeyError(name)
+    try:
+        return cast(scene.evaluate(parts), column.type, scene.channel.timezone)
+    except Refused as error:
+        raise scene.error(f"column {name}: CaptureExpression", error) from None
+
+
+def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
+    """Say which rows go to Kafka, or None for all."""
+    if not said.addresses:
+        return None
+    try:
+        texts = cast(scene.evaluate(said.addresses), schema.String(), channel.timezone)
+    except Refused as error:
+        raise scene.error("AddressTo", error) from None
+    literal = isinstance(said.addresses[0], ColumnValue) and LITERAL in said.addresses[0].spec
+    reaches = said.subscribed.__contains__ if literal else reaching(said.subscribed)
+    return addressed(texts, reaches)
+
+
+def _meant(scene: Scene, condition: Sql) -> tuple[Mask, Mask]:
+    """Say for which rows a condition is true, and of which that can be told: nothing that it asks for is missing."""
+    known = np.ones(len(scene.changes), bool)
+    for name in sql.names(condition, scene.recipe.table):
+        known &= ~scene.changes.missing.get(name, np.zeros(len(known), bool))
+    allowed = dataclasses.replace(condition, allowed=tuple(scene.changes.columns))
+    try:
+        return mask(scene.evaluate((allowed,)).cast(pa.bool_())) & known, known
+    except Refused as error:
+        raise scene.error("CaptureCondition", error) from None
+
+
+def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, pa.Array]) -> Changes:
+    """Return the change rows by the channel's column names, with what was computed in its columns."""
+    names = {source: name for name, source in recipe.capture.names}
+    missing = {names.get(name, name): gone for name, gone in changes.missing.items()}
+    given = {names.get(name, name): values for name, values in changes.columns.items()}
+    columns = {}
+    for column in recipe.table.columns:
+        if column.name in computed:
+            columns[column.name] = computed[column.name]
+            missing.pop(column.name, None)
+        elif column.name in recipe.capture.absent:
+            columns[column.name] = default_of(column.type, len(changes), nullable=column.nullable)
+        else:
+            columns[column.name] = given[column.name]
+    return dataclasses.replace(changes, columns=columns, missing=missing)
+
+
+def _texts(changes: Changes, said: CaptureRecipe, tally: Tally) -> Changes:
+    columns = dict(changes.columns)
+    for name in said.days:
+        columns[name] = pc.floor_temporal(columns[name], unit="day")
+    for name in said.blanks:
+        columns[name] = without_blanks(columns[name])
+    if said.characters:
+        for name, values in columns.items():
+            columns[name] = mapped(values, said.characters) if pa.types.is_string(values.type) else values
+    for name, size in said.trims:
+        columns[name], cut = trimmed(columns[name], size)
+        tally.warn(f"TrimDatatype of {changes.table}.{name}", cut)
+    return dataclasses.replace(changes, columns=columns)
+
+
+def _represented(changes: Changes, said: CaptureRecipe) -> Changes:
+    """Return the change rows with MissingRepresentation's values for what is missing."""
+    columns, missing = dict(changes.columns), dict(changes.missing)
+    real = ~mask(pc.equal(changes.op, TRUNCATE))
+    for name, text in said.missing:
+        gone = missing.pop(name, None)
+        if gone is not None:
+            value = pa.scalar(text).cast(columns[name].type)
+            columns[name] = pc.if_else(pa.array(gone & real), value, columns[name])
+    return dataclasses.replace(changes, columns=columns, missing=missing)
+
+
+def augmented(changes: Changes) -> Changes:
+    """Return the change rows in which a new row has what it lacks from the old row before it (AugmentIncomplete)."""
+    op = changes.op.to_numpy(zero_copy_only=False)
+    old = (op == BEFORE_UPDATE) | (op == BEFORE_KEY_UPDATE)
+    second = np.flatnonzero((op == UPDATE) & np.concatenate([[False], old[:-1]]))
+    columns, missing = dict(changes.columns), dict(changes.missing)
+    for name, gone in changes.missing.items():
+        known = second[gone[second] & ~gone[second - 1]]
+        if len(known):
+            at = np.arange(len(changes))
+            at[known] -= 1
+            columns[name] = columns[name].take(pa.array(at))
+            missing[name] = gone.copy()
+            missing[name][known] = False
+    return dataclasses.replace(changes, columns=columns, missing=missing)

@@ -1,0 +1,82 @@
+"""Capture Coalesce: the changes of a key within a transaction as one.
+
+Each key's rows are looked at from first to last: was the row there before, and is it there after? Neither: nothing is
+left. Only after: an insert with the last image. Only before: the delete. Both: an update with the first old image, if
+there is one, and the last new one. The changed row has the position of the last. A key update ends the chain of the old
+key and begins that of the new one, as a delete and an insert; a truncate ends all chains.
+https://fivetran.com/docs/hvr6/action-reference/capture (Coalesce).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import Mask
+from integrator.changes import Changes
+from integrator.fragments import TRANSACTION_LENGTH, Places
+from integrator.properties.key_hash import canonical
+from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+
+Ops = npt.NDArray[np.int8]
+
+
+def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
+    """Return the change rows with one change for each key and transaction, and how many rows fewer they are."""
+    op = changes.op.to_numpy(zero_copy_only=False).copy()
+    moved = np.flatnonzero(op == BEFORE_KEY_UPDATE)
+    follows = moved[(moved + 1 < len(op)) & (op[np.minimum(moved + 1, len(op) - 1)] == UPDATE)]
+    op[moved], op[follows + 1] = DELETE, INSERT
+    chain = _chains(changes, key, op)
+    first, last = _ends(chain)
+    several = first != last
+    if not several.any() and not len(moved):
+        return changes, 0
+    keep, became, image = _outcome(op, first, last)
+    at = pa.array(image)
+    columns = {name: values.take(at) for name, values in changes.columns.items()}
+    missing = {name: gone[image] for name, gone in changes.missing.items()}
+    made = dataclasses.replace(changes, op=pa.array(became), columns=columns, missing=missing).where(keep)
+    return made, len(changes) - len(made)
+
+
+def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Places:
+    """Return for each row the number of its chain: of a transaction and a key, between truncates."""
+    truncates = pa.array(np.cumsum(op == TRUNCATE) * 2 + (op == TRUNCATE)).cast(pa.string()).cast(pa.binary())
+    transaction = pc.binary_slice(changes.integ_seq.cast(pa.binary()), 0, TRANSACTION_LENGTH)
+    parts = [truncates, transaction, *(canonical(changes.columns[name]) for name in key)]
+    return np.asarray(pc.binary_join_element_wise(*parts, b"|").dictionary_encode().indices, np.int64)
+
+
+def _ends(chain: Places) -> tuple[Places, Places]:
+    """Return for each row the first and the last row of its chain."""
+    size = int(chain.max()) + 1 if len(chain) else 0
+    first, last = np.full(size, len(chain)), np.zeros(size, np.int64)
+    rows = np.arange(len(chain))
+    np.minimum.at(first, chain, rows)
+    np.maximum.at(last, chain, rows)
+    return first[chain], last[chain]
+
+
+def _outcome(op: Ops, first: Places, last: Places) -> tuple[Mask, Ops, Places]:
+    """Return which rows are left, their operations, and which row has the image of each.
+
+    The old row stands where that of the last update stood, next to the new one, with the image of the first.
+    """
+    rows = np.arange(len(op))
+    there_before = op[first] != INSERT
+    there_after = np.isin(op[last], (INSERT, UPDATE))
+    single = first == last
+    became = op.copy()
+    at_end = rows == last
+    became[at_end & there_after & there_before & ~single] = UPDATE
+    became[at_end & there_after & ~there_before] = INSERT
+    keep = at_end & (there_after | there_before)
+    next_is_end = np.append(at_end[1:] & (op[1:] == UPDATE), [False])
+    old = (op == BEFORE_UPDATE) & next_is_end & (op[first] == BEFORE_UPDATE) & (np.append(first[1:], [-1]) == first)
+    image = np.where(old, first, rows)
+    return keep | old | (op == TRUNCATE), became, image

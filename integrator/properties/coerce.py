@@ -1,0 +1,188 @@
+"""Values that do not fit a declared type, made to fit: TableProperties CoerceErrorPolicy and CoerceErrorType.
+
+https://fivetran.com/docs/hvr6/action-reference/tableproperties: NUMERIC_RANGE and DATE_RANGE give the nearest possible
+value, STRING_TRUNCATION cuts, ROUNDING goes toward zero, NULLS and OTHER give 0, empty text or null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context, Decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import Mask, first, mask
+from integrator.properties.cast import Refused, as_text, cast, default_of
+from integrator.schema import Type, arrow_type, describe
+
+TYPES = ("NUMERIC_RANGE", "DATE_RANGE", "STRING_TRUNCATION", "ROUNDING", "ENCODING", "NULLS", "OTHER")
+_NUMBER = r"^\s*[+-]?(\d{1,38}(\.\d{0,20})?|\.\d{1,20})\s*$"
+_WIDE = pa.decimal256(76, 20)
+_LONG = (1 << 63) - 1
+_BEYOND = Decimal(10) ** 50
+
+Note = Callable[[str, Mask], None]
+
+
+@dataclass(frozen=True)
+class Coercer:
+    """Makes values fit: where the kind of misfit is among `types`, else they are refused; `note` is told of each."""
+
+    types: tuple[str, ...]
+    note: Note
+
+    def cast(self, values: pa.Array, kind: Type, timezone: str, *, nullable: bool, lossy: bool) -> pa.Array:
+        """Return `values` as `kind`. Raises Refused for a misfit that is not to be coerced."""
+        if not lossy:
+            try:
+                return cast(values, kind, timezone)
+            except Refused:
+                pass
+        match kind:
+            case schema.String(length):
+                return self._string(as_text(values, timezone), length)
+            case schema.Integer() | schema.Decimal():
+                return self._exact(values, kind, nullable=nullable)
+            case schema.Timestamp() | schema.Date() | schema.Time() if pa.types.is_temporal(values.type):
+                return self._time(values, kind)
+            case schema.Float() if not pa.types.is_string(values.type):
+                return self._float(values, kind)
+            case _:
+                return self._each(values, kind, timezone, nullable=nullable)
+
+    def _fix(self, how: str, wrong: Mask, values: pa.Array, kind: Type) -> None:
+        """Say that values are misfits. Raises Refused where such are not to be coerced."""
+        at = first(wrong)
+        if at is None:
+            return
+        if how not in self.types:
+            raise Refused(f"{values[at]!s} cannot become {describe(kind)} ({how})", at)
+        self.note(how, wrong)
+
+    def _string(self, text: pa.Array, length: int | None) -> pa.Array:
+        if length is None:
+            return text
+        self._fix("STRING_TRUNCATION", mask(pc.greater(pc.utf8_length(text), length)), text, schema.String(length))
+        return pc.utf8_slice_codeunits(text, 0, length)
+
+    def _exact(self, values: pa.Array, kind: schema.Integer | schema.Decimal, *, nullable: bool) -> pa.Array:
+        wide = self._wide(values, kind, nullable=nullable)
+        scale = kind.scale if isinstance(kind, schema.Decimal) else 0
+        whole = pc.round(wide, ndigits=scale, round_mode="towards_zero")
+        self._fix("ROUNDING", mask(pc.not_equal(whole, wide)), values, kind)
+        if isinstance(kind, schema.Decimal):
+            highest = Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+            lowest = -highest
+        else:
+            highest, lowest = Decimal(2 ** (kind.bits - 1) - 1), Decimal(-(2 ** (kind.bits - 1)))
+        high, low = pa.scalar(highest, _WIDE), pa.scalar(lowest, _WIDE)
+        outside = pc.or_(pc.greater(whole, high), pc.less(whole, low))
+        self._fix("NUMERIC_RANGE", mask(outside), values, kind)
+        whole = pc.if_else(pc.greater(whole, high), high, pc.if_else(pc.less(whole, low), low, whole))
+        if isinstance(kind, schema.Decimal):
+            return whole.cast(arrow_type(kind))
+        return whole.cast(pa.decimal256(76, 0)).cast(pa.decimal128(38, 0)).cast(arrow_type(kind))
+
+    def _wide(self, values: pa.Array, kind: Type, *, nullable: bool) -> pa.Array:
+        """Return numbers, and text that is one, as decimals wide enough for all that follows."""
+        zero = None if nullable else Decimal(0)
+        if pa.types.is_string(values.type):
+            wrong = mask(pc.invert(pc.match_substring_regex(values, _NUMBER)))
+            self._fix("OTHER", wrong, values, kind)
+            plain = pc.utf8_trim_whitespace(pc.if_else(pa.array(wrong), pa.scalar("0"), values))
+            wide = plain.cast(_WIDE)
+        elif pa.types.is_floating(values.type):
+            numbers = values.cast(pa.float64())
+            wrong = mask(pc.invert(pc.is_finite(numbers)))
+            self._fix("OTHER", wrong, values, kind)
+            made = [None if value is None else _exactly(value) for value in numbers.to_pylist()]
+            wide = pa.array(made, _WIDE)
+        else:
+            return values.cast(_WIDE)
+        return pc.if_else(pa.array(wrong), pa.scalar(zero, _WIDE), wide)
+
+    def _time(self, values: pa.Array, kind: Type) -> pa.Array:
+        wanted = arrow_type(kind)
+        try:
+            made = values.cast(wanted, safe=False) if not _finer(wanted, values.type) else values.cast(wanted)
+        except pa.ArrowInvalid:
+            made = self._bounded(values, kind)
+        if not _finer(wanted, values.type):
+            back = made.cast(values.type, safe=False)
+            self._fix("ROUNDING", mask(pc.not_equal(back, values)), values, kind)
+        return made
+
+    def _bounded(self, values: pa.Array, kind: Type) -> pa.Array:
+        """Return moments in nanoseconds, of which 64 bits hold the years from 1677 to 2262."""
+        per = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[values.type.unit]
+        counts = values.cast(pa.int64())
+        most = _LONG // per
+        self._fix("DATE_RANGE", mask(pc.greater(pc.abs_checked(counts), most)), values, kind)
+        bounded = pc.max_element_wise(pc.min_element_wise(counts, most), -most)
+        bounded = pc.if_else(pc.is_valid(counts), bounded, None)
+        return bounded.cast(values.type).cast(arrow_type(kind))
+
+    def _float(self, values: pa.Array, kind: schema.Float) -> pa.Array:
+        made = values.cast(arrow_type(kind), safe=False)
+        if pa.types.is_decimal(values.type):
+            return made
+        self._fix("ROUNDING", mask(pc.not_equal(made.cast(values.type, safe=False), values)), values, kind)
+        return made
+
+    def _each(self, values: pa.Array, kind: Type, timezone: str, *, nullable: bool) -> pa.Array:
+        """Cast distinct values one by one: those that cannot be become null, or 0 or empty text."""
+        encoded = values.dictionary_encode()
+        wrong = np.zeros(len(encoded.dictionary), bool)
+        made = []
+        for at in range(len(encoded.dictionary)):
+            try:
+                made.append(cast(encoded.dictionary.slice(at, 1), kind, timezone))
+            except Refused:
+                wrong[at] = True
+                made.append(default_of(kind, 1, nullable=nullable))
+        codes = encoded.indices
+        refused = np.append(wrong, [False])[pc.fill_null(codes, len(wrong)).to_numpy(zero_copy_only=False)]
+        self._fix("OTHER", refused, values, kind)
+        return pa.concat_arrays(made or [pa.array([], arrow_type(kind))]).take(codes)
+
+    def encodable(self, values: pa.Array, encoding: str) -> pa.Array:
+        """Return text with a question mark for each character that an encoding lacks."""
+        if encoding.startswith("UTF") or "ENCODING" not in self.types or not pa.types.is_string(values.type):
+            return values
+        beyond = mask(pc.match_substring_regex(values, r"[^\x00-\x7f]"))
+        replaced = values.filter(pa.array(beyond)).to_pylist()
+        made = [text.encode(encoding, "replace").decode(encoding) for text in replaced]
+        wrong = beyond.copy()
+        wrong[beyond] = [text != said for text, said in zip(replaced, made, strict=True)]
+        self._fix("ENCODING", wrong, values, schema.String())
+        return pc.replace_with_mask(values, pa.array(beyond), pa.array(made, pa.string()))
+
+    def required(self, values: pa.Array, null: Mask, kind: Type) -> pa.Array:
+        """Return values with 0 or empty text in the place of nulls."""
+        self._fix("NULLS", null, values, kind)
+        return pc.if_else(pa.array(null), default_of(kind, len(values), nullable=False), values)
+
+
+def _exactly(value: float) -> Decimal:
+    """Return a number as a decimal of 20 digits after the point, and not beyond any range."""
+    if not math.isfinite(value):
+        return Decimal(0)
+    bounded = max(min(Decimal(repr(value)), _BEYOND), -_BEYOND)
+    return bounded.quantize(Decimal(1).scaleb(-20), ROUND_DOWN, Context(prec=76))
+
+
+_UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+
+
+def _finer(wanted: pa.DataType, given: pa.DataType) -> bool:
+    """Say whether a type of time holds all digits of another."""
+    if pa.types.is_date(wanted):
+        return bool(pa.types.is_date(given))
+    if pa.types.is_time(wanted) != pa.types.is_time(given):
+        return bool(pa.types.is_date(given))
+    return bool(pa.types.is_date(given)) or _UNITS[wanted.unit] >= _UNITS[given.unit]
