@@ -16,7 +16,7 @@ class Pace:
         self._next = clock()
 
     def parts(self, count: int) -> Iterator[tuple[int, int]]:
-        """Yield (start, size) of parts of `count` messages, each when its time has come: a tenth of a second's, or one."""
+        """Yield (start, size) of parts of `count` messages, each when its time has come (0.1 s of them, or one)."""
         size = max(1, int(self._rate / 10))
         for start in range(0, count, size):
             wait = self._next - self._clock()
