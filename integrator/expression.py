@@ -83,6 +83,9 @@ COLUMN = "hvr_col_name"
 MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
 """How a time stamp becomes text in a message key or header, where no format is given; {hvr_integ_tstamp} has ms too."""
 
+COLUMN_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S[.SSS]"
+"""How {hvr_integ_tstamp} becomes text in a column, where no format is given; other time stamps go without the ms."""
+
 DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
 ALLOW_MISSINGS = "%[allow_missings]"
 
@@ -183,6 +186,12 @@ def sql(text: str, table: Table, context: Context, column: str = "") -> Sql:
                 raise ExpressionError(f"{found[0]}: in SQL a value has no specification; use SQL's functions")
 
     return Sql(_PART.sub(name, text), tuple(dict.fromkeys(allowed)))
+
+
+def as_text(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts of a column that is text: {hvr_integ_tstamp} has its format."""
+    plain = Op("hvr_integ_tstamp")
+    return tuple(Op(plain.name, COLUMN_FORMAT) if part == plain else part for part in parts)
 
 
 def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Part:

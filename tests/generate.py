@@ -1,4 +1,4 @@
-"""The pages that are made from the model: the channel's JSON Schema, and the reference.
+"""The pages that are made from the model: the channel's JSON Schema, the reference, types, and a page for each action.
 
 python -m tests.generate        (make docs); tests/unit/test_generated.py checks that they are current
 """
@@ -14,12 +14,14 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import errors, expression, schema
-from integrator.channel import actions, base, locations, model
+from integrator.channel import base, locations, model
 from integrator.formats import FORMATS
 from integrator.formats.contract import Options
 from integrator.plan import kafka
 from integrator.recipe import STYLES
 from integrator.schema import Column
+from tests import action_pages
+from tests.action_pages import default_of, type_of
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "schemas" / "channel.schema.json"
@@ -42,12 +44,7 @@ def reference() -> str:
         _model("Create_Topics", locations.TopicCreation),
         _model("Schema_Registry", locations.RegistryAccess),
         _model("Table files", model.TableFile),
-        _model("Action ColumnProperties", actions.ColumnProperties),
-        _model("Action TableProperties", actions.TableProperties),
-        _model("Action Environment", actions.Environment),
-        _model("Action Integrate", actions.Integrate),
-        _model("Action FileFormat", actions.FileFormat),
-        _model("Action Capture", actions.Capture),
+        "## Actions\n\nA page each: [actions](actions/README.md).\n",
         _table("Datatypes", ["datatype"], [[f"`{name}`"] for name in schema.DATATYPES]),
         _table(
             "Substitutions",
@@ -89,31 +86,10 @@ def _model(title: str, kind: type[base.Model]) -> str:
     made = kind.model_json_schema(by_alias=True)
     required = made.get("required", [])
     rows = [
-        [f"`{name}`", _type(item), _default(name, item, required), _escape(item.get("description", ""))]
+        [f"`{name}`", type_of(item), default_of(name, item, required), _escape(item.get("description", ""))]
         for name, item in made["properties"].items()
     ]
     return f"## {title}\n\n{made.get('description', '')}\n\n{_grid(['key', 'type', 'default', 'meaning'], rows)}"
-
-
-def _type(item: dict[str, Any]) -> str:
-    if "const" in item:
-        return f"`{item['const']}`"
-    if "enum" in item:
-        return ", ".join(f"`{value}`" for value in item["enum"])
-    if "anyOf" in item:
-        return " or ".join(_type(option) for option in item["anyOf"] if option.get("type") != "null")
-    if "$ref" in item:
-        return item["$ref"].rpartition("/")[2]
-    if item.get("type") == "array":
-        return f"list of {_type(item['items'])}"
-    return str(item.get("type", "one of several"))
-
-
-def _default(name: str, item: dict[str, Any], required: list[str]) -> str:
-    if name in required or item.get("default", ...) is ...:
-        return "required" if name in required else ""
-    default = item["default"]
-    return "" if default is None or default in ([], {}) else f"`{json.dumps(default)}`"
 
 
 def _table(title: str, head: list[str], rows: list[list[str]]) -> str:
@@ -194,8 +170,9 @@ def _said(kind: schema.Type, value: Any) -> list[str]:
     return [connect, *plain, avro, field[1] if field else "", text("CSV", numeric)]
 
 
-PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types}
+PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types, **action_pages.PAGES}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(make(), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,6 +28,9 @@ Group = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
 
 class Scoped(Model):
     """Where an action holds: at a location or a group of them, for a table, a table group, or all."""
+
+    EXAMPLE: ClassVar[str]
+    """Actions as they may be written, for the docs."""
 
     group: str = Field("*", description="A location group, a location, or * for all.")
     table: str = Field("*", description="A table, a table group, or * for all.")

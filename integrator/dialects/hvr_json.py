@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -29,20 +30,20 @@ _INTEG_SEQ = r'"hvr_integ_seq"\s*:\s*"(?P<name>[0-9A-F]{20})\|'
 
 
 def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
-    """Yield the records of a file, block by block, and how many were of tables that the channel does not have."""
+    """Yield the records of a file, block by block, and how many were passed over, by reason."""
     for lines in read_lines(file, WHOLE) if reading.whole_files else read_lines(file):
         result = []
-        unknown = 0
+        passed: Counter[str] = Counter()
         for name, at in _by_table(lines, reading):
             table = reading.find(None, name)
             if table is not None:
                 result.append(_records(lines if at is None else lines.take(at), table, at))
-            elif reading.passes_over(name):
-                unknown += len(lines) if at is None else len(at)
+            elif (reason := reading.passed_over(name)) is not None:
+                passed[reason] += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
             else:
                 raise reading.unknown(file, int(lines.numbers[0 if at is None else at[0]]), name)
-        yield result, {"rows of unknown tables": unknown} if unknown else {}
+        yield result, passed
 
 
 def transactions(lines: Lines) -> tuple[pa.Array, pa.Array]:

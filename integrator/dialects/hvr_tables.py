@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -24,26 +25,26 @@ ROWS = 65_536
 
 
 def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
-    """Yield the records of a file, batch by batch, and how many were of tables that the channel does not have."""
+    """Yield the records of a file, batch by batch, and how many were passed over, by reason."""
     line = 2 if container == "csv" else 1
     batches = _batches(file, container, None)
     for batch in [pa.Table.from_batches(list(batches))] if reading.whole_files else map(_table, batches):
         numbers = np.arange(line, line + batch.num_rows)
         line += batch.num_rows
         result = []
-        unknown = 0
+        passed: Counter[str] = Counter()
         for name, at in _by_table(file, batch, numbers, reading):
             table = reading.find(None, name)
             if table is not None:
                 result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at))
-            elif reading.passes_over(name):
-                unknown += len(at)
+            elif (reason := reading.passed_over(name)) is not None:
+                passed[reason] += len(at)
                 part = batch.take(pa.array(at))
                 meta = {meta_name: _meta(file, part, meta_name) for meta_name in META}
                 result.append(Records(UNKNOWN, {}, {}, meta, numbers[at], at))
             else:
                 raise reading.unknown(file, int(numbers[at[0]]), name)
-        yield result, {"rows of unknown tables": unknown} if unknown else {}
+        yield result, passed
 
 
 def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,7 @@ class Records:
 
 def change_rows(records: Records, reading: Reading) -> tuple[list[Changes], dict[str, int]]:
     """Return the change rows of each table, and what was counted and not sent: unknown tables, logical messages."""
-    ignored: dict[str, int] = {}
+    ignored: Counter[str] = Counter()
     messages = int((records.action == "M").sum())
     if messages:
         ignored["logical messages"] = messages
@@ -75,9 +76,10 @@ def change_rows(records: Records, reading: Reading) -> tuple[list[Changes], dict
         schema, _, name = full_name.partition("\0")
         table = reading.find(schema, name)
         if table is None:
-            if not reading.passes_over(name):
+            reason = reading.passed_over(name)
+            if reason is None:
                 raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
-            ignored["rows of unknown tables"] = ignored.get("rows of unknown tables", 0) + len(of_table)
+            ignored[reason] += len(of_table)
         else:
             result[full_name] = _rows_of(records, table, of_table)
     return list(result.values()), ignored

@@ -39,9 +39,11 @@ class Reading:
             return None
         return table
 
-    def passes_over(self, name: str) -> bool:
-        """Say whether records of a table that `find` does not find are only counted."""
-        return self.ignore_unknown_tables or name in self.absent or name.lower() in self.absent
+    def passed_over(self, name: str) -> str | None:
+        """Return as what records of a table that `find` does not find are counted, or None where that is an error."""
+        if name in self.absent or name.lower() in self.absent:
+            return "rows of absent tables"
+        return "rows of unknown tables" if self.ignore_unknown_tables else None
 
     def unknown(self, file: str, line: int, name: str) -> DataError:
         """Return the error for a record of a table that the channel does not have."""

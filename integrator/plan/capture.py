@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.channel.base import Scoped
-from integrator.expression import ExpressionError, Part, parse, sql
+from integrator.expression import ExpressionError, Part, Text, parse, sql
 from integrator.plan.fields import Merged
 from integrator.properties import sql as engine
+from integrator.properties.restrict import reaching
 from integrator.recipe import CaptureRecipe
 from integrator.schema import Column, Table, arrow_type
 
@@ -223,7 +224,7 @@ def _restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: t
         if values.get("CaptureCondition") is not None:
             text = values["CaptureCondition"].strip()
             condition = sql(text.removeprefix("sql:").strip(), in_records, "CaptureExpression")
-            engine.check((condition,), in_records, schema.Boolean())
+            engine.check_condition(condition, in_records)
             said = replace(said, condition=condition)
     except ExpressionError as error:
         saying.report(places["CaptureCondition"], "CaptureCondition", str(error))
@@ -233,6 +234,11 @@ def _restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: t
             aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
             addresses = parse(values["AddressTo"], in_records, "AddressTo")
             said = replace(said, addresses=addresses, subscribed=(*names, *aliases))
+            constant = "".join(part.text for part in addresses if isinstance(part, Text))
+            if all(isinstance(part, Text) for part in addresses) and not reaching(said.subscribed)(constant):
+                kafka, group = names
+                text = f"{constant!r} is never {kafka}, {group} or an alias (AddressSubscribe): nothing would be sent"
+                saying.report(places["AddressTo"], "AddressTo", text)
         elif subscribed is not None:
             place = saying.restrict.kafka[1]["AddressSubscribe"]
             saying.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")

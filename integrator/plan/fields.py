@@ -19,6 +19,7 @@ from integrator.expression import (
     Op,
     Part,
     Sql,
+    as_text,
     natural_type,
     op_mapping,
     parse,
@@ -170,6 +171,7 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
         try:
             expression = parse(text, table, "IntegrateExpression", column.name if column else "")
             _check_expression(name, expression, declared, table)
+            expression = as_text(expression) if isinstance(declared, schema.String) else expression
         except ExpressionError as error:
             report("IntegrateExpression", str(error))
     operations = _scope(values, expression, rules, report)

@@ -91,7 +91,8 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         path = ("actions", place, parameter) if place is not None else ()
         problems.append(scene.source.problem(path, text))
 
-    topic = _topic(scene, table, integrate.get("Topic"), places.get("Topic"))
+    named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
+    topic = _topic(scene, named, integrate.get("Topic"), places.get("Topic"))
     message_key = key_of(integrate, keyed, fields, scene.layout, report, registry=scene.registry)
     headers = headers_of(integrate, keyed, report)
     for part, parameter in (("key", "KeySubjectStrategy"), ("value", "ValueSubjectStrategy")):
@@ -112,7 +113,7 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
             scene.source.problem(path, f"belongs to plain JSON and Csv; the format is {scene.layout.format}")
         )
     made = TableRecipe(
-        table=replace(keyed, base_name=properties.get("BaseName") or table.base_name),
+        table=named,
         topic=topic,
         style="TimeKey" if envelope else _style(merged),  # an envelope says every change
         key=key,

@@ -46,6 +46,8 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
     try:
         converted = convert(values)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if not len(values):
+            raise Refused(str(error)) from None
         index = first_refused(len(values), accepts)
         raise Refused(f"{_shown(values, index)} cannot become {describe(kind)}: {error}", index) from None
     if isinstance(kind, schema.String):

@@ -89,7 +89,14 @@ def check(parts: tuple[Part, ...], table: Table, kind: Type) -> None:
             try:
                 cast(pa.array([], found), kind, "UTC")
             except Refused as error:
-                raise ExpressionError(f"sql: {found} cannot become {describe(kind)}: {error}") from None
+                raise ExpressionError(f"sql: {found} cannot become {describe(kind)} ({error})") from None
+
+
+def check_condition(sql: Sql, table: Table) -> None:
+    """Raise ExpressionError where SQL cannot be, or is neither true nor false."""
+    found = result_type(sql, table)
+    if not (pa.types.is_boolean(found) or pa.types.is_null(found)):
+        raise ExpressionError(f"sql: a condition is true or false, and this is {found}")
 
 
 def _arrow_type(name: str, table: Table) -> pa.DataType:

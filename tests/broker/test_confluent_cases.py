@@ -23,7 +23,7 @@ def test_confluents_deserializers_read_every_case(kind, registry_server, name):
         values = [value for value in all_values if not lists or value is None or None not in value]
         text = said.schema_text("t", columns, OPTIONS)
         schema_id = client.register_schema(f"{topic}-value", Schema(text, kind))
-        head = said.frame("t", columns, OPTIONS, SchemaId(schema_id)).head
+        head = said.frame("t", columns, OPTIONS, SchemaId(schema_id)).opening
         rows = said.encoder("t", columns, OPTIONS)({"c": array(type_, values)}, {})
         read = decode.confluent(kind, client, topic)
         for row, value in zip(rows, values, strict=True):

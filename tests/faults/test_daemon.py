@@ -53,6 +53,24 @@ def test_new_files_are_picked_up_and_a_second_daemon_is_refused(broker, tmp_path
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 
+def test_a_daemon_with_start_times_integrates_at_them_and_ends_on_sigterm(broker, tmp_path, name):
+    """A cron expression with six fields has seconds before the minutes: here each second from 0 to 59, by fives."""
+    broker.create(channels.shop_topics(name))
+    times = '  - {action: Scheduling, IntegrateStartTimes: "*/5 * * * * *", IntegrateOnceOnStart: true}\n'
+    channel = channels.shop(tmp_path, broker.servers, name, more=times)
+    cut = tmp_path / "cut"
+    channels.cut(DATA / "changes.wal2json-v2.jsonl", cut, 2)
+    (cut / "changes-0000.jsonl").rename(tmp_path / "in" / "a.jsonl")
+    daemon = Daemon(channel)
+    daemon.wait_for("cycle synced")  # on start
+    [waiting, *_] = daemon.wait_for("waiting")
+    assert int(waiting["until"][17:19]) % 5 == 0
+    (cut / "changes-0001.jsonl").rename(tmp_path / "in" / "b.jsonl")
+    daemon.wait_for("cycle synced", 2)  # at the next time
+    assert daemon.terminate() == 0
+    assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
+
+
 def test_kill_minus_nine(real_broker, tmp_path):
     """A few kills here; `make faults` does 20."""
     counted = kill_minus_nine.run(real_broker.servers, tmp_path, 4, 7, real_broker.create)

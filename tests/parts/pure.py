@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from integrator.bundle import Bundler
+from integrator.channel.load import Run
 from integrator.errors import IntegratorError, from_wire
 from integrator.first_pass import RUN, first_pass
 from integrator.fragments import MARK, NOTE, Carry, Mark, Note
@@ -22,7 +23,14 @@ NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
 
 
 def recipe(
-    directory: Path, ddl: str, actions: str = "", dialect: str = "hvr", kafka: str = "", source: str = ""
+    directory: Path,
+    ddl: str,
+    actions: str = "",
+    dialect: str = "hvr",
+    kafka: str = "",
+    source: str = "",
+    run: Run | None = None,
+    groups: str = "{}",
 ) -> Recipe:
     """The recipe of a channel over the tables of `ddl`."""
     (directory / "tables.sql").write_text(ddl)
@@ -34,12 +42,36 @@ locations:
   src: {{class: files, path: {directory}/in, dialect: {dialect}{source}}}
   kaf: {{class: kafka, Kafka_Brokers: [localhost]{kafka}}}
 tables: [{directory}/tables.sql]
+table_groups: {groups}
 actions:
   - {{action: Integrate, CycleByteLimit: 0}}
 {actions}
 """
     )
-    return make(str(channel), "Europe/Berlin").recipe
+    return make(str(channel), "Europe/Berlin", run).recipe
+
+
+PLAIN = "{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}"
+
+
+def rows(
+    directory: Path, ddl: str, actions: list[str], *records: dict[str, Any], kafka: str = "", run: Run | None = None
+) -> list[dict[str, Any]]:
+    """What records of the hvr dialect become, in plain JSON, in order, topic by topic."""
+    return read(tables(directory, ddl, actions, kafka=kafka, run=run), hvr(directory, *records))
+
+
+def tables(
+    directory: Path, ddl: str, actions: list[str], *, kafka: str = "", run: Run | None = None, groups: str = "{}"
+) -> Recipe:
+    """A recipe with these actions, and plain JSON."""
+    text = "".join(f"  - {action}\n" for action in (PLAIN, *actions))
+    return recipe(directory, ddl, text, kafka=kafka, run=run, groups=groups)
+
+
+def read(made: Recipe, *files: Path) -> list[dict[str, Any]]:
+    """The messages of files, one row each, in plain JSON."""
+    return [json.loads(message.value or b"null") for message in messages(made, *files)]
 
 
 def fragments(made: Recipe, *files: Path, carry: Carry | None = None) -> tuple[pa.Table, list[Note]]:
@@ -118,6 +150,9 @@ __all__ = [
     "hvr",
     "messages",
     "payloads",
+    "read",
     "recipe",
+    "rows",
+    "tables",
     "unpacked",
 ]

@@ -1,5 +1,7 @@
 """Which operations are sent, and as what: one case a cell of the matrix, and the reference example."""
 
+import json
+
 import pytest
 
 from tests.parts import pure
@@ -20,6 +22,7 @@ CHANGES = {
     "truncate": [{"hvr_op": 5}],
 }
 
+QUIET = TIMEKEY + "  - {action: Capture, NoBeforeUpdate: true}\n"
 MATRIX = [
     # style      change        operations that are sent
     ("", "insert", [1]),
@@ -37,6 +40,16 @@ MATRIX = [
     (TIMEKEY, "key update", [3, 2]),
     (TIMEKEY, "delete", [0]),
     (TIMEKEY, "truncate", [5]),
+    (QUIET, "insert", [1]),
+    (QUIET, "update", [2]),
+    (QUIET, "key update", [3, 2]),
+    (QUIET, "delete", [0]),
+    (QUIET, "truncate", [5]),
+    # and beyond the matrix
+    (SOFT + "  - {action: Capture, NoBeforeUpdate: true}\n", "update", [2]),
+    (TIMEKEY + "  - {action: Capture, NoTruncate: true}\n", "truncate", []),
+    (SOFT + "  - {action: Capture, NoTruncate: true}\n", "truncate", []),
+    (TIMEKEY + "  - {action: ColumnProperties, Name: v, Absent: true}\n", "update", [4, 2]),
 ]
 
 
@@ -82,6 +95,40 @@ def test_the_reference_example_of_a_timekey_channel(tmp_path):
         {"k": 9, "v": "b", "op_val": 0, "integ_seq": sequence(5)},
         {"k": None, "v": None, "op_val": 5, "integ_seq": sequence(6)},
     ]
+
+
+def test_the_two_rows_of_a_key_update_have_the_key_of_each(tmp_path):
+    said = "  - {action: Integrate, MessageKey: '{k}', MessageKeySerializer: STRING}"
+    recipe = pure.recipe(tmp_path, DDL, TIMEKEY + said)
+    keys = [message.key for message in pure.messages(recipe, pure.hvr(tmp_path, *CHANGES["key update"]))]
+    assert keys == [b"1", b"9"]
+
+
+KEYLESS = [
+    # style    the change of a table without a key, whose key is then all of its columns       operations sent
+    ("", [2]),
+    (SOFT, [3, 2]),
+    (TIMEKEY, [3, 2]),
+    (QUIET, [3, 2]),
+]
+
+
+@pytest.mark.parametrize(("style", "sent"), KEYLESS)
+def test_an_update_of_a_table_without_a_key_is_a_key_update(style, sent, tmp_path):
+    ddl = "create table t(a int, b text, c bytea);"
+    recipe = pure.recipe(tmp_path, ddl, style or OP, dialect="wal2json")
+    path = tmp_path / "a.jsonl"
+    names = [("a", "integer"), ("b", "text"), ("c", "bytea")]
+
+    def columns(*values):
+        return [{"name": n, "type": t, "value": v} for (n, t), v in zip(names, values, strict=True)]
+
+    change = {"action": "U", "schema": "public", "table": "t"}
+    change |= {"columns": columns(1, "new", "00"), "identity": columns(1, "old", "00")}
+    place = {"xid": 7, "lsn": "0/1000", "nextlsn": "0/1100", "timestamp": "2026-11-20 12:00:00+00"}
+    path.write_text("".join(json.dumps(r) + "\n" for r in ({"action": "B", **place}, change, {"action": "C", **place})))
+    assert recipe.tables[0].key == ("a", "b")
+    assert [payload["op_val"] for payload in pure.payloads(recipe, path)] == sent
 
 
 def test_columns_are_renamed_left_out_retyped_and_added(tmp_path):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from integrator.channel.base import Scoped, parameter
 
 
 class Capture(Scoped):
     """What is captured."""
+
+    EXAMPLE: ClassVar[str] = """\
+- {action: Capture, table: audit, NoTruncate: true}
+- {action: Capture, group: SOURCE, AugmentIncomplete: LOB}
+- {action: Capture, table: products, Coalesce: true}
+"""
 
     action: Literal["Capture"]
     NoBeforeUpdate: bool = parameter(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 from typing_extensions import Self
@@ -15,6 +15,18 @@ Scope = Literal["DELETE", "INSERT", "UPDATE_AFTER", "UPDATE_BEFORE_KEY", "UPDATE
 
 class ColumnProperties(InContext):
     """Properties of the columns that have a name, or a datatype that matches."""
+
+    EXAMPLE: ClassVar[str] = """\
+# every change with its operation and its place in the order of changes; deletes are sent too
+- {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}
+- {action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
+   IntegrateExpression: "{hvr_integ_seq}"}
+# what must not leave, and what may leave masked
+- {action: ColumnProperties, table: customers, Name: address, Absent: true}
+- {action: ColumnProperties, table: customers, Name: email, IntegrateExpression: "sql: encode(sha256(email), 'hex')"}
+# long texts are cut before they make a message too large
+- {action: ColumnProperties, group: SOURCE, DatatypeMatch: text, TrimDatatype: 100000}
+"""
 
     action: Literal["ColumnProperties"]
     Name: str | None = parameter(None, "The column's name in the channel.", example="price")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from integrator.channel.base import Scoped, parameter
 
 
 class Environment(Scoped):
     """A variable of the integrate job."""
+
+    EXAMPLE: ClassVar[str] = """\
+- {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "5000000"}
+- {action: Environment, Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "60"}
+- {action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "1000"}
+- {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "linger.ms=50;batch.size=500000"}
+"""
 
     action: Literal["Environment"]
     Name: Literal[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,10 @@ Modes = Literal["SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABL
 
 class FileFormat(Scoped):
     """The format of messages; one for a location."""
+
+    EXAMPLE: ClassVar[str] = """\
+- {action: FileFormat, Csv: true, HeaderLine: true, FieldSeparator: ";", NullRepresentation: "\\\\N"}
+"""
 
     action: Literal["FileFormat"]
     Json: bool = parameter(False, "JSON, in a mode: the default.", example="true")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -19,6 +19,13 @@ Serializer = Literal[
 
 class Integrate(InContext):
     """How changes are integrated."""
+
+    EXAMPLE: ClassVar[str] = """\
+- {action: Integrate, group: KAFKA, CycleByteLimit: 10000000, Delay: 5}
+- {action: Integrate, Topic: "shop.{hvr_tbl_name}", OnDeleteSendTombstone: true}
+- {action: Integrate, table: orders, MessageKey: "{order_id}-{line_no}",
+   MessageHeaders: "op={hvr_op_str};at={hvr_cap_tstamp}"}
+"""
 
     action: Literal["Integrate"]
     CycleByteLimit: Annotated[int, Field(ge=0)] | None = parameter(

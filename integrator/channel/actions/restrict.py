@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from integrator.channel.base import InContext, parameter
 
 
 class Restrict(InContext):
     """Which rows are sent."""
+
+    EXAMPLE: ClassVar[str] = """\
+- {action: Restrict, table: orders, CaptureCondition: "{qty} > 0"}
+# two channels share a source: each gets the rows that are addressed to it
+- {action: Restrict, table: customers, AddressTo: "{country}"}
+- {action: Restrict, group: KAFKA, table: customers, AddressSubscribe: "DE,AT,CH"}
+"""
 
     action: Literal["Restrict"]
     CaptureCondition: str | None = parameter(

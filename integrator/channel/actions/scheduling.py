@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +11,10 @@ from integrator.channel.base import Scoped, parameter
 
 class Scheduling(Scoped):
     """When the daemon integrates, and how late it may be."""
+
+    EXAMPLE: ClassVar[str] = """\
+- {action: Scheduling, IntegrateStartTimes: "0 10-18 * * 1-5|0 0 * * *", IntegrateOnceOnStart: true, LatencySLA: 60}
+"""
 
     action: Literal["Scheduling"]
     IntegrateStartTimes: str | None = parameter(

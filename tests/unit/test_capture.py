@@ -1,0 +1,264 @@
+"""Capture and Restrict: which change rows become what, before anything else is done to them.
+
+https://fivetran.com/docs/hvr6/action-reference/capture and …/restrict. A change row is written `op k v`; `-` is null, and
+a value that is not there is missing.
+"""
+
+import itertools
+import random
+
+import pytest
+
+from integrator.errors import ConfigurationError
+from tests.parts import pure
+
+DDL = "create table t(k int primary key, v varchar(9), big text);"
+OP = "{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: '{hvr_op}'}"
+SEQUENCE = (
+    "{action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, TimeKey: true, "
+    "IntegrateExpression: '{hvr_integ_seq}'}"
+)
+EVERYTHING = [OP, SEQUENCE]
+
+
+def records(text, tx="1"):
+    """Change rows, with commas between."""
+    made = []
+    for row in text.split(","):
+        op, k, *rest = row.split() + ([] if row.split()[0] != "5" else [None])
+        v = {"v": None if rest[0] == "-" else rest[0]} if rest else {}
+        big = {"big": rest[1]} if rest[1:] else {}
+        made.append({"hvr_op": int(op), "hvr_tx_seq": tx, **({"k": int(k)} if k else {}), **v, **big})
+    return made
+
+
+def told(row):
+    v = [("-" if row["v"] is None else row["v"])] if "v" in row else []
+    big = [("-" if row["big"] is None else row["big"])] if "big" in row else []
+    return " ".join(map(str, [row["op"], *([] if row["op"] == 5 else [row["k"], *v, *big])]))
+
+
+def sent(directory, actions, *changes):
+    recipe = pure.tables(directory, DDL, [*EVERYTHING, *actions])
+    path = pure.hvr(directory, *changes)
+    _, [note] = pure.fragments(recipe, path)
+    return pure.read(recipe, path), note
+
+
+AUGMENT = [
+    # AugmentIncomplete     captured                       sent
+    ("NONE", "4 1 a x, 2 1 b", "4 1 a x, 2 1 b"),
+    ("LOB", "4 1 a x, 2 1 b", "4 1 a x, 2 1 b x"),  # `big` is a text without length
+    ("ALL", "4 1 a x, 2 1 b", "4 1 a x, 2 1 b x"),
+    ("ALL", "3 1 a x, 2 2 b", "3 1 a x, 2 2 b x"),
+    ("ALL", "4 1 - x, 2 1", "4 1 - x, 2 1 - x"),  # null is a value
+    ("ALL", "4 1, 2 1 b", "4 1, 2 1 b"),  # the old row has none either
+    ("ALL", "2 1 b", "2 1 b"),  # there is no old row
+    ("ALL", "1 1 a x, 2 1 b", "1 1 a x, 2 1 b"),
+    ("ALL", "4 1 a x, 2 1 b y", "4 1 a x, 2 1 b y"),
+]
+
+
+@pytest.mark.parametrize(("how", "captured", "becomes"), AUGMENT)
+def test_augment_incomplete(how, captured, becomes, tmp_path):
+    rows, _ = sent(tmp_path, [f"{{action: Capture, AugmentIncomplete: {how}}}"], *records(captured))
+    assert [told(row) for row in rows] == becomes.split(", ")
+
+
+def test_augmenting_lobs_is_for_tables_that_have_some(tmp_path):
+    recipe = pure.tables(
+        tmp_path, "create table t(k int primary key, v varchar(9));", ["{action: Capture, AugmentIncomplete: LOB}"]
+    )
+    assert not recipe.tables[0].capture.augment
+
+
+COALESCE = [
+    # captured, in one transaction                           sent
+    ("1 1 a", "1 1 a"),
+    ("1 1 a, 4 1 a, 2 1 b", "1 1 b"),
+    ("1 1 a, 2 1 b, 2 1 c", "1 1 c"),
+    ("1 1 a, 0 1 a", ""),
+    ("1 1 a, 4 1 a, 2 1 b, 0 1 b", ""),
+    ("4 1 a, 2 1 b, 4 1 b, 2 1 c", "4 1 a, 2 1 c"),
+    ("2 1 b, 2 1 c", "2 1 c"),
+    ("4 1 a, 2 1 b, 0 1 b", "0 1 b"),
+    ("0 1 a, 1 1 b", "2 1 b"),
+    ("0 1 a, 1 1 b, 0 1 b", "0 1 b"),
+    ("1 1 a, 1 2 a, 4 1 a, 2 1 b, 0 2 a, 1 3 c", "1 1 b, 1 3 c"),
+    ("3 1 a, 2 2 a", "0 1 a, 1 2 a"),  # a key update ends one row's changes and begins another's
+    ("1 1 a, 3 1 a, 2 2 a", "1 2 a"),
+    ("3 1 a, 2 2 a, 0 2 a", "0 1 a"),
+    ("3 1 a, 2 2 a, 3 2 a, 2 1 b", "2 1 b"),
+    ("1 1 a, 5, 1 1 b", "1 1 a, 5, 1 1 b"),  # nothing is coalesced over a truncate
+    ("1 1 a, 5, 1 1 b, 2 1 c", "1 1 a, 5, 1 1 c"),
+]
+
+
+@pytest.mark.parametrize(("captured", "becomes"), COALESCE)
+def test_coalesce(captured, becomes, tmp_path):
+    changes = records(captured)
+    rows, note = sent(tmp_path, ["{action: Capture, Coalesce: true}"], *changes)
+    assert [told(row) for row in rows] == list(filter(None, becomes.split(", ")))
+    assert note.not_sent.get("rows coalesced", 0) == len(changes) - len(rows)
+    assert [row["seq"] for row in rows] == sorted(row["seq"] for row in rows)
+
+
+def test_changes_of_two_transactions_are_not_coalesced(tmp_path):
+    rows, _ = sent(tmp_path, ["{action: Capture, Coalesce: true}"], *records("1 1 a"), *records("2 1 b, 2 1 c", "2"))
+    assert [told(row) for row in rows] == ["1 1 a", "2 1 c"]
+
+
+def test_a_consumer_ends_with_the_same_rows_coalesced_or_not(tmp_path):
+    chance = random.Random(7)
+    changes, there = [], {}
+    for tx in range(60):
+        for _ in range(chance.randint(1, 12)):
+            key, number = chance.randint(1, 5), f"{tx + 1:x}"
+            change = {"hvr_tx_seq": number, "big": None}
+            if key not in there:
+                there[key] = f"v{len(changes)}"
+                changes.append({**change, "hvr_op": 1, "k": key, "v": there[key]})
+            elif chance.random() < 0.3:
+                changes.append({**change, "hvr_op": 0, "k": key, "v": there.pop(key)})
+            elif chance.random() < 0.3 and (free := [k for k in range(1, 6) if k not in there]):
+                changes.append({**change, "hvr_op": 3, "k": key, "v": there[key]})
+                there[free[0]] = there.pop(key)
+                changes.append({**change, "hvr_op": 2, "k": free[0], "v": there[free[0]]})
+            else:
+                changes.append({**change, "hvr_op": 4, "k": key, "v": there[key]})
+                there[key] = f"v{len(changes)}"
+                changes.append({**change, "hvr_op": 2, "k": key, "v": there[key]})
+    rows, _ = sent(tmp_path, ["{action: Capture, Coalesce: true}"], *changes)
+    rebuilt = {}
+    for row in rows:
+        if row["op"] in (0, 3):
+            assert rebuilt.pop(row["k"]) is not None
+        elif row["op"] in (1, 2):
+            assert (row["k"] in rebuilt) == (row["op"] == 2 and old_key_is(rows, row))
+            rebuilt[row["k"]] = row["v"]
+    assert rebuilt == there
+    assert len(rows) < len(changes)
+    per_key = itertools.groupby(sorted((row["seq"][:20], row["k"]) for row in rows if row["op"] != 4))
+    assert all(len(list(same)) == 1 for _, same in per_key)
+
+
+def old_key_is(rows, row):
+    return not (rows.index(row) and rows[rows.index(row) - 1]["op"] == 3)
+
+
+CONDITIONS = [
+    # captured                    sent, where the condition is v < 'm'
+    ("1 1 a", "1 1 a"),
+    ("1 1 z", ""),
+    ("1 1 -", ""),  # null is not true
+    ("0 1 a", "0 1 a"),
+    ("0 1 z", ""),
+    ("4 1 a, 2 1 b", "4 1 a, 2 1 b"),
+    ("4 1 a, 2 1 z", "0 1 a"),  # out of the condition: a delete
+    ("4 1 z, 2 1 a", "1 1 a"),  # into it: an insert
+    ("4 1 y, 2 1 z", ""),
+    ("3 1 a, 2 2 b", "3 1 a, 2 2 b"),
+    ("3 1 a, 2 2 z", "0 1 a"),
+    ("3 1 z, 2 2 a", "1 2 a"),
+    ("3 1 y, 2 2 z", ""),
+    ("4 1, 2 1 a", "4 1, 2 1 a"),  # what the old row was is not known: it stays an update
+    ("4 1, 2 1 z", "0 1"),
+    ("2 1 a", "2 1 a"),
+    ("2 1 z", "0 1 z"),
+    ("5", "5"),
+    ("1 1 a, 4 1 a, 2 1 z, 1 2 z, 4 2 z, 2 2 a", "1 1 a, 0 1 a, 1 2 a"),
+]
+
+
+@pytest.mark.parametrize(("captured", "becomes"), CONDITIONS)
+def test_capture_condition(captured, becomes, tmp_path):
+    changes = records(captured)
+    rows, note = sent(tmp_path, ["{action: Restrict, CaptureCondition: \"{v} < 'm'\"}"], *changes)
+    assert [told(row) for row in rows] == list(filter(None, becomes.split(", ")))
+    assert note.not_sent.get("rows outside the CaptureCondition", 0) == len(changes) - len(rows)
+
+
+SAID = [
+    # a condition                                     the keys sent, of 1 a, 2 b, 3 -
+    ("{k} >= 2", [2, 3]),
+    ("k >= 2", [2, 3]),
+    ("{v} is null", [3]),
+    ("sql: v in ('a', 'b') and not k = 2", [1]),
+    ("{hvr_cap_loc} = 'src'", [1, 2, 3]),
+    ("{hvr_cap_loc} = 'other'", []),
+    ("{v %[allow_missings]} = 'a'", [1]),
+    ("true", [1, 2, 3]),
+]
+
+
+@pytest.mark.parametrize(("condition", "keys"), SAID)
+def test_how_a_condition_may_be_written(condition, keys, tmp_path):
+    rows, _ = sent(
+        tmp_path, [f'{{action: Restrict, CaptureCondition: "{condition}"}}'], *records("1 1 a, 1 2 b, 1 3 -")
+    )
+    assert [row["k"] for row in rows] == keys
+
+
+ADDRESSES = [
+    # AddressTo            AddressSubscribe     the rows that come to Kafka, of 1 kaf, 2 other, 3 -, 4 KAFKA;x, 5 eu1
+    ("'{v}'", None, [1, 4]),
+    ("'kaf'", None, [1, 2, 3, 4, 5]),
+    ("'KAFKA'", None, [1, 2, 3, 4, 5]),
+    ("'x, {v}'", None, [1, 4]),
+    ("'{v}'", "eu1", [1, 4, 5]),
+    ("'{v}'", "'eu*'", [1, 4, 5]),
+    ("'{v}'", "'eu1;other'", [1, 2, 4, 5]),
+    ("'k*'", None, [1, 2, 3, 4, 5]),
+    ("'{v %[literal]}'", None, [1]),  # the value as it is, not a list
+]
+
+
+@pytest.mark.parametrize(("to", "subscribe", "keys"), ADDRESSES)
+def test_addresses(to, subscribe, keys, tmp_path):
+    actions = [f"{{action: Restrict, AddressTo: {to}}}"]
+    actions += [f"{{action: Restrict, group: KAFKA, AddressSubscribe: {subscribe}}}"] if subscribe else []
+    changes = records("1 1 kaf, 1 2 other, 1 3 -, 1 4 KAFKA;x, 1 5 eu1")
+    rows, note = sent(tmp_path, actions, *changes)
+    assert [row["k"] for row in rows] == keys
+    assert note.not_sent.get("rows for other locations", 0) == 5 - len(keys)
+
+
+def test_an_address_is_no_condition_an_update_stays_one(tmp_path):
+    rows, _ = sent(tmp_path, ["{action: Restrict, AddressTo: '{v}'}"], *records("4 1 kaf, 2 1 other"))
+    assert [told(row) for row in rows] == ["4 1 kaf"]
+
+
+PROBLEMS = [
+    ("{action: Restrict, CaptureCondition: '{nothing} = 1'}", "neither a substitution nor a column of t"),
+    ("{action: Restrict, CaptureCondition: 'k ='}", "CaptureCondition: table t: sql: "),
+    ("{action: Restrict, CaptureCondition: '(select 1) = 1'}", "a subquery is not possible"),
+    ("{action: Restrict, CaptureCondition: 'k + 1'}", "a condition is true or false, and this is int64"),
+    ("{action: Restrict, CaptureCondition: 'k', table: t, group: KAFKA}", "CaptureCondition does nothing at 'KAFKA'"),
+    ("{action: Restrict, AddressTo: 'nowhere'}", "'nowhere' is never kaf, KAFKA or an alias"),
+    ("{action: Restrict, group: KAFKA, AddressSubscribe: 'x'}", "no row has an address"),
+    ("{action: Restrict, AddressTo: '{nothing}'}", "neither a substitution nor a column of t"),
+    ("{action: Capture, AugmentIncomplete: SOME}", "'SOME' is not one of 'NONE', 'LOB' or 'ALL'"),
+]
+
+
+@pytest.mark.parametrize(("action", "said"), PROBLEMS)
+def test_what_cannot_be_is_a_problem_of_the_channel(action, said, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        pure.tables(tmp_path, DDL, [action])
+    assert said in str(raised.value)
+
+
+def test_a_condition_that_fails_for_a_row_says_which(tmp_path):
+    with pytest.raises(pure.IntegratorError) as raised:
+        sent(tmp_path, ["{action: Restrict, CaptureCondition: '10 / (k - 2) > 0'}"], *records("1 1 a, 1 2 b"))
+    assert f"{tmp_path}/a.jsonl:2: table t, CaptureCondition: sql: " in str(raised.value)
+
+
+def test_the_files_of_one_update_may_not_part_its_rows(tmp_path):
+    """Where the two rows of an update are needed together, the source says so if they are in two files."""
+    recipe = pure.tables(tmp_path, DDL, [*EVERYTHING, "{action: Restrict, CaptureCondition: \"{v} < 'm'\"}"])
+    old, new = records("4 1 a, 2 1 z")
+    files = [pure.hvr(tmp_path, old, name="1.jsonl"), pure.hvr(tmp_path, new, name="2.jsonl")]
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.fragments(recipe, *files)
+    assert f"{tmp_path}/1.jsonl:1: table t: the file ends with the old row of an update" in str(raised.value)

@@ -1,0 +1,153 @@
+"""TableProperties: a case a parameter, what is said and what is sent.
+
+https://fivetran.com/docs/hvr6/action-reference/tableproperties
+"""
+
+import pytest
+
+from integrator.errors import ConfigurationError
+from tests.parts import pure
+
+DDL = "create table t(k int primary key, code varchar(9), note text, at timestamp(3), day date, n int, data bytea);"
+ROW = {
+    "k": 1,
+    "code": "A1  ",
+    "note": "a\x00€b ",
+    "at": "2026-02-03T00:00:00",
+    "day": "2026-02-03",
+    "n": 5,
+    "data": "cafe",
+}
+ALL = {
+    "k": 1,
+    "code": "A1  ",
+    "note": "a\x00€b ",
+    "at": "2026-02-03T00:00:00",
+    "day": "2026-02-03",
+    "n": 5,
+    "data": "yv4=",
+}
+LATE = {**ROW, "at": "2026-02-03T04:05:06"}
+BARE = {"k": 1}
+TEXT = "{action: ColumnProperties, Name: at, Datatype: varchar}"
+
+SENT = [
+    # what is said beside action: TableProperties     a record, and what is otherwise in the message
+    ("TrimWhiteSpace: true", ROW, {"code": "A1"}),  # of varchar and char; `note` is text
+    ("TrimWhiteSpace: false", ROW, {}),
+    ("TrimTime: 'YES'", LATE, {}),  # and see below
+    (r"CharacterMapping: '\x00>;\u20ac>EUR'", ROW, {"note": "aEURb "}),
+    (r"CharacterMapping: '\x20>_'", ROW, {"code": "A1__", "note": "a\x00€b_"}),
+    (r"CharacterMapping: 'A>B;1>2'", ROW, {"code": "B2  "}),
+    (r"CharacterMapping: 'A>1;1>A'", ROW, {"code": "1A  "}),  # all at once, not one after the other
+    (r"CharacterMapping: '€>\\\n\t'", ROW, {"note": "a\x00\\\n\tb "}),
+    ("MapBinary: HEX", ROW, {"data": "cafe"}),
+    ("MapBinary: BASE64", ROW, {}),
+    ("MissingRepresentationString: '?'", BARE, {"code": "?", "note": "?", "n": 0}),
+    ("MissingRepresentationNumeric: '-1'", BARE, {"code": "", "note": "", "n": -1}),
+    (
+        "MissingRepresentationDate: '1970-01-01'",
+        BARE,
+        {"code": "", "note": "", "n": 0, "at": "1970-01-01T00:00:00", "day": "1970-01-01"},
+    ),
+    ("MissingRepresentationString: '?'", {**ROW, "note": None}, {"note": None}),  # null is not missing
+]
+
+
+@pytest.mark.parametrize(("said", "record", "other"), SENT)
+def test_what_a_parameter_does(said, record, other, tmp_path):
+    [row] = pure.rows(tmp_path, DDL, [f"{{action: TableProperties, {said}}}"], record)
+    if record is BARE:
+        assert row == {"k": 1, **other}
+    else:
+        assert row == {**ALL, **other}
+
+
+TIMES = [
+    # TrimTime    the column's type      midnight,              and later
+    ("NO", None, "2026-02-03T00:00:00", "2026-02-03T04:05:06"),
+    ("YES", None, "2026-02-03T00:00:00", "2026-02-03T00:00:00"),
+    ("MIDNIGHT", None, "2026-02-03T00:00:00", "2026-02-03T04:05:06"),
+    ("NO", "varchar", "2026-02-03 00:00:00", "2026-02-03 04:05:06"),
+    ("MIDNIGHT", "varchar", "2026-02-03", "2026-02-03 04:05:06"),
+]
+
+
+@pytest.mark.parametrize(("trim", "datatype", "midnight", "later"), TIMES)
+def test_trim_time(trim, datatype, midnight, later, tmp_path):
+    actions = [f"{{action: TableProperties, TrimTime: '{trim}'}}", *([TEXT] if datatype else [])]
+    assert [row["at"] for row in pure.rows(tmp_path, DDL, actions, ROW, LATE)] == [midnight, later]
+
+
+def test_names_of_the_table(tmp_path):
+    actions = [
+        "{action: TableProperties, group: KAFKA, BaseName: T_OUT, Schema: SALES}",
+        "{action: TableProperties, group: SOURCE, BaseName: T_IN}",
+        "{action: Integrate, Topic: '{hvr_schema}.{hvr_tbl_base_name}.{hvr_tbl_name}'}",
+    ]
+    recipe = pure.tables(tmp_path, DDL, actions)
+    [message] = pure.messages(recipe, pure.hvr(tmp_path, {"hvr_tbl_name": "T_IN", **ROW}))
+    assert message.topic == "SALES.T_OUT.t"
+
+
+@pytest.mark.parametrize("group", ["'*'", "SOURCE", "KAFKA", "kaf"])
+def test_the_rows_of_an_absent_table_are_counted(group, tmp_path):
+    ddl = DDL + "create table other(k int primary key);"
+    recipe = pure.tables(tmp_path, ddl, [f"{{action: TableProperties, table: t, group: {group}, Absent: true}}"])
+    path = pure.hvr(tmp_path, {"hvr_tbl_name": "other", "k": 1}, {"hvr_tbl_name": "t", **ROW})
+    sent, [note] = pure.fragments(recipe, path)
+    assert (len(sent), note.not_sent) == (1, {"rows of absent tables": 1})
+
+
+DISTRIBUTION = [
+    # what is said                                                             the columns that are hashed, of a, b, c
+    ("", ("a",)),
+    ("DistributionKeyLimit: 2", ("a", "b")),
+    ("DistributionKeyLimit: 0", ("a", "b", "c")),
+    ("DistributionKeyAvoidPattern: 'a*'", ("b",)),
+    ("DistributionKeyAvoidPattern: 'a|b'", ("c",)),
+    ("DistributionKeyLimit: 2, DistributionKeyAvoidPattern: 'a|b|c'", ("a", "b")),
+]
+
+
+@pytest.mark.parametrize(("said", "hashed"), DISTRIBUTION)
+def test_distribution_key(said, hashed, tmp_path):
+    ddl = "create table t(a int, b int, c int, v text, primary key(a, b, c));"
+    recipe = pure.tables(tmp_path, ddl, [f"{{action: TableProperties, {said}}}"] if said else [])
+    assert recipe.tables[0].distribution_key == hashed
+
+
+PROBLEMS = [
+    ("CharacterMapping: 'ab>c'", "'ab>c' is no rule; write CHARACTER>TEXT;CHARACTER>TEXT"),
+    ("CharacterMapping: 'abc'", "'abc' is no rule"),
+    (r"CharacterMapping: '\q>c'", r"\q is no escape; accepted are"),
+    ("MissingRepresentationNumeric: many", "'many' is no integer, which 'n' is"),
+    ("MissingRepresentationDate: never", "'never' is no timestamp(3), which 'at' is"),
+    ("CoerceErrorPolicy: WARNING, CoerceErrorType: 'NUMBERS'", "NUMBERS: not known; accepted are NUMERIC_RANGE,"),
+    ("CoerceErrorType: ROUNDING", "says what a CoerceErrorPolicy is for, and that is FATAL"),
+    ("DistributionKeyLimit: -1", "greater than or equal to 0"),
+    ("TrimTime: true", "TrimTime"),
+]
+
+
+@pytest.mark.parametrize(("said", "told"), PROBLEMS)
+def test_what_cannot_be_is_a_problem_of_the_channel(said, told, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        pure.tables(tmp_path, DDL, [f"{{action: TableProperties, {said}}}"])
+    assert told in str(raised.value)
+
+
+def test_bytes_are_mapped_where_there_is_text_only(tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        pure.recipe(tmp_path, DDL, "  - {action: TableProperties, MapBinary: HEX}")
+    assert "belongs to plain JSON and Csv; the format is SCHEMA_PAYLOAD" in str(raised.value)
+
+
+def test_bytes_in_csv_are_copied_unless_they_are_mapped(tmp_path):
+    ddl = "create table t(k int primary key, data bytea);"
+    csv = "  - {action: FileFormat, Csv: true}\n"
+    record = {"k": 1, "data": "4142"}
+    for how, written in (("COPY", b"AB"), ("HEX", b"4142"), ("BASE64", b"QUI=")):
+        recipe = pure.recipe(tmp_path, ddl, f"{csv}  - {{action: TableProperties, MapBinary: {how}}}\n")
+        [message] = pure.messages(recipe, pure.hvr(tmp_path, record))
+        assert message.value == b"1," + written + b"\n"
