@@ -1,22 +1,30 @@
 """Change data into Kafka: the steps, and the modules that take them.
 
 cli             the commands, console output and exit codes
-daemon          continuous: one streaming query, signals, the graceful end
+daemon          continuous, or at its times: one streaming query, signals, the graceful end
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
 sources         change files as a stream of ordered runs
 first_pass      files -> change rows -> columns -> encoded fragments
   dialects        source records -> change rows
+  pairs           the two rows of an update, kept together
   encode          change rows of a table -> fragments, by:
-  properties        change rows -> columns to send, events, message keys
+  properties        change rows -> captured, coerced, computed: columns to send, events, message keys
   envelopes         events -> the columns of a peer's messages
   formats           columns -> encoded rows, and what stands around them
+  oversize        rows above the maximum size: dead letters, skeletons
+  tombstones      deletes -> messages without value
 second_pass     fragments -> framed messages -> acknowledged
-  bundle          encoded rows -> message values
+  bundle          which rows share a message
+  framing         encoded rows -> message values, and what they cost
+  outgoing        messages on their way
   produce         messages -> Kafka, and a Report
 sync            Reports -> verdict; marks the cycle
+state           what is kept between cycles
 registry        the schema registry: schemas -> ids, once, on the driver
 messages        what the messages of a table are made of: columns, encoders, frames, schemas
 plan            channel + table definitions -> Plan and Recipe
-channel         the YAML file: model, loading with lines, secrets
+channel         the YAML file: model, actions, scopes, loading with lines, secrets
 tables          table definitions: SQL DDL, Avro, YAML
+expression      templates and SQL over substitutions
+fragments       encoded rows between the passes; tally: what a pass left out or changed
 """

@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask
 from integrator.fragments import DEAD, TRANSACTION_LENGTH, Places
-from integrator.framing import Framing, Ints, Kinds, Messages
+from integrator.framing import Framing, Ints, Kinds
+from integrator.outgoing import Messages
 from integrator.recipe import Recipe
 
 ROWS_AT_ONCE = 2048

@@ -8,86 +8,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from integrator import schema
 from integrator.schema import Table, Type
-
-INTEG_SEQ_LENGTH = 45
-
-Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
-
-
-@dataclass(frozen=True)
-class Substitution:
-    """What a substitution gives: its type when it stands alone, and where it may stand."""
-
-    type: Type
-    contexts: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
-
-
-_BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", "topic")
-_MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
-_CAPTURED: tuple[Context, ...] = (
-    "IntegrateExpression",
-    "CaptureExpression",
-    "MessageKey",
-    "MessageHeaders",
-    "AddressTo",
+from integrator.substitutions import (
+    IN_A_MESSAGE,
+    ALLOW_MISSINGS,
+    COLUMN,
+    COLUMN_FORMAT,
+    DEFAULT_OPS,
+    ELSEWHERE,
+    MESSAGE_FORMAT,
+    SUBSTITUTIONS,
+    Context,
 )
-
-SUBSTITUTIONS: dict[str, Substitution] = {
-    "hvr_op": Substitution(schema.Integer(32)),
-    "hvr_op_str": Substitution(schema.String()),
-    "hvr_integ_seq": Substitution(schema.String(INTEG_SEQ_LENGTH)),
-    "hvr_integ_key": Substitution(schema.String(16)),
-    "hvr_tx_seq": Substitution(schema.String(20)),
-    "hvr_tx_scn": Substitution(schema.String(10)),
-    "hvr_tx_countdown": Substitution(schema.Integer(32)),
-    "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), _CAPTURED),
-    "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
-    "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
-    "hvr_cap_filename": Substitution(schema.String(), _MESSAGE),
-    "hvr_cap_subdirs": Substitution(schema.String(), _MESSAGE),
-    "hvr_row_uuid": Substitution(schema.String(36, "uuid")),
-    "hvr_missing": Substitution(schema.String()),
-    "hvr_key_hash": Substitution(schema.String(16), _MESSAGE),
-    "hvr_key_names": Substitution(schema.String()),
-    "hvr_cap_loc": Substitution(schema.String(), (*_BOTH, "CaptureExpression", "AddressTo")),
-    "hvr_chn_name": Substitution(schema.String(), _BOTH),
-    "hvr_tbl_name": Substitution(schema.String(), _BOTH),
-    "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
-    "hvr_schema": Substitution(schema.String(), _BOTH),
-}
-"""Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
-the source left out, for formats in which they are sent as null; and a UUID of the change. {hvr_var_NAME} is put in
-when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
-"""
-
-ELSEWHERE = {
-    "hvr_slice": "belongs to refresh",
-    "hvr_tx_sequence_number": "is of Db2 for i only",
-    "hvr_cap_job": "is of Db2 for i only",
-    "hvr_cap_program": "is of Db2 for i only",
-    "hvr_cap_journal": "is of Db2 for i only",
-    "hvr_var_": "is a variable that this run does not have; give it: --variable NAME=VALUE",
-    "hvr_local_loc": "belongs to the conditions of refresh and compare",
-    "hvr_opposite_loc": "belongs to the conditions of refresh and compare",
-    "hvr_integ_loc": "is of a plug-in of HVR's; write the location's name",
-}
-"""HVR's substitutions that are not here, by what their names begin with, and why."""
-
-COLUMN = "hvr_col_name"
-"""{{hvr_col_name}} is the value of the column that the action is for."""
-
-MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
-"""How a time stamp becomes text in a message key or header, where no format is given; {hvr_integ_tstamp} has ms too."""
-
-COLUMN_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S[.SSS]"
-"""How {hvr_integ_tstamp} becomes text in a column, where no format is given; other time stamps go without the ms."""
-
-DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
-ALLOW_MISSINGS = "%[allow_missings]"
 
 
 @dataclass(frozen=True)
@@ -225,7 +159,7 @@ def _substitution(said: str, op: Op, table: Table, context: Context) -> Op:
         raise ExpressionError(f"{said}: double braces go with hvr_key_names and hvr_col_name only")
     if op.name == "hvr_schema" and table.schema is None:
         raise ExpressionError(f"{said}: the definition of table {table.name} names no schema (TableProperties Schema)")
-    if not op.spec and context in _MESSAGE and isinstance(substitution.type, schema.Timestamp):
+    if not op.spec and context in IN_A_MESSAGE and isinstance(substitution.type, schema.Timestamp):
         return Op(op.name, MESSAGE_FORMAT + ("SSS" if op.name == "hvr_integ_tstamp" else ""), op.value_of)
     return op
 
@@ -237,7 +171,7 @@ def _column(said: str, name: str, spec: str, table: Table, context: Context) -> 
         raise ExpressionError(f"{said} is neither a substitution nor a column of {table.name}, which has {known}")
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
     spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
-    if not spec and context in _MESSAGE and isinstance(column.type, schema.Timestamp):
+    if not spec and context in IN_A_MESSAGE and isinstance(column.type, schema.Timestamp):
         spec = MESSAGE_FORMAT
     return ColumnValue(name, spec, allow)
 

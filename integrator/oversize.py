@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from integrator.changes import Changes
 from integrator.errors import DataError
 from integrator.fragments import DEAD, FRAGMENT, Places, with_column
-from integrator.framing import RECORD_OVERHEAD, Framing
+from integrator.framing import Framing
+from integrator.outgoing import RECORD_OVERHEAD
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, Recipe, TableRecipe
 
 TOO_LARGE = "message above HVR_KAFKA_MSG_MAX_BYTES"

@@ -13,13 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from integrator import errors, expression, schema
+from integrator import errors, schema
 from integrator.channel import base, locations, model
 from integrator.formats import FORMATS
 from integrator.formats.contract import Options
 from integrator.plan import kafka
 from integrator.recipe import STYLES
 from integrator.schema import Column
+from integrator.substitutions import SUBSTITUTIONS
 from tests import action_pages
 from tests.action_pages import default_of, type_of
 
@@ -51,7 +52,7 @@ def reference() -> str:
             ["substitution", "type alone", "may stand in"],
             [
                 [f"`{{{name}}}`", schema.describe(sub.type), ", ".join(sub.contexts)]
-                for name, sub in expression.SUBSTITUTIONS.items()
+                for name, sub in SUBSTITUTIONS.items()
             ],
         ),
         _table(

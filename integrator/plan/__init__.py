@@ -16,11 +16,13 @@ from integrator.channel.model import Channel
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
+from integrator.plan.definitions import read_tables
 from integrator.plan.kafka import kafka_settings
 from integrator.plan.layout import layout_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
+from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
-from integrator.plan.tables import Scene, absent_tables, read_tables, table_recipe
+from integrator.plan.tables import table_recipe
 from integrator.recipe import Recipe
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024

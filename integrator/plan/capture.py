@@ -2,57 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import pyarrow as pa
 
 from integrator import schema
-from integrator.channel.base import Scoped
-from integrator.expression import ExpressionError, Part, Text, parse, sql
-from integrator.plan.fields import Merged
+from integrator.expression import ExpressionError, Part, parse
+from integrator.plan.restrict import restricted
+from integrator.plan.saying import Saying
 from integrator.properties import sql as engine
-from integrator.properties.restrict import reaching
 from integrator.recipe import CaptureRecipe
 from integrator.schema import Column, Table, arrow_type
 
-Report = Any
 _ESCAPE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
-
-
-@dataclass(frozen=True)
-class Said:
-    """Merged parameters of a kind of action, at the source and at Kafka: values, and the places that set them."""
-
-    source: tuple[dict[str, Any], dict[str, int]]
-    kafka: tuple[dict[str, Any], dict[str, int]]
-
-    def either(self, name: str, default: Any = None) -> Any:
-        """Return a parameter that means the same wherever it is said."""
-        return self.kafka[0].get(name, self.source[0].get(name, default))
-
-    def place(self, name: str) -> int | None:
-        """Return where `either` found it."""
-        return self.kafka[1].get(name, self.source[1].get(name))
-
-
-@dataclass(frozen=True)
-class Saying:
-    """What is said of one table."""
-
-    table: Table
-    columns_at_source: Merged
-    columns_at_kafka: Merged
-    properties: Said
-    capture: Said
-    restrict: Said
-    actions: list[Scoped]
-    report: Report
-
-    def at_source(self, values: dict[str, Any], places: dict[str, int], name: str) -> Any:
-        """Return a parameter that means another thing at the source, where an action names that."""
-        place = places.get(name)
-        return values.get(name) if place is not None and self.actions[place].group != "*" else None
 
 
 def capture_of(saying: Saying, kafka: str, group: str) -> CaptureRecipe:
@@ -80,7 +42,7 @@ def capture_of(saying: Saying, kafka: str, group: str) -> CaptureRecipe:
         augment=_augments(saying),
         coalesce=bool(saying.capture.either("Coalesce")),
     )
-    return _restricted(said, saying, in_records, (kafka, group))
+    return restricted(said, saying, in_records, (kafka, group))
 
 
 def _in_records(saying: Saying) -> tuple[Table, tuple[tuple[str, str], ...], tuple[str, ...]]:
@@ -216,32 +178,3 @@ def _augments(saying: Saying) -> bool:
     types = [column.type for column in saying.table.columns]
     long = any(isinstance(t, schema.Bytes) or (isinstance(t, schema.String) and t.length is None) for t in types)
     return how == "ALL" or (how == "LOB" and long)
-
-
-def _restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:
-    values, places = saying.restrict.source
-    try:
-        if values.get("CaptureCondition") is not None:
-            text = values["CaptureCondition"].strip()
-            condition = sql(text.removeprefix("sql:").strip(), in_records, "CaptureExpression")
-            engine.check_condition(condition, in_records)
-            said = replace(said, condition=condition)
-    except ExpressionError as error:
-        saying.report(places["CaptureCondition"], "CaptureCondition", str(error))
-    subscribed = saying.restrict.kafka[0].get("AddressSubscribe")
-    try:
-        if values.get("AddressTo") is not None:
-            aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
-            addresses = parse(values["AddressTo"], in_records, "AddressTo")
-            said = replace(said, addresses=addresses, subscribed=(*names, *aliases))
-            constant = "".join(part.text for part in addresses if isinstance(part, Text))
-            if all(isinstance(part, Text) for part in addresses) and not reaching(said.subscribed)(constant):
-                kafka, group = names
-                text = f"{constant!r} is never {kafka}, {group} or an alias (AddressSubscribe): nothing would be sent"
-                saying.report(places["AddressTo"], "AddressTo", text)
-        elif subscribed is not None:
-            place = saying.restrict.kafka[1]["AddressSubscribe"]
-            saying.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")
-    except ExpressionError as error:
-        saying.report(places["AddressTo"], "AddressTo", str(error))
-    return said

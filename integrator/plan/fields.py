@@ -1,61 +1,23 @@
-"""ColumnProperties -> the fields of a table's messages, and its keys."""
+"""ColumnProperties -> the fields of a table's messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
-
-import pyarrow as pa
 
 from integrator import schema
 from integrator.channel.load import Source
 from integrator.errors import Problem
-from integrator.expression import (
-    INTEG_SEQ_LENGTH,
-    ColumnValue,
-    ExpressionError,
-    Op,
-    Part,
-    Sql,
-    as_text,
-    natural_type,
-    op_mapping,
-    parse,
-)
+from integrator.expression import ExpressionError, Part, as_text, parse
 from integrator.plan.datatype_match import size
-from integrator.properties import sql
-from integrator.recipe import (
-    BEFORE_KEY_UPDATE,
-    BEFORE_UPDATE,
-    DELETE,
-    INSERT,
-    TRUNCATE,
-    UPDATE,
-    Coercion,
-    Field,
-)
+from integrator.plan.expressions import check_expression, convertible, is_lossy, operations_of
+from integrator.plan.keys import UNHASHED
+from integrator.plan.saying import Merged
+from integrator.recipe import Coercion, Field
 from integrator.schema import Column, Table, Type
 
-Merged = dict[str, tuple[dict[str, Any], dict[str, int]]]
-
-DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
-UNHASHED = (schema.Array, schema.Struct, schema.Interval)
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
-
-
-# What Arrow would cast, bending values on the way.
-LOSSY = (
-    (schema.Float, schema.Decimal),
-    (schema.Float, schema.Float),
-    (schema.Decimal, schema.Float),
-    (schema.Timestamp, schema.Date),
-    (schema.Timestamp, schema.Time),
-    (schema.Integer, schema.Boolean),
-    (schema.Float, schema.Boolean),
-    (schema.Decimal, schema.Boolean),
-)
 
 
 class _Reporter:
@@ -170,15 +132,16 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
     if text is not None:
         try:
             expression = parse(text, table, "IntegrateExpression", column.name if column else "")
-            _check_expression(name, expression, declared, table)
+            check_expression(name, expression, declared, table)
             expression = as_text(expression) if isinstance(declared, schema.String) else expression
         except ExpressionError as error:
             report("IntegrateExpression", str(error))
-    operations = _scope(values, expression, rules, report)
+    scope = operations_of(values, expression, report, deletes=rules.deletes)
+    operations = scope if rules.scopes else ()
     copied = column is not None and (not expression or operations != ())
     lossy = column is not None and copied and not convertible(column.type, declared)
     coerced = rules.coercion.policy != "FATAL" and "ROUNDING" in rules.coercion.types
-    if column is not None and lossy and not (coerced and _is_lossy(column.type, declared)):
+    if column is not None and lossy and not (coerced and is_lossy(column.type, declared)):
         report("Datatype", f"{name!r}: {schema.describe(column.type)} cannot become {schema.describe(declared)}")
     return Field(
         name=values.get("BaseName") or name,
@@ -192,37 +155,6 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
         operations=operations,
         lossy=lossy,
     )
-
-
-OPERATIONS = {
-    "DELETE": DELETE,
-    "INSERT": INSERT,
-    "UPDATE_AFTER": UPDATE,
-    "UPDATE_BEFORE_KEY": BEFORE_KEY_UPDATE,
-    "UPDATE_BEFORE_NONKEY": BEFORE_UPDATE,
-    "TRUNCATE": TRUNCATE,
-}
-
-
-def _scope(
-    values: dict[str, Any], expression: tuple[Part, ...], rules: Rules, report: Callable[[str, str], None]
-) -> tuple[int, ...]:
-    """Return the operations of an ExpressionScope; none where there is none, or it is not heeded."""
-    text = values.get("ExpressionScope")
-    if text is None:
-        return ()
-    names = [name.strip() for name in text.split(",")]
-    unknown = [name for name in names if name not in OPERATIONS]
-    if unknown:
-        report("ExpressionScope", f"{', '.join(unknown)}: not known; accepted are {', '.join(OPERATIONS)}")
-        return ()
-    if not expression:
-        report("ExpressionScope", "goes with an IntegrateExpression")
-    if any(isinstance(part, Op) and part.name == "hvr_op" for part in expression):
-        report("ExpressionScope", "an expression with {hvr_op} can have none")
-    if {"DELETE", "TRUNCATE"} & set(names) and not rules.deletes:
-        report("ExpressionScope", "DELETE and TRUNCATE are sent with a SoftDelete or TimeKey column only")
-    return tuple(OPERATIONS[name] for name in names) if rules.scopes else ()
 
 
 def _declared(
@@ -257,67 +189,3 @@ def _check_sizes(values: dict[str, Any], report: Callable[[str, str], None]) -> 
     for parameter, kinds in SIZES.items():
         if values.get(parameter) is not None and values["Datatype"].removesuffix("[]") not in kinds:
             report(parameter, f"{parameter} belongs to {', '.join(kinds)}, and the Datatype is {values['Datatype']}")
-
-
-def _check_expression(name: str, expression: tuple[Part, ...], declared: Type, table: Table) -> None:
-    for part in expression:
-        if isinstance(part, Op):
-            if part.name == name:
-                # HVR leaves such a column empty: https://fivetran.com/docs/hvr6/action-reference/columnproperties
-                raise ExpressionError(f"a column named {name} cannot take {{{name}}}; rename it, for example op_val")
-            if part.name == "hvr_op_str":
-                op_mapping(part.spec)
-            if part.name == "hvr_integ_seq" and isinstance(declared, schema.String):
-                length = declared.length or INTEG_SEQ_LENGTH
-                if length < INTEG_SEQ_LENGTH:
-                    raise ExpressionError(f"{{hvr_integ_seq}} has 45 characters; Length {length} is too short")
-    for part in expression:
-        if isinstance(part, ColumnValue) and (len(expression) > 1 or isinstance(declared, schema.String)):
-            column = table.column(part.name)
-            if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
-                raise ExpressionError(f"{{{part.name}}} is {schema.describe(column.type)}, which cannot become text")
-    if isinstance(expression[0], Sql):
-        sql.check(expression, table, declared)
-        return
-    natural = natural_type(expression, table)
-    if not convertible(natural, declared):
-        raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")
-
-
-def convertible(given: Type, wanted: Type) -> bool:
-    """Say whether values of type `given` can become `wanted`, each checked when it comes."""
-    if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Bytes)):
-        return True
-    if _is_lossy(given, wanted):
-        return False
-    try:
-        pa.array([], schema.arrow_type(given)).cast(schema.arrow_type(wanted))
-    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return False
-    return True
-
-
-def _is_lossy(given: Type, wanted: Type) -> bool:
-    return any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY)
-
-
-def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
-    """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it."""
-    absent = {name for name, (values, _) in merged.items() if values.get("Absent")}
-    return tuple(
-        c.name for c in table.columns if c.name not in absent and not isinstance(c.type, (schema.Bytes, *UNHASHED))
-    )
-
-
-def distribution_key(merged: Merged, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
-    """Return the columns hashed for Kafka: those flagged, else the first `limit` of the key (0 is all).
-
-    Columns that match one of the patterns in `avoid`, with | between, are passed over while there are enough others.
-    """
-    flagged = tuple(name for name, (values, _) in merged.items() if values.get("DistributionKey"))
-    if flagged or not limit:
-        return flagged or key
-    patterns = [pattern.strip() for pattern in (avoid or "").split("|") if pattern.strip()]
-    avoided = [name for name in key if any(fnmatchcase(name, pattern) for pattern in patterns)]
-    chosen = [*(name for name in key if name not in avoided), *avoided][:limit]
-    return tuple(name for name in key if name in chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from integrator.errors import DataError
 from integrator.fragments import Note
-from integrator.framing import RECORD_OVERHEAD, Messages
+from integrator.outgoing import RECORD_OVERHEAD, Messages
 from integrator.produce.pace import Pace
 from integrator.produce.producer import acquire, discard
 from integrator.produce.report import Report

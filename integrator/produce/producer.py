@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from integrator.framing import Messages
+from integrator.outgoing import Messages
 
 QUIET = {"log_level": "2"}
 """librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""

@@ -13,9 +13,10 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from integrator.expression import SUBSTITUTIONS, ExpressionError, Part, Sql
+from integrator.expression import ExpressionError, Part, Sql
 from integrator.properties.cast import Refused, cast
 from integrator.schema import Table, Type, arrow_type, describe
+from integrator.substitutions import SUBSTITUTIONS
 
 _OPTIONS = {
     "datafusion.execution.batch_size": "1000000",  # one batch in, one batch out

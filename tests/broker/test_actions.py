@@ -31,7 +31,7 @@ def rows(broker, topic):
 def test_values_that_were_coerced_are_counted_in_the_log_and_written_beside_the_state(
     broker, tmp_path, name, integrate_once
 ):
-    broker.create([name])
+    broker.create([name], 1)
     path = channel(
         tmp_path,
         broker,
@@ -60,7 +60,7 @@ def test_values_that_were_coerced_are_counted_in_the_log_and_written_beside_the_
 
 
 def test_rows_that_are_not_meant_are_counted_in_the_log(broker, tmp_path, name, integrate_once):
-    broker.create([name])
+    broker.create([name], 1)
     path = channel(
         tmp_path,
         broker,
@@ -79,7 +79,7 @@ def test_rows_that_are_not_meant_are_counted_in_the_log(broker, tmp_path, name, 
 
 
 def test_no_more_messages_a_second_than_the_rate_limit_says(broker, tmp_path, name, integrate_once):
-    broker.create([name])
+    broker.create([name], 1)
     limit = "{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: '100'}"
     path = channel(tmp_path, broker, name, limit)
     pure.hvr(tmp_path / "in", *({"k": k, "name": "", "region": "", "n": k} for k in range(300)))
@@ -90,7 +90,7 @@ def test_no_more_messages_a_second_than_the_rate_limit_says(broker, tmp_path, na
 
 
 def test_sql_and_captured_columns_through_a_cycle(broker, tmp_path, name, integrate_once):
-    broker.create([name])
+    broker.create([name], 1)
     path = channel(
         tmp_path,
         broker,

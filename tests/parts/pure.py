@@ -15,7 +15,7 @@ from integrator.channel.load import Run
 from integrator.errors import IntegratorError, from_wire
 from integrator.first_pass import RUN, first_pass
 from integrator.fragments import MARK, NOTE, Carry, Mark, Note
-from integrator.framing import Messages
+from integrator.outgoing import Messages
 from integrator.plan import make
 from integrator.recipe import Recipe
 

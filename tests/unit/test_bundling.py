@@ -15,7 +15,7 @@ from lxml import etree
 from integrator.bundle import Bundler
 from integrator.errors import ConfigurationError
 from integrator.fragments import TRANSACTION_LENGTH, Carry
-from integrator.framing import RECORD_OVERHEAD
+from integrator.outgoing import RECORD_OVERHEAD
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 

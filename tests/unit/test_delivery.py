@@ -7,8 +7,8 @@ import json
 import pyarrow as pa
 import pytest
 
-from integrator.bundle import Messages
 from integrator.errors import DataError
+from integrator.outgoing import Messages
 from integrator.produce import producer
 from integrator.produce.delivery import Delivery
 from integrator.produce.embedded import EmbeddedCluster

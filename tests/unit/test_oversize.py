@@ -6,7 +6,7 @@ import json
 import pytest
 
 from integrator.fragments import DEAD_HEADERS
-from integrator.framing import RECORD_OVERHEAD, header_size
+from integrator.outgoing import RECORD_OVERHEAD, header_size
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 

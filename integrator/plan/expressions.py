@@ -1,0 +1,101 @@
+"""What an expression may be in the column it is for: types that it can become, and operations that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from integrator import schema
+from integrator.expression import ColumnValue, ExpressionError, Op, Part, Sql, natural_type, op_mapping
+from integrator.properties import sql
+from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.schema import Table, Type
+from integrator.substitutions import INTEG_SEQ_LENGTH
+
+# What Arrow would cast, bending values on the way.
+LOSSY = (
+    (schema.Float, schema.Decimal),
+    (schema.Float, schema.Float),
+    (schema.Decimal, schema.Float),
+    (schema.Timestamp, schema.Date),
+    (schema.Timestamp, schema.Time),
+    (schema.Integer, schema.Boolean),
+    (schema.Float, schema.Boolean),
+    (schema.Decimal, schema.Boolean),
+)
+
+OPERATIONS = {
+    "DELETE": DELETE,
+    "INSERT": INSERT,
+    "UPDATE_AFTER": UPDATE,
+    "UPDATE_BEFORE_KEY": BEFORE_KEY_UPDATE,
+    "UPDATE_BEFORE_NONKEY": BEFORE_UPDATE,
+    "TRUNCATE": TRUNCATE,
+}
+
+
+def operations_of(
+    values: dict[str, Any], expression: tuple[Part, ...], report: Callable[[str, str], None], *, deletes: bool
+) -> tuple[int, ...]:
+    """Return the operations of an ExpressionScope; none where there is none. deletes: such rows are sent."""
+    text = values.get("ExpressionScope")
+    if text is None:
+        return ()
+    names = [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in OPERATIONS]
+    if unknown:
+        report("ExpressionScope", f"{', '.join(unknown)}: not known; accepted are {', '.join(OPERATIONS)}")
+        return ()
+    if not expression:
+        report("ExpressionScope", "goes with an IntegrateExpression")
+    if any(isinstance(part, Op) and part.name == "hvr_op" for part in expression):
+        report("ExpressionScope", "an expression with {hvr_op} can have none")
+    if {"DELETE", "TRUNCATE"} & set(names) and not deletes:
+        report("ExpressionScope", "DELETE and TRUNCATE are sent with a SoftDelete or TimeKey column only")
+    return tuple(OPERATIONS[name] for name in names)
+
+
+def check_expression(name: str, expression: tuple[Part, ...], declared: Type, table: Table) -> None:
+    """Raise ExpressionError where an expression cannot be in the column `name`, or cannot become its type."""
+    for part in expression:
+        if isinstance(part, Op):
+            if part.name == name:
+                # HVR leaves such a column empty: https://fivetran.com/docs/hvr6/action-reference/columnproperties
+                raise ExpressionError(f"a column named {name} cannot take {{{name}}}; rename it, for example op_val")
+            if part.name == "hvr_op_str":
+                op_mapping(part.spec)
+            if part.name == "hvr_integ_seq" and isinstance(declared, schema.String):
+                length = declared.length or INTEG_SEQ_LENGTH
+                if length < INTEG_SEQ_LENGTH:
+                    raise ExpressionError(f"{{hvr_integ_seq}} has 45 characters; Length {length} is too short")
+    for part in expression:
+        if isinstance(part, ColumnValue) and (len(expression) > 1 or isinstance(declared, schema.String)):
+            column = table.column(part.name)
+            if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
+                raise ExpressionError(f"{{{part.name}}} is {schema.describe(column.type)}, which cannot become text")
+    if isinstance(expression[0], Sql):
+        sql.check(expression, table, declared)
+        return
+    natural = natural_type(expression, table)
+    if not convertible(natural, declared):
+        raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")
+
+
+def convertible(given: Type, wanted: Type) -> bool:
+    """Say whether values of type `given` can become `wanted`, each checked when it comes."""
+    if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Bytes)):
+        return True
+    if is_lossy(given, wanted):
+        return False
+    try:
+        pa.array([], schema.arrow_type(given)).cast(schema.arrow_type(wanted))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        return False
+    return True
+
+
+def is_lossy(given: Type, wanted: Type) -> bool:
+    """Say whether Arrow would bend values of type `given` to make them `wanted`."""
+    return any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY)

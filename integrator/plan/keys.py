@@ -1,0 +1,42 @@
+"""Which columns are a table's replication key, and which of them are hashed for Kafka."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from integrator import schema
+from integrator.plan.saying import Merged
+from integrator.schema import Table
+
+DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
+UNHASHED = (schema.Array, schema.Struct, schema.Interval)
+"""Types that cannot be in a key."""
+
+
+def replication_key(table: Table, merged: Merged) -> tuple[str, ...]:
+    """Return the replication key: surrogate columns alone, else the table's and those added, else all columns."""
+    surrogate = tuple(name for name, (values, _) in merged.items() if values.get("SurrogateKey"))
+    added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
+    return surrogate or (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table, merged)
+
+
+def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
+    """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it."""
+    absent = {name for name, (values, _) in merged.items() if values.get("Absent")}
+    return tuple(
+        c.name for c in table.columns if c.name not in absent and not isinstance(c.type, (schema.Bytes, *UNHASHED))
+    )
+
+
+def distribution_key(merged: Merged, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
+    """Return the columns hashed for Kafka: those flagged, else the first `limit` of the key (0 is all).
+
+    Columns that match one of the patterns in `avoid`, with | between, are passed over while there are enough others.
+    """
+    flagged = tuple(name for name, (values, _) in merged.items() if values.get("DistributionKey"))
+    if flagged or not limit:
+        return flagged or key
+    patterns = [pattern.strip() for pattern in (avoid or "").split("|") if pattern.strip()]
+    avoided = [name for name in key if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    chosen = [*(name for name in key if name not in avoided), *avoided][:limit]
+    return tuple(name for name in key if name in chosen)

@@ -1,0 +1,45 @@
+"""Restrict -> which rows are captured, and where they go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from integrator.expression import ExpressionError, Text, parse, sql
+from integrator.plan.saying import Saying
+from integrator.properties import sql as engine
+from integrator.properties.restrict import reaching
+from integrator.recipe import CaptureRecipe
+from integrator.schema import Table
+
+
+def restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:
+    """Return how rows are captured, with Restrict's condition and addresses for them.
+
+    names: the Kafka location's and its group's. What is wrong is reported, by place and parameter.
+    """
+    values, places = saying.restrict.source
+    try:
+        if values.get("CaptureCondition") is not None:
+            text = values["CaptureCondition"].strip()
+            condition = sql(text.removeprefix("sql:").strip(), in_records, "CaptureExpression")
+            engine.check_condition(condition, in_records)
+            said = replace(said, condition=condition)
+    except ExpressionError as error:
+        saying.report(places["CaptureCondition"], "CaptureCondition", str(error))
+    subscribed = saying.restrict.kafka[0].get("AddressSubscribe")
+    try:
+        if values.get("AddressTo") is not None:
+            aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
+            addresses = parse(values["AddressTo"], in_records, "AddressTo")
+            said = replace(said, addresses=addresses, subscribed=(*names, *aliases))
+            constant = "".join(part.text for part in addresses if isinstance(part, Text))
+            if all(isinstance(part, Text) for part in addresses) and not reaching(said.subscribed)(constant):
+                kafka, group = names
+                text = f"{constant!r} is never {kafka}, {group} or an alias (AddressSubscribe): nothing would be sent"
+                saying.report(places["AddressTo"], "AddressTo", text)
+        elif subscribed is not None:
+            place = saying.restrict.kafka[1]["AddressSubscribe"]
+            saying.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")
+    except ExpressionError as error:
+        saying.report(places["AddressTo"], "AddressTo", str(error))
+    return said

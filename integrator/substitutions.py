@@ -1,0 +1,85 @@
+"""HVR's substitutions: their types, and where they may stand (https://fivetran.com/docs/hvr6/action-reference/columnproperties)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from integrator import schema
+from integrator.schema import Type
+
+INTEG_SEQ_LENGTH = 45
+
+Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """What a substitution gives: its type when it stands alone, and where it may stand."""
+
+    type: Type
+    contexts: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
+
+
+_BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", "topic")
+IN_A_MESSAGE: tuple[Context, ...] = ("MessageKey", "MessageHeaders")
+_CAPTURED: tuple[Context, ...] = (
+    "IntegrateExpression",
+    "CaptureExpression",
+    "MessageKey",
+    "MessageHeaders",
+    "AddressTo",
+)
+
+SUBSTITUTIONS: dict[str, Substitution] = {
+    "hvr_op": Substitution(schema.Integer(32)),
+    "hvr_op_str": Substitution(schema.String()),
+    "hvr_integ_seq": Substitution(schema.String(INTEG_SEQ_LENGTH)),
+    "hvr_integ_key": Substitution(schema.String(16)),
+    "hvr_tx_seq": Substitution(schema.String(20)),
+    "hvr_tx_scn": Substitution(schema.String(10)),
+    "hvr_tx_countdown": Substitution(schema.Integer(32)),
+    "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), _CAPTURED),
+    "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
+    "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
+    "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE),
+    "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE),
+    "hvr_row_uuid": Substitution(schema.String(36, "uuid")),
+    "hvr_missing": Substitution(schema.String()),
+    "hvr_key_hash": Substitution(schema.String(16), IN_A_MESSAGE),
+    "hvr_key_names": Substitution(schema.String()),
+    "hvr_cap_loc": Substitution(schema.String(), (*_BOTH, "CaptureExpression", "AddressTo")),
+    "hvr_chn_name": Substitution(schema.String(), _BOTH),
+    "hvr_tbl_name": Substitution(schema.String(), _BOTH),
+    "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
+    "hvr_schema": Substitution(schema.String(), _BOTH),
+}
+"""Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
+the source left out, for formats in which they are sent as null; and a UUID of the change. {hvr_var_NAME} is put in
+when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
+"""
+
+ELSEWHERE = {
+    "hvr_slice": "belongs to refresh",
+    "hvr_tx_sequence_number": "is of Db2 for i only",
+    "hvr_cap_job": "is of Db2 for i only",
+    "hvr_cap_program": "is of Db2 for i only",
+    "hvr_cap_journal": "is of Db2 for i only",
+    "hvr_var_": "is a variable that this run does not have; give it: --variable NAME=VALUE",
+    "hvr_local_loc": "belongs to the conditions of refresh and compare",
+    "hvr_opposite_loc": "belongs to the conditions of refresh and compare",
+    "hvr_integ_loc": "is of a plug-in of HVR's; write the location's name",
+}
+"""HVR's substitutions that are not here, by what their names begin with, and why."""
+
+COLUMN = "hvr_col_name"
+"""{{hvr_col_name}} is the value of the column that the action is for."""
+
+MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
+"""How a time stamp becomes text in a message key or header, where no format is given; {hvr_integ_tstamp} has ms too."""
+
+COLUMN_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S[.SSS]"
+"""How {hvr_integ_tstamp} becomes text in a column, where no format is given; other time stamps go without the ms."""
+
+DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
+ALLOW_MISSINGS = "%[allow_missings]"
