@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from integrator import schema
 from integrator.schema import Table, Type
 from integrator.substitutions import (
-    IN_A_MESSAGE,
     ALLOW_MISSINGS,
     COLUMN,
     COLUMN_FORMAT,
     DEFAULT_OPS,
     ELSEWHERE,
+    IN_A_MESSAGE,
     MESSAGE_FORMAT,
     SUBSTITUTIONS,
     Context,
