@@ -61,6 +61,7 @@ class Sql:
     """SQL over the row (extension): a scalar expression. Columns in `allowed` may be missing, and are null then."""
 
     text: str
+    context: Context
     allowed: tuple[str, ...] = ()
 
 
@@ -119,7 +120,7 @@ def sql(text: str, table: Table, context: Context, column: str = "") -> Sql:
             case _:
                 raise ExpressionError(f"{found[0]}: in SQL a value has no specification; use SQL's functions")
 
-    return Sql(_PART.sub(name, text), tuple(dict.fromkeys(allowed)))
+    return Sql(_PART.sub(name, text), context, tuple(dict.fromkeys(allowed)))
 
 
 def as_text(parts: tuple[Part, ...]) -> tuple[Part, ...]:

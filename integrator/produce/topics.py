@@ -27,7 +27,8 @@ def check(properties: dict[str, str]) -> None:
         AdminClient({**QUIET, **{name: value for name, value in properties.items() if name != "bootstrap.servers"}})
     except KafkaException as error:
         raise ConfigurationError(
-            f"HVR_KAFKA_PROPERTY: {error.args[0].str()}; see librdkafka's CONFIGURATION.md"
+            f"librdkafka refuses its settings: {error.args[0].str()}; mend HVR_KAFKA_PROPERTY, or the Kafka location's "
+            "properties (docs/reference.md)"
         ) from None
 
 
@@ -63,7 +64,7 @@ def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminCl
         said = f"; the client last said: {heard[-1]}" if heard else ""
         raise EnvironmentFault(
             f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()})"
-            f"{said}; start it, or mend Kafka_Brokers"
+            f"{said}; start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, certificates)"
         ) from None
     return client, [topic for topic in topics if topic not in there]
 

@@ -46,6 +46,7 @@ class SqlFailed(ValueError):
     """An expression that the engine refused for some row."""
 
 
+@lru_cache(maxsize=1000)
 def names(sql: Sql, table: Table) -> tuple[str, ...]:
     """Return the columns and substitutions that an expression needs. Raises ExpressionError for what it may not be."""
     try:
@@ -64,10 +65,13 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
             )
     found = tuple(dict.fromkeys(column.name for column in tree.find_all(exp.Column)))
     for name in found:
-        if table.column(name) is None and name not in SUBSTITUTIONS:
+        if table.column(name) is None and (
+            name not in SUBSTITUTIONS or sql.context not in SUBSTITUTIONS[name].contexts
+        ):
             known = ", ".join(column.name for column in table.columns)
             raise ExpressionError(
-                f"sql: {name!r} is neither a column of {table.name}, which has {known}, nor a substitution"
+                f"sql: {name!r} is neither a column of {table.name}, which has {known}, nor a substitution that may "
+                f"stand in a {sql.context}"
             )
     return found
 

@@ -22,7 +22,9 @@ from integrator.dialects import DIALECTS
 from integrator.first_pass import RUN, first_pass, reading_of
 from integrator.fragments import Carry, Shape
 from integrator.properties.columns import to_columns
+from integrator.properties.expression import Clock
 from integrator.properties.key_hash import key_hash
+from integrator.tally import Tally
 from tests.bench import rows as table
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
@@ -56,7 +58,7 @@ def main() -> None:
             return [c for batch in read(str(file), OpenTransaction, reading) for c in batch.changes]
 
         changes = decode()
-        columns = [to_columns(c, of_table, recipe, pure.NOW) for c in changes]
+        columns = [to_columns(c, of_table, recipe, Clock(pure.NOW), Tally()) for c in changes]
         encode = messages.value_encoder(of_table, recipe, Shape())
         run = {"ordinal": 1, "path": str(file), "size": size, "read": True}
         whole = first_pass(recipe, Carry(), pure.NOW)
@@ -70,7 +72,9 @@ def main() -> None:
         plain = [row for c in columns for row in pa.table(c.values).slice(0, rows // 10).to_pylist()]
         steps = {
             "decode (JSON lines, positions)": median(decode, rows),
-            "columns": median(lambda: [to_columns(c, of_table, recipe, pure.NOW) for c in changes], rows),
+            "columns": median(
+                lambda: [to_columns(c, of_table, recipe, Clock(pure.NOW), Tally()) for c in changes], rows
+            ),
             "message keys": median(lambda: [key_hash(c, of_table) for c in changes], rows),
             "encode (Connect JSON payload)": median(lambda: [encode(c.values, {}) for c in columns], rows),
             "first pass, all of it": median(lambda: list(whole(iter([batch]))), rows),

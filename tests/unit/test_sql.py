@@ -103,6 +103,7 @@ REFUSED = [
     ("now()", "a clock"),
     ("current_date", "a clock is not possible"),
     ("name; drop table t", "sql: "),
+    ("hvr_key_hash || name", "nor a substitution that may stand in a IntegrateExpression"),
     ("{at %Y}", "in SQL a value has no specification; use SQL's functions"),
     ("{hvr_cap_filename}", "cannot stand in a IntegrateExpression"),
 ]

@@ -20,8 +20,8 @@ class Restrict(InContext):
     action: Literal["Restrict"]
     CaptureCondition: str | None = parameter(
         None,
-        "A condition in SQL over the row, with {column}, {hvr_op} and the like in it: only rows for which it is true "
-        "are sent. An update out of it becomes a delete, one into it an insert.",
+        "A condition in SQL over the row, with {column}, {hvr_cap_user}, {hvr_var_NAME} in it: only rows for which it "
+        "is true are sent. An update out of it becomes a delete, one into it an insert.",
         example="\"{region} = 'EU' and {amount} >= 10\"",
         differs="Evaluated here, so it sees the row alone: no subqueries. Where an update has no old row, what it was "
         "is not known: in the condition it stays an update, out of it it becomes a delete.",
