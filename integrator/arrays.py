@@ -62,6 +62,23 @@ def first_refused(size: int, accepts: Callable[[int, int], bool]) -> int:
     return low
 
 
+_DIGITS = {16: 38, 32: 76}
+"""Digits that a decimal of so many bytes holds always."""
+
+
+def to_decimal(text: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Return text as decimals. Raises pa.ArrowInvalid for what is none, or does not fit.
+
+    Arrow's own cast lets texts of more digits than 128 or 256 bits hold wrap around, and then finds that they fit.
+    """
+    most = _DIGITS[wanted.byte_width]
+    if (pc.max(pc.binary_length(text)).as_py() or 0) > most:
+        digits = pc.binary_length(pc.utf8_ltrim(pc.replace_substring_regex(text, r"[eE].*|[^0-9]", ""), "0"))
+        if (pc.max(digits).as_py() or 0) > most:
+            raise pa.ArrowInvalid(f"more than {most} digits")
+    return pc.cast(text, wanted)
+
+
 def plain_text(values: pa.Array) -> pa.Array:
     """Return numbers and booleans as text; decimals with all digits of their scale, where Arrow would use exponents."""
     text = values.cast(pa.string())

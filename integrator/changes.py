@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import Mask
+from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
 
 SEQUENCE_WIDTHS = (20, 16, 7)
 """hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
@@ -29,6 +30,7 @@ class Changes:
     cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
     cap_user: string; null where the source does not say.
     line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
+    left_out: as missing, for values that the source has and the message will not (Oversized_Rows: SKELETON).
     """
 
     table: str
@@ -43,15 +45,36 @@ class Changes:
     cap_user: pa.Array
     line: npt.NDArray[np.int64]
     order: npt.NDArray[np.int64]
+    left_out: dict[str, Mask] = field(default_factory=dict)
+    tracked: Mask | None = None
 
     def __len__(self) -> int:
         return len(self.op)
 
+    @property
+    def gaps(self) -> dict[str, Mask]:
+        """The values that messages will not have, missing in the source or left out, by column."""
+        names = {**self.missing, **self.left_out}
+        none = np.zeros(len(self), bool)
+        return {name: self.missing.get(name, none) | self.left_out.get(name, none) for name in names}
+
+    @property
+    def paired(self) -> Mask:
+        """Say which rows are old ones of updates whose new ones stand next: told before any row is left out."""
+        if self.tracked is not None:
+            return self.tracked
+        op = self.op.to_numpy(zero_copy_only=False)
+        paired = np.zeros(len(op), bool)
+        paired[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
+        paired[:-1] &= np.diff(self.order) == 1
+        return paired
+
     def where(self, mask: Mask) -> Changes:
-        """Return the rows for which `mask` is True."""
+        """Return the rows for which `mask` is True; two rows that become neighbours by that are no update."""
         if mask.all():
             return self
         keep = pa.array(mask)
+        whole = self.paired & np.append(mask[1:], [False])
         return Changes(
             table=self.table,
             file=self.file,
@@ -65,11 +88,16 @@ class Changes:
             cap_user=self.cap_user.filter(keep),
             line=self.line[mask],
             order=self.order[mask],
+            left_out={name: gone[mask] for name, gone in self.left_out.items()},
+            tracked=whole[mask],
         )
 
 
 def joined(first: Changes, second: Changes) -> Changes:
-    """Return the rows of two parts of one file and table; those of the first stand before all of the second's batch."""
+    """Return the rows of two parts of one file and table; those of the first stand before all of the second's batch.
+
+    Both are as the dialect made them.
+    """
 
     def both(name: str) -> pa.Array:
         return pa.concat_arrays([getattr(first, name), getattr(second, name)])

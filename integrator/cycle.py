@@ -31,7 +31,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         started = time.monotonic()
         if state.synced(number):  # by a process that died before Spark's commit: all of it is acknowledged
             return
-        before = state.carry(number)
+        before = state.carry(number, plan.recipe.fingerprint)
         alone = runs.rdd.getNumPartitions() == 1
         first = first_pass(plan.recipe, before, datetime.now(timezone.utc), decode_ahead=alone)
         second = second_pass(plan.recipe, str(state.path), 1 if alone else tasks)
@@ -50,7 +50,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         reports = [Report.of_json(row.report) for row in rows]
         held = [bytes(row.held) for row in rows]
         done = verdict(number, reports, before, time.monotonic() - started, held)
-        state.mark(done)  # I1
+        state.mark(done, plan.recipe.fingerprint)  # I1
         synced(done)
 
     return integrate

@@ -84,7 +84,7 @@ def run_scheduled(spark: SparkSession, plan: Plan, state: State, stopping: threa
         if at is None:
             return
         log.info("waiting", until=at.isoformat())
-        if not stopping.wait((at - now).total_seconds()):
+        if not stopping.wait(at.timestamp() - now.timestamp()):  # of two readings of one clock, the zone's would count
             run(spark, plan, state, stopping, once=True)
 
 

@@ -12,7 +12,7 @@ from integrator.changes import Changes
 from integrator.errors import DataError
 from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedValue, Unsayable
 from integrator.formats.finish import text_bytes
-from integrator.fragments import FRAGMENT, Places, Shape, shapes, with_column
+from integrator.fragments import FRAGMENT, Places, Shape, shapes
 from integrator.framing import Framing
 from integrator.properties.capture import captured
 from integrator.properties.expression import Clock
@@ -20,7 +20,7 @@ from integrator.properties.message_key import headers, key_maker
 from integrator.recipe import Recipe, TableRecipe
 from integrator.rows import RowMaker, Rows
 from integrator.tally import Tally
-from integrator.tombstones import as_changes, followed, tombstoned, tombstones
+from integrator.tombstones import followed, tombstoned, tombstones
 
 LEFT_OUT = "large values of rows above the maximum size"
 
@@ -43,6 +43,7 @@ class TableEncoder:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = captured(changes, self._recipe, self._channel, clock, tally)
         limit, policy = self._channel.max_bytes, self._channel.oversized
+        cut: set[str] = set()
         for _ in range(len(changes.columns) + 1):
             counted = Tally()
             fragments, order = self._fragments(changes, clock, counted)
@@ -50,32 +51,37 @@ class TableEncoder:
             if not len(over) or not policy.skeleton:
                 break
             named = fragments["integ_seq"].take(pa.array(over)).to_pylist()
-            changes = oversize.skeletons(changes, dict(zip(named, sizes, strict=True)), self._recipe, limit)
-            tally.warn(LEFT_OUT, len(over))
+            changes = oversize.skeletons(changes, dict(zip(named, sizes, strict=True)), self._recipe, self._channel)
+            cut.update(named)
         if len(over) and not policy.dead_letters:
             at = oversize.place_of(changes, fragments["integ_seq"][int(over[0])].as_py())
             raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
         tally.add(counted)
+        tally.warn(LEFT_OUT, len(cut))
         return fragments, order
 
     def _fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
         changes, columns, rows = self._rows.rows(changes, clock, tally)
-        bare = tombstoned(rows.op) if self._recipe.bare_tombstones else np.zeros(len(rows.at), bool)
+        bare = tombstoned(rows.op) & self._recipe.bare_tombstones
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
         keys = self._keys(changes, columns, clock)
         header_values = headers(changes, self._recipe, self._channel, clock)
         at, size = pa.array(rows.at), len(rows.at)
+        more, key_at = np.zeros(size, bool), rows.key_at
+        if self._layout.bundling.mode == "CHANGE":  # both rows of an update have the new one's key
+            more = changes.paired[rows.at] & ~bare
+            key_at = key_at[np.arange(size) + more]
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
         arrays = {
             "topic": pa.repeat(self._recipe.topic, size),
-            "key": keys if whole and rows.key_at is rows.at else keys.take(pa.array(rows.key_at)),
+            "key": keys if whole and key_at is rows.at else keys.take(pa.array(key_at)),
             "table": pa.repeat(self._recipe.table.name, size),
             "op": rows.op,
             "integ_seq": changes.integ_seq if whole else changes.integ_seq.take(at),
             "rank": pa.repeat(pa.scalar(0, pa.int32()), size),
-            "more": pa.repeat(pa.scalar(False), size),
+            "more": pa.array(more),
             "cap_tstamp": changes.cap_tstamp.cast(pa.int64())
             if whole
             else changes.cap_tstamp.cast(pa.int64()).take(at),
@@ -85,35 +91,28 @@ class TableEncoder:
         }
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
         order = changes.order if whole else changes.order[rows.at]
-        stones = None
         if self._recipe.tombstones:
-            fragments, order, deletes = self._deletes(fragments, order, tally)
-            stones = deletes if len(deletes) else None
-        own = fragments
-        if self._layout.bundling.mode == "CHANGE":
-            fragments = as_changes(fragments)
-        if stones is not None:
-            made, behind = tombstones(with_column(fragments, "key", own["key"]), stones)
-            fragments, order = followed(fragments, order, made, behind)
+            return self._with_tombstones(fragments, order, rows, bare, keys, tally)
         return fragments, order
 
-    def _deletes(self, fragments: pa.RecordBatch, order: Places, tally: Tally) -> tuple[pa.RecordBatch, Places, Places]:
-        """Return fragments, their order, and the places that tombstones stand behind; one without a key is counted."""
-        gone, keyless = tombstoned(fragments["op"]), mask(pc.is_null(fragments["key"]))
-        if (gone & keyless).any():
-            tally.leave_out("tombstones without a key", int((gone & keyless).sum()))
-        if self._recipe.bare_tombstones:  # the rows are tombstones themselves
-            keep = ~(gone & keyless)
-            return fragments.filter(pa.array(keep)), order[keep], np.empty(0, np.int64)
-        return fragments, order, np.flatnonzero(gone & ~keyless)
+    def _with_tombstones(
+        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, tally: Tally
+    ) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
+        gone = rows.retired >= 0
+        old_keys = keys.take(pa.array(rows.retired, mask=~gone))
+        keyless = gone & mask(pc.is_null(old_keys))
+        if keyless.any():
+            tally.leave_out("tombstones without a key", int(keyless.sum()))
+        made, behind = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
+        stays = ~(bare & keyless)  # bare rows are tombstones themselves
+        behind = np.cumsum(stays)[behind] - 1
+        return followed(fragments.filter(pa.array(stays)), order[stays], made, behind)
 
     def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
         """Return payloads and shapes, of rows that are tombstones alone none."""
         keep = np.flatnonzero(~bare)
-        at = pa.array(keep)
-        values = {name: column.take(at) for name, column in rows.values.items()}
-        missing = {name: gone[keep] for name, gone in rows.missing.items() if gone[keep].any()}
-        kept = Rows(values, missing, rows.truncate[keep], rows.at[keep], rows.op.take(at), rows.key_at[keep])
+        kept = rows.take(keep)
         payload, shape = self._payloads(changes, kept)
         places = np.full(len(bare), -1, np.int64)
         places[keep] = np.arange(len(keep))

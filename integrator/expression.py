@@ -109,6 +109,9 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
 def sql(text: str, table: Table, context: Context, column: str = "") -> Sql:
     """Return SQL in which columns and substitutions may stand in braces: they become names in it."""
     allowed: list[str] = []
+    quoted = next((text[0] for text in _QUOTED.finditer(text) if _PART.search(text[0])), None)
+    if quoted is not None:
+        raise ExpressionError(f"sql: in {quoted} braces are text; write … || {{name}} || …")
 
     def name(found: re.Match[str]) -> str:
         match _part(found, table, context, column):

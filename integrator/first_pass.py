@@ -16,7 +16,7 @@ from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, Reading
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
-from integrator.expression import Op
+from integrator.expression import Op, Sql
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, Places, seed_of
 from integrator.pairs import Pairs
 from integrator.properties.expression import Clock
@@ -146,7 +146,8 @@ class _Task:
 def reading_of(recipe: Recipe) -> Reading:
     """Return what a dialect needs to know of the recipe."""
     counted_down = any(
-        isinstance(part, Op) and part.name == "hvr_tx_countdown"
+        (isinstance(part, Op) and part.name == "hvr_tx_countdown")
+        or (isinstance(part, Sql) and "hvr_tx_countdown" in part.text)
         for table in recipe.tables
         for expression in table.expressions
         for part in expression

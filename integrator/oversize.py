@@ -17,10 +17,12 @@ from integrator.errors import DataError
 from integrator.fragments import DEAD, FRAGMENT, Places, with_column
 from integrator.framing import Framing
 from integrator.outgoing import RECORD_OVERHEAD
-from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, Recipe, TableRecipe
+from integrator.recipe import Recipe, TableRecipe
 
 TOO_LARGE = "message above HVR_KAFKA_MSG_MAX_BYTES"
 MIN_PART = 1024
+NO_VALUE = "-1"
+"""The size of a tombstone's value in the headers of its dead letter, as Kafka's protocol writes it."""
 _NAMES = 10 * 40
 """Bytes enough for the names and lengths of a dead letter's headers."""
 
@@ -54,6 +56,7 @@ def _sizes(changes: Changes, at: int, without: tuple[str, ...] = ()) -> list[tup
         if (pa.types.is_string(values.type) or pa.types.is_binary(values.type))
         and values[at].is_valid
         and name not in without
+        and not (name in changes.left_out and changes.left_out[name][at])
     }
     return sorted(sizes.items(), key=lambda item: -item[1])
 
@@ -63,34 +66,32 @@ def _largest(changes: Changes, at: int) -> str:
     return ", ".join(f"{name} ({size} bytes)" for name, size in named) or "none of text or bytes"
 
 
-def skeletons(changes: Changes, over: dict[str, int], recipe: TableRecipe, limit: int) -> Changes:
-    """Return the change rows in which those `over` the limit (sizes by integ_seq) lack their largest values.
+def skeletons(changes: Changes, over: dict[str, int], recipe: TableRecipe, channel: Recipe) -> Changes:
+    """Return the change rows in which those over the limit (sizes by integ_seq) leave their largest values out.
 
-    A value that is left out is missing, as if the source had not recorded it. Raises DataError where nothing can be.
+    Such a value is as a missing one in the message, but expressions still see it. Where the old and the new row of an
+    update share a row of the message, both leave it out. Raises DataError where nothing can be left out.
     """
     gone: dict[str, list[int]] = {}
-    old = np.asarray(pc.is_in(changes.op, pa.array((BEFORE_KEY_UPDATE, BEFORE_UPDATE), pa.int8())), bool)
+    shared = changes.paired if channel.layout.envelope or channel.layout.before else np.zeros(len(changes), bool)
     for integ_seq, size in over.items():
         at = place_of(changes, integ_seq)
-        rows = [at - 1, at] if at and old[at - 1] and not old[at] else [at]
-        rows += [at + 1] if old[at] and at + 1 < len(changes) else []
-        excess, found = size - limit, False
-        for name, freed in sorted(
-            (item for row in rows for item in _sizes(changes, row, recipe.key)), key=lambda i: -i[1]
-        ):
+        rows = [at - 1, at] if at and shared[at - 1] else [at, at + 1] if shared[at] else [at]
+        excess, found = size - channel.max_bytes, False
+        sizes = (item for row in rows for item in _sizes(changes, row, recipe.key))
+        for name, freed in sorted(sizes, key=lambda item: -item[1]):
             if excess <= 0 or not freed:
                 break
             gone.setdefault(name, []).extend(rows)
             excess, found = excess - freed, True
         if not found:
-            raise refuse(changes, at, recipe, size, limit)
-    columns, missing = dict(changes.columns), dict(changes.missing)
+            raise refuse(changes, at, recipe, size, channel.max_bytes)
+    left_out = dict(changes.left_out)
     for name, places in gone.items():
-        without = np.zeros(len(changes), bool)
+        without = left_out.get(name, np.zeros(len(changes), bool)).copy()
         without[places] = True
-        columns[name] = pc.if_else(pa.array(without), pa.scalar(None, columns[name].type), columns[name])
-        missing[name] = missing.get(name, np.zeros(len(changes), bool)) | without
-    return dataclasses.replace(changes, columns=columns, missing=missing)
+        left_out[name] = without
+    return dataclasses.replace(changes, left_out=left_out)
 
 
 def dead_letters(
@@ -106,16 +107,17 @@ def dead_letters(
         told = row.to_pylist()[0]
         source = place_of(changes, told["integ_seq"])
         value = framing.values(row, np.zeros(1, np.int64), framing.kinds(row))[0].as_py()
+        size, value = (NO_VALUE, b"") if value is None else (str(len(value)), value)
         key = keys[at].as_py() or b""
         said = (
             TOO_LARGE, told["topic"], told["table"], key[:MIN_PART], str(told["op"]), told["integ_seq"],
-            f"{changes.file}:{changes.line[source]}", str(len(value)),
+            f"{changes.file}:{changes.line[source]}", size,
         )  # fmt: skip
         headers = [text if isinstance(text, bytes) else text.encode() for text in said]
         room = limit - RECORD_OVERHEAD - _NAMES - len(key) - sum(map(len, headers))
         if room < MIN_PART:
             raise DataError(f"{changes.file}:{changes.line[source]}: table {changes.table}: the key alone is too large")
-        count = -(-len(value) // room)
+        count = max(1, -(-len(value) // room))
         for number in range(count):
             numbered = [*headers, str(number + 1).encode(), str(count).encode()]
             body = value[number * room : (number + 1) * room]

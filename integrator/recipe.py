@@ -5,6 +5,7 @@ The driver decides, executors obey: they never read YAML and never ask Kafka wha
 
 from __future__ import annotations
 
+import hashlib
 import posixpath
 from dataclasses import dataclass, field
 from typing import Literal
@@ -249,6 +250,11 @@ class Recipe:
             fixed.pop()
         root, directory = "/".join(fixed).rstrip("/"), posixpath.dirname(file)
         return directory[len(root) :].strip("/") if directory.startswith(root) else ""
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that is another where messages would be made otherwise."""
+        return hashlib.sha256(repr((self.tables, self.layout)).encode()).hexdigest()
 
     @property
     def paired(self) -> bool:

@@ -24,7 +24,10 @@ from integrator.tally import Tally
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows to encode: values and missing masks by message column; `at` is each row's place among the change rows."""
+    """Rows to encode: values and missing masks by message column; `at` is each row's place among the change rows.
+
+    key_at: the change row that has its key. retired: the one whose key is gone with it, or -1.
+    """
 
     values: Arrays
     missing: Missing
@@ -32,6 +35,20 @@ class Rows:
     at: Places
     op: pa.Array
     key_at: Places
+    retired: Places
+
+    def take(self, keep: Places) -> Rows:
+        """Return the rows at these places."""
+        at = pa.array(keep)
+        return Rows(
+            values={name: column.take(at) for name, column in self.values.items()},
+            missing={name: gone[keep] for name, gone in self.missing.items() if gone[keep].any()},
+            truncate=self.truncate[keep],
+            at=self.at[keep],
+            op=self.op.take(at),
+            key_at=self.key_at[keep],
+            retired=self.retired[keep],
+        )
 
 
 class RowMaker:
@@ -55,7 +72,9 @@ class RowMaker:
         if self._layout.before:
             return changes, columns, self._merged(changes, columns, tally)
         every = np.arange(len(changes))
-        return changes, columns, Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every)
+        retired = np.where(mask(pc.is_in(changes.op, pa.array(TOMBSTONED, pa.int8()))), every, -1)
+        made = Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every, retired)
+        return changes, columns, made
 
     def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], tally: Tally) -> None:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
@@ -83,7 +102,7 @@ class RowMaker:
         )
 
     def _events(self, changes: Changes, operations: tuple[int, ...], tally: Tally, *, split: bool) -> Events:
-        found = events(changes.op.to_numpy(zero_copy_only=False), split_key_updates=split)
+        found = events(changes.op.to_numpy(zero_copy_only=False), changes.paired, split_key_updates=split)
         if found.unpaired:
             tally.leave_out("old rows of updates without their new ones", found.unpaired)
         sent = np.isin(found.op, operations)
@@ -97,7 +116,8 @@ class RowMaker:
         said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
         found = self._events(changes, said, tally, split=envelope.split_key_updates)
         values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
-        return Rows(values, missing, np.zeros(len(found), bool), found.row, pa.array(found.op), found.image)
+        none = np.zeros(len(found), bool)
+        return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
 
     def _merged(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
@@ -117,7 +137,8 @@ class RowMaker:
             values[self._layout.before + field.name] = old
             if gone.any():
                 missing[self._layout.before + field.name] = gone
-        return Rows(values, missing, columns.truncate[found.row], found.row, pa.array(found.op), found.image)
+        truncate = columns.truncate[found.row]
+        return Rows(values, missing, truncate, found.row, pa.array(found.op), found.image, found.retired)
 
 
 def _same(old: pa.Array, new: pa.Array) -> Mask:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from integrator.changes import OpenTransaction
-from integrator.errors import EnvironmentFault
+from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.fragments import Carry
 from integrator.produce.senders import SENDERS, wait_for_senders
 from integrator.sync import Cycle
@@ -76,8 +76,11 @@ class State:
             self._lock.close()
             self._lock = None
 
-    def mark(self, cycle: Cycle) -> None:
-        """Write that `cycle` is synced. I1: called only after every acknowledgement, before Spark's commit."""
+    def mark(self, cycle: Cycle, made_by: str = "") -> None:
+        """Write that `cycle` is synced. I1: called only after every acknowledgement, before Spark's commit.
+
+        made_by: the fingerprint of the recipe that made the rows which wait for the next cycle.
+        """
         held = cycle.carry.held
         if held:  # before the mark, which says that it is there
             self._write(f"{cycle.cycle}.held", held)
@@ -85,7 +88,7 @@ class State:
             self._say_coerced(cycle)
         told = dataclasses.asdict(cycle)
         del told["details"]
-        told["carry"]["held"] = len(held)
+        told["carry"] |= {"held": len(held), "made_by": made_by}
         self._write(f"{cycle.cycle}.json", json.dumps(told).encode())
         for old in (self.path / "synced").glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
             old.unlink(missing_ok=True)
@@ -124,8 +127,11 @@ class State:
         cycles = [int(path.stem) for path in (self.path / "synced").glob("[0-9]*.json")]
         return self.carry(max(cycles) + 1).ordinal if cycles else 0
 
-    def carry(self, cycle: int) -> Carry:
-        """Return where `cycle` begins: where the cycle before it ended. Raises EnvironmentFault if that is lost."""
+    def carry(self, cycle: int, made_by: str = "") -> Carry:
+        """Return where `cycle` begins: where the cycle before it ended. Raises EnvironmentFault if that is lost.
+
+        made_by: the recipe's fingerprint. Raises ConfigurationError if rows wait that another recipe made.
+        """
         if cycle == 0:
             return Carry()
         path = self.path / "synced" / f"{cycle - 1}.json"
@@ -137,4 +143,10 @@ class State:
                 f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the "
                 "whole state directory to send everything again"
             ) from error
+        if held and made_by and carry.get("made_by", made_by) != made_by:
+            text = (
+                f"{path.with_suffix('.held')}: rows of a transaction that is not at its end wait there, made by the "
+                "channel as it was; run it so until that end has come: then tables, columns and format can change"
+            )
+            raise ConfigurationError([Problem(str(path), 0, "", text)])
         return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), carry.get("integ_key", 0), held)

@@ -7,7 +7,7 @@ equally specific ones that disagree are a problem. A column named is more specif
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from integrator.channel.base import Scoped
@@ -28,17 +28,24 @@ AT_SOURCE: dict[str, frozenset[str]] = {
     "Restrict": frozenset({"CaptureCondition", "AddressTo"}),
 }
 """The parameters that do something at the source."""
+NAMED_AT_SOURCE = frozenset({"BaseName", "Absent"})
+"""Of those, the ones that mean another thing there, and so only where an action names the source or its group."""
 ONLY_AT_SOURCE = frozenset({"CaptureExpression", "CaptureExpressionType", "CaptureCondition", "AddressTo"})
 
 
-def rank(action: Scoped, channel: Channel, location: str, table: str) -> Rank | None:
-    """Return how specific `action` is for `table` at `location`, or None where it does not hold."""
+def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:
+    """Return how specific `action` is for `table` at one of `locations`, or None where it does not hold."""
     tables = {"*": 0, table: 2} | {name: 1 for name, members in channel.table_groups.items() if table in members}
-    places = {"*": 0, channel.locations[location].group: 1, location: 2}
+    places = {"*": 0} | {channel.locations[name].group: 1 for name in locations} | dict.fromkeys(locations, 2)
     if action.table not in tables or action.group not in places:
         return None
     named = 1 if getattr(action, "Name", None) is not None else 0
     return named, tables[action.table], places[action.group]
+
+
+def elsewhere(action: Scoped) -> frozenset[str]:
+    """Return the parameters of an action that mean another thing at the source, and do not mean that."""
+    return NAMED_AT_SOURCE if action.group == "*" else frozenset()
 
 
 def active(action: Scoped, source: Source) -> bool:
@@ -50,28 +57,35 @@ def active(action: Scoped, source: Source) -> bool:
 
 
 def merge(
-    actions: Iterable[tuple[int, Scoped]], channel: Channel, location: str, table: str, source: Source
+    actions: Iterable[tuple[int, Scoped]],
+    channel: Channel,
+    locations: tuple[str, ...],
+    table: str,
+    source: Source,
+    ignored: Callable[[Scoped], frozenset[str]] = lambda _: frozenset(),
 ) -> tuple[dict[str, Any], dict[str, int], list[Problem]]:
-    """Merge the actions (with their places in the file) that hold for `table` at `location`.
+    """Merge the actions (with their places in the file) that hold for `table` at one of `locations`.
 
+    ignored: parameters of an action that do not count here.
     Returns the winning value of each parameter, the place of the action which set it, and the disagreements.
     """
     values: dict[str, Any] = {}
     ranks: dict[str, Rank] = {}
     places: dict[str, int] = {}
-    problems: list[Problem] = []
+    problems: list[tuple[str, Rank, Problem]] = []
     for place, action in actions:
-        specific = rank(action, channel, location, table)
+        specific = rank(action, channel, locations, table)
         if specific is None or not active(action, source):
             continue
-        for name in sorted(action.model_fields_set - SCOPE_KEYS):
+        for name in sorted(action.model_fields_set - SCOPE_KEYS - ignored(action)):
             value = _with_variables(getattr(action, name), source)
             if name in ranks and ranks[name] == specific and values[name] != value:
                 text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
-                problems.append(source.problem(("actions", place, name), text + "; keep one, or narrow its scope"))
+                said = source.problem(("actions", place, name), text + "; keep one, or narrow its scope")
+                problems.append((name, specific, said))
             elif name not in ranks or specific > ranks[name]:
                 values[name], ranks[name], places[name] = value, specific, place
-    return values, places, problems
+    return values, places, [said for name, specific, said in problems if ranks[name] == specific]
 
 
 def whole_location(
@@ -90,7 +104,7 @@ def whole_location(
         if action.table != "*" and whole:
             text = f"{', '.join(whole)} of {kind.__name__} holds for the whole location: table must be *"
             problems.append(source.problem(("actions", place, "table"), text))
-    values, places, disagreements = merge(actions, channel, location, "*", source)
+    values, places, disagreements = merge(actions, channel, (location,), "*", source)
     problems += disagreements
     return values, places
 

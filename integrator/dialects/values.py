@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, first_refused, flat, from_flat
+from integrator.arrays import first, first_refused, flat, from_flat, to_decimal
 from integrator.dialects.intervals import intervals
 from integrator.schema import Type, arrow_type, describe
 
@@ -55,6 +55,8 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
             return lambda values: _time(values, kind)
         case schema.Interval():
             return intervals
+        case schema.Decimal():
+            return lambda values: to_decimal(values, arrow_type(kind))
         case schema.Array(item):
             return lambda values: _array(values, item)
         case _:

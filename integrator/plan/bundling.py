@@ -83,6 +83,8 @@ def oversized_of(location: KafkaLocation, layout: Layout, topics: Sequence[str],
         report("Dead_Letter_Topic", "goes with Oversized_Rows: DEAD_LETTER, and that with it")
     if topic is not None and topic in topics:
         report("Dead_Letter_Topic", f"{topic} is a topic of a table too; dead letters need one of their own")
-    if how == "SKELETON" and FORMATS[layout.format].missing == "refuse" and location.Missing_Values != "NULL":
+    missing = FORMATS[layout.format].missing
+    worded = missing == "omit" or (missing == "shape" and not layout.envelope)
+    if how == "SKELETON" and not worded and location.Missing_Values != "NULL":
         report("Oversized_Rows", f"{layout.format} has a value for each column: SKELETON needs Missing_Values: NULL")
     return Oversized(dead_letters=topic or "", skeleton=how == "SKELETON")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from integrator import schema
+from integrator.channel import scope
 from integrator.expression import ExpressionError, Part, parse
 from integrator.plan.restrict import restricted
 from integrator.plan.saying import Saying
@@ -23,13 +24,13 @@ def capture_of(saying: Saying, kafka: str, group: str) -> CaptureRecipe:
     table = saying.table
     properties, said = saying.properties, CaptureRecipe()
     text = [column for column in table.columns if isinstance(column.type, schema.String)]
-    if properties.either("TrimWhiteSpace"):
+    if properties.get("TrimWhiteSpace"):
         blanks = tuple(c.name for c in text if isinstance(c.type, schema.String) and c.type.length and not c.type.role)
         said = replace(said, blanks=blanks)
-    if properties.either("TrimTime") == "YES":
+    if properties.get("TrimTime") == "YES":
         moments = (c.name for c in table.columns if isinstance(c.type, schema.Timestamp) and not c.type.zoned)
         said = replace(said, days=tuple(moments))
-    if text and properties.either("CharacterMapping"):
+    if text and properties.get("CharacterMapping"):
         said = replace(said, characters=_characters(saying))
     said = replace(
         said,
@@ -40,29 +41,46 @@ def capture_of(saying: Saying, kafka: str, group: str) -> CaptureRecipe:
         trims=_trims(saying),
         missing=_missing(saying),
         augment=_augments(saying),
-        coalesce=bool(saying.capture.either("Coalesce")),
+        coalesce=_coalesces(saying),
     )
     return restricted(said, saying, in_records, (kafka, group))
 
 
 def _in_records(saying: Saying) -> tuple[Table, tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the table as the records have it, columns that have other names there, and those that are not there."""
-    table, columns, names, absent = saying.table, [], [], []
+    table, names, absent = saying.table, [], []
+    columns: list[Column] = []
+    _check_names(saying)
     for column in table.columns:
         values, places = saying.columns_at_source.get(column.name, ({}, {}))
-        if saying.at_source(values, places, "Absent"):
+        if values.get("Absent"):
             if column.name in table.key:
                 saying.report(places["Absent"], "Absent", f"{column.name!r} belongs to the key, which cannot be absent")
             absent.append(column.name)
             continue
-        name = saying.at_source(values, places, "BaseName") or column.name
+        name = values.get("BaseName") or column.name
         if name != column.name:
             names.append((column.name, name))
+        if name in {other.name for other in columns} or (name != column.name and table.column(name) is not None):
+            saying.report(places.get("BaseName"), "BaseName", f"two columns would be named {name!r} in the records")
         columns.append(replace(column, name=name))
     of_source = dict(names)
     key = tuple(of_source.get(name, name) for name in table.key)
-    base = saying.at_source(*saying.properties.source, "BaseName") or table.base_name
+    base = saying.properties.source[0].get("BaseName") or table.base_name
     return replace(table, base_name=base, columns=tuple(columns), key=key), tuple(names), tuple(absent)
+
+
+def _check_names(saying: Saying) -> None:
+    """Report columns that are not the table's where something is said of them that would be done at the source."""
+    known = ", ".join(column.name for column in saying.table.columns)
+    for name, (values, places) in saying.columns_at_source.items():
+        if saying.table.column(name) is not None:
+            continue
+        for parameter in sorted(scope.AT_SOURCE["ColumnProperties"] & set(values) - {"IgnoreDuringCompare"}):
+            if name in saying.extra:
+                saying.report(places[parameter], parameter, f"{name!r} is an Extra column, which the source has not")
+            elif saying.actions[places[parameter]].group != "*":  # else the fields' own check tells
+                saying.report(places[parameter], "Name", f"{name!r} is no column of the table; known are {known}")
 
 
 def _expressions(saying: Saying, in_records: Table) -> tuple[tuple[str, tuple[Part, ...]], ...]:
@@ -86,23 +104,22 @@ def _expressions(saying: Saying, in_records: Table) -> tuple[tuple[str, tuple[Pa
 
 
 def _trims(saying: Saying) -> tuple[tuple[str, int], ...]:
-    """Return the columns that are cut: to the smaller of what is said at the source and at Kafka."""
-    trims: dict[str, int] = {}
-    for merged in (saying.columns_at_source, saying.columns_at_kafka):
-        for name, (values, places) in merged.items():
-            size, column = values.get("TrimDatatype"), saying.table.column(name)
-            if size is None or column is None:
-                continue
-            if isinstance(column.type, schema.String | schema.Bytes):
-                trims[name] = min(size, trims.get(name, size))
-            else:
-                text = f"{name!r} is {schema.describe(column.type)}; only text and bytes can be cut"
-                saying.report(places["TrimDatatype"], "TrimDatatype", text)
-    return tuple(trims.items())
+    """Return the columns that are cut, and to how many bytes."""
+    trims = []
+    for name, (values, places) in saying.columns.items():
+        size, column = values.get("TrimDatatype"), saying.table.column(name)
+        if size is None or column is None:
+            continue
+        if isinstance(column.type, schema.String | schema.Bytes):
+            trims.append((name, size))
+        else:
+            text = f"{name!r} is {schema.describe(column.type)}; only text and bytes can be cut"
+            saying.report(places["TrimDatatype"], "TrimDatatype", text)
+    return tuple(trims)
 
 
 def _characters(saying: Saying) -> tuple[tuple[str, str], ...]:
-    text, place = saying.properties.either("CharacterMapping"), saying.properties.place("CharacterMapping")
+    text, place = saying.properties.get("CharacterMapping"), saying.properties.place("CharacterMapping")
     rules: list[tuple[str, str]] = []
     try:
         for rule in filter(None, text.split(";")):
@@ -125,7 +142,7 @@ def _unescaped(text: str) -> str:
             made.append(text[at])
             at += 1
         elif digits:
-            made.append(chr(int(text[at + 2 : at + 2 + digits], 16)))
+            made.append(_character(text[at : at + 2 + digits], digits))
             at += 2 + digits
         elif kind in _ESCAPE:
             made.append(_ESCAPE[kind])
@@ -133,6 +150,16 @@ def _unescaped(text: str) -> str:
         else:
             raise ValueError(f"\\{kind} is no escape; accepted are \\n \\r \\t \\\\ \\xNN \\uNNNN \\UNNNNNNNN")
     return "".join(made)
+
+
+def _character(written: str, digits: int) -> str:
+    try:
+        made = bytes.fromhex(written[2:].zfill(8)).decode("utf-32-be")
+    except ValueError:  # UnicodeDecodeError, of half a character, among them
+        made = ""
+    if not made or len(written) != digits + 2:
+        raise ValueError(f"{written} is no character; write \\{written[1]} and {digits} hex digits of one")
+    return made
 
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -145,7 +172,7 @@ _IMPLIED = {"MissingRepresentationString": "", "MissingRepresentationNumeric": "
 
 def _missing(saying: Saying) -> tuple[tuple[str, str], ...]:
     """Return what is sent for missing values, by column: where one kind is said, text and numbers have a default."""
-    given = {name: saying.properties.either(name) for name in _KINDS}
+    given = {name: saying.properties.get(name) for name in _KINDS}
     if not any(text is not None for text in given.values()):
         return ()
     made = []
@@ -173,8 +200,16 @@ def _has_role(column: Column) -> bool:
     return isinstance(column.type, schema.String) and bool(column.type.role)
 
 
+def _coalesces(saying: Saying) -> bool:
+    said = bool(saying.capture.get("Coalesce"))
+    if said and not saying.keyed:
+        text = "Coalesce needs a key, to tell a row's changes from another's; give the table one (Key)"
+        saying.report(saying.capture.place("Coalesce"), "Coalesce", text)
+    return said
+
+
 def _augments(saying: Saying) -> bool:
-    how = saying.capture.either("AugmentIncomplete", "NONE")
+    how = saying.capture.get("AugmentIncomplete", "NONE")
     types = [column.type for column in saying.table.columns]
     long = any(isinstance(t, schema.Bytes) or (isinstance(t, schema.String) and t.length is None) for t in types)
     return how == "ALL" or (how == "LOB" and long)

@@ -141,6 +141,7 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
     copied = column is not None and (not expression or operations != ())
     lossy = column is not None and copied and not convertible(column.type, declared)
     coerced = rules.coercion.policy != "FATAL" and "ROUNDING" in rules.coercion.types
+    coerced = coerced and not isinstance(declared, schema.Time)  # without its day a moment is not rounded
     if column is not None and lossy and not (coerced and is_lossy(column.type, declared)):
         report("Datatype", f"{name!r}: {schema.describe(column.type)} cannot become {schema.describe(declared)}")
     return Field(

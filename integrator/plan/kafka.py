@@ -68,7 +68,7 @@ def kafka_settings(
     kafka_access.hide(location, source.secrets)
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
-        values, set_at, disagreements = scope.merge(named, channel, name, "*", source)
+        values, set_at, disagreements = scope.merge(named, channel, (name,), "*", source)
         problems += disagreements
         if values:
             chosen[variable], places[variable] = values["Value"], set_at["Value"]

@@ -13,11 +13,11 @@ UNHASHED = (schema.Array, schema.Struct, schema.Interval)
 """Types that cannot be in a key."""
 
 
-def replication_key(table: Table, merged: Merged) -> tuple[str, ...]:
-    """Return the replication key: surrogate columns alone, else the table's and those added, else all columns."""
+def explicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
+    """Return the replication key that is said: surrogate columns alone, else the table's and those added."""
     surrogate = tuple(name for name, (values, _) in merged.items() if values.get("SurrogateKey"))
     added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
-    return surrogate or (*table.key, *(name for name in added if name not in table.key)) or implicit_key(table, merged)
+    return surrogate or (*table.key, *(name for name in added if name not in table.key))
 
 
 def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:

@@ -9,8 +9,11 @@ from typing import Any
 from integrator.channel.base import Scoped
 from integrator.schema import Table
 
-Merged = dict[str, tuple[dict[str, Any], dict[str, int]]]
-"""By column name, the parameters that hold for it, and the places in the channel that set them."""
+Parameters = tuple[dict[str, Any], dict[str, int]]
+"""Parameters that hold, and the places in the channel that set them."""
+
+Merged = dict[str, Parameters]
+"""The parameters by column name."""
 
 Report = Callable[[int | None, str, str], None]
 """Takes the place of an action, a parameter, and what is wrong with it."""
@@ -18,34 +21,32 @@ Report = Callable[[int | None, str, str], None]
 
 @dataclass(frozen=True)
 class Said:
-    """Merged parameters of a kind of action, at the source and at Kafka: values, and the places that set them."""
+    """The parameters of a kind of action that hold at the source, at Kafka, and at either of them."""
 
-    source: tuple[dict[str, Any], dict[str, int]]
-    kafka: tuple[dict[str, Any], dict[str, int]]
+    source: Parameters
+    kafka: Parameters
+    either: Parameters
 
-    def either(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: Any = None) -> Any:
         """Return a parameter that means the same wherever it is said."""
-        return self.kafka[0].get(name, self.source[0].get(name, default))
+        return self.either[0].get(name, default)
 
     def place(self, name: str) -> int | None:
-        """Return where `either` found it."""
-        return self.kafka[1].get(name, self.source[1].get(name))
+        """Return where `get` found it."""
+        return self.either[1].get(name)
 
 
 @dataclass(frozen=True)
 class Saying:
-    """What is said of one table."""
+    """What is said of one table. keyed: it has a key of its own, or was given one."""
 
     table: Table
+    keyed: bool
     columns_at_source: Merged
-    columns_at_kafka: Merged
+    columns: Merged
+    extra: frozenset[str]
     properties: Said
     capture: Said
     restrict: Said
     actions: list[Scoped]
     report: Report
-
-    def at_source(self, values: dict[str, Any], places: dict[str, int], name: str) -> Any:
-        """Return a parameter that means another thing at the source, where an action names that."""
-        place = places.get(name)
-        return values.get(name) if place is not None and self.actions[place].group != "*" else None

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 from integrator.channel import scope
-from integrator.channel.actions import Capture, ColumnProperties, TableProperties
+from integrator.channel.actions import ColumnProperties, TableProperties
 from integrator.channel.base import Scoped
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.errors import Problem
 from integrator.plan.datatype_match import matcher
-from integrator.plan.saying import Merged
+from integrator.plan.saying import Merged, Parameters, Said
 from integrator.recipe import Layout
 from integrator.schema import Table
+
+At = Literal["source", "kafka", "either"]
+PLACES: tuple[At, ...] = ("source", "kafka", "either")
+"""Where an action is to hold. Either: for what means the same wherever it is said."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +41,16 @@ class Scene:
         return self.location.Kafka_Schema_Registry is not None
 
 
-def column_properties(scene: Scene, table: Table, location: str) -> Merged:
-    """Return for each column name the merged properties that hold for it at a location, and their places."""
+def column_properties(scene: Scene, table: Table, at: At) -> Merged:
+    """Return for each column name the merged properties that hold for it, and their places."""
     names: dict[str, list[tuple[int, ColumnProperties]]] = {}
     for place, action in enumerate(scene.channel.actions):
         if not isinstance(action, ColumnProperties):
             continue
         for name in _meant(scene, table, place, action):
             names.setdefault(name, []).append((place, action))
-    merged = {}
-    for name, actions in names.items():
-        values, places, wrong = scope.merge(actions, scene.channel, location, table.name, scene.source)
-        scene.problems.extend(problem for problem in wrong if problem not in scene.problems)
-        if values:
-            merged[name] = (values, places)
-    return merged
+    merged = {name: _merged(scene, table, actions, at) for name, actions in names.items()}
+    return {name: (values, places) for name, (values, places) in merged.items() if values}
 
 
 def _meant(scene: Scene, table: Table, place: int, action: ColumnProperties) -> list[str]:
@@ -67,14 +66,22 @@ def _meant(scene: Scene, table: Table, place: int, action: ColumnProperties) -> 
     return [column.name for column in table.columns if matches(column)]
 
 
-def merged_of(
-    scene: Scene, table: Table, kind: type[Scoped], location: str | None = None
-) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return the parameters of the actions of a kind that hold for `table` at a location, Kafka's, and their places."""
-    actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, kind)]
-    values, places, wrong = scope.merge(actions, scene.channel, location or scene.kafka, table.name, scene.source)
+def merged_of(scene: Scene, table: Table, kind: type[Scoped], at: At = "kafka") -> Parameters:
+    """Return the parameters of the actions of a kind that hold for `table`, and their places."""
+    return _merged(scene, table, [(n, a) for n, a in enumerate(scene.channel.actions) if isinstance(a, kind)], at)
+
+
+def _merged(scene: Scene, table: Table, actions: Iterable[tuple[int, Scoped]], at: At) -> Parameters:
+    locations = {"source": (scene.cap_loc,), "kafka": (scene.kafka,), "either": (scene.cap_loc, scene.kafka)}[at]
+    ignored = {"source": scope.elsewhere, "kafka": lambda _: frozenset(), "either": lambda _: scope.NAMED_AT_SOURCE}[at]
+    values, places, wrong = scope.merge(actions, scene.channel, locations, table.name, scene.source, ignored)
     scene.problems.extend(problem for problem in wrong if problem not in scene.problems)
     return values, places
+
+
+def said_of(scene: Scene, table: Table, kind: type[Scoped]) -> Said:
+    """Return what the actions of a kind say of `table`, at its source, at Kafka, and at either."""
+    return Said(*(merged_of(scene, table, kind, at) for at in PLACES))
 
 
 def absent_tables(scene: Scene, tables: Sequence[Table]) -> tuple[Table, ...]:
@@ -82,16 +89,5 @@ def absent_tables(scene: Scene, tables: Sequence[Table]) -> tuple[Table, ...]:
     return tuple(
         table
         for table in tables
-        if any(merged_of(scene, table, TableProperties, at)[0].get("Absent") for at in (scene.cap_loc, scene.kafka))
+        if any(merged_of(scene, table, TableProperties, at)[0].get("Absent") for at in ("source", "kafka"))
     )
-
-
-def capture_flag(scene: Scene, table: Table, name: str) -> bool:
-    """Return whether a Capture parameter holds for `table`: at its source, or at Kafka."""
-    actions = [(place, a) for place, a in enumerate(scene.channel.actions) if isinstance(a, Capture)]
-    found = False
-    for location in (scene.cap_loc, scene.kafka):
-        values, _, wrong = scope.merge(actions, scene.channel, location, table.name, scene.source)
-        scene.problems.extend(wrong)
-        found = found or bool(values.get(name))
-    return found

@@ -32,7 +32,9 @@ class Schedule:
 
     def next(self, now: datetime) -> datetime | None:
         """Return the next time after `now` (which has a zone) to integrate, or None for never."""
-        return min((next(CronSim(text, now)) for text in self.times), default=None)
+        # in the hour that comes twice, a reading of the clock that comes next may be of a moment that has been
+        nexts = (next(at for at in CronSim(text, now) if at.timestamp() > now.timestamp()) for text in self.times)
+        return min(nexts, key=datetime.timestamp, default=None)
 
 
 def schedule_of(channel: Channel, kafka: str, source: Source, problems: list[Problem]) -> Schedule:

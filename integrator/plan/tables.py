@@ -8,7 +8,6 @@ from typing import Any
 
 from integrator import messages
 from integrator.channel.actions import Capture, Integrate, Restrict, TableProperties
-from integrator.channel.base import Scoped
 from integrator.channel.load import Path_
 from integrator.envelopes import ENVELOPES
 from integrator.errors import Problem
@@ -18,11 +17,11 @@ from integrator.fragments import Shape
 from integrator.messages import format_of
 from integrator.plan.capture import capture_of
 from integrator.plan.fields import Rules, fields_of
-from integrator.plan.keys import DISTRIBUTION_KEY_LIMIT, distribution_key, replication_key
+from integrator.plan.keys import DISTRIBUTION_KEY_LIMIT, distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.saying import Merged, Said, Saying
-from integrator.plan.scene import Scene, capture_flag, column_properties, merged_of
+from integrator.plan.scene import Scene, column_properties, merged_of, said_of
 from integrator.plan.topic import topic_of
 from integrator.properties.coerce import TYPES
 from integrator.recipe import CaptureRecipe, Coercion, Recipe, TableRecipe
@@ -32,15 +31,17 @@ from integrator.schema import Bytes, Table
 def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRecipe | None:
     """Return how `table` is sent, or None where a problem stands in the way; its subject strategies are noted."""
     problems, before = scene.problems, len(scene.problems)
-    merged = column_properties(scene, table, scene.kafka)
+    merged = column_properties(scene, table, "kafka")
     properties, set_at = merged_of(scene, table, TableProperties)
     table = replace(table, schema=properties.get("Schema") or table.schema)
     coercion = _coercion(scene, table, properties, set_at)
     rules = Rules(coercion, scene.location.Expression_Scopes == "APPLY", deletes=_style(merged) != "Standard")
     fields = fields_of(table, merged, rules, scene.source, problems)
-    keyed = replace(table, key=replication_key(table, merged))
+    own_key = explicit_key(table, merged)
+    keyed = replace(table, key=own_key or implicit_key(table, merged))
     named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
     integrate, places = merged_of(scene, table, Integrate)
+    capture = said_of(scene, table, Capture)
 
     def report(parameter: str, text: str) -> None:
         place = places.get(parameter)
@@ -65,10 +66,10 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         message_key=message_key,
         headers=headers_of(integrate, keyed, report),
         tombstones=_tombstones(scene, integrate, report, keyless=message_key.serializer == "NONE"),
-        truncates=not capture_flag(scene, table, "NoTruncate"),
-        before_updates=not capture_flag(scene, table, "NoBeforeUpdate"),
+        truncates=not capture.get("NoTruncate"),
+        before_updates=not capture.get("NoBeforeUpdate"),
         missing_as_null=scene.location.Missing_Values == "NULL",
-        capture=_captured(scene, keyed, merged, properties, set_at),
+        capture=_captured(scene, keyed, merged, capture, keyed=bool(own_key)),
         coercion=coercion,
         midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
         binary=_binary(scene, properties, set_at),
@@ -122,25 +123,22 @@ def _coercion(scene: Scene, table: Table, values: dict[str, Any], places: dict[s
     return Coercion(policy, types)
 
 
-def _captured(
-    scene: Scene, table: Table, merged: Merged, properties: dict[str, Any], places: dict[str, int]
-) -> CaptureRecipe:
+def _captured(scene: Scene, table: Table, merged: Merged, capture: Said, *, keyed: bool) -> CaptureRecipe:
     def report(place: int | None, parameter: str, text: str) -> None:
         path: Path_ = ("actions", place, parameter) if place is not None else ()
         problem = scene.source.problem(path, f"table {table.name}: {text}")
         if problem not in scene.problems:
             scene.problems.append(problem)
 
-    def said(kind: type[Scoped]) -> Said:
-        return Said(merged_of(scene, table, kind, scene.cap_loc), merged_of(scene, table, kind))
-
     saying = Saying(
         table=table,
-        columns_at_source=column_properties(scene, table, scene.cap_loc),
-        columns_at_kafka=merged,
-        properties=Said(said(TableProperties).source, (properties, places)),
-        capture=said(Capture),
-        restrict=said(Restrict),
+        keyed=keyed,
+        columns_at_source=column_properties(scene, table, "source"),
+        columns=column_properties(scene, table, "either"),
+        extra=frozenset(name for name, (values, _) in merged.items() if values.get("Extra")),
+        properties=said_of(scene, table, TableProperties),
+        capture=capture,
+        restrict=said_of(scene, table, Restrict),
         actions=list(scene.channel.actions),
         report=report,
     )

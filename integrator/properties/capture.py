@@ -13,12 +13,13 @@ from integrator.arrays import Mask, mask
 from integrator.changes import Changes
 from integrator.expression import ColumnValue, Part, Sql
 from integrator.properties import sql
+from integrator.properties.augment import augmented
 from integrator.properties.cast import Refused, cast, default_of
 from integrator.properties.coalesce import coalesced
 from integrator.properties.expression import Clock, Scene
 from integrator.properties.restrict import addressed, conditioned, reaching
 from integrator.properties.texts import mapped, trimmed, without_blanks
-from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, TRUNCATE, UPDATE, CaptureRecipe, Recipe, TableRecipe
+from integrator.recipe import TRUNCATE, CaptureRecipe, Recipe, TableRecipe
 from integrator.tally import Tally
 
 NOT_ADDRESSED = "rows for other locations"
@@ -33,7 +34,7 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
     if said == CaptureRecipe():
         return changes
     if said.augment:
-        changes = augmented(changes)
+        changes = augmented(changes, np.ones(len(changes), bool))
     in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
     scene = Scene(changes, in_source, channel, clock)
     computed = {name: _column(scene, name, parts, recipe) for name, parts in said.expressions}
@@ -130,21 +131,4 @@ def _represented(changes: Changes, said: CaptureRecipe) -> Changes:
         if gone is not None:
             value = pa.scalar(text).cast(columns[name].type)
             columns[name] = pc.if_else(pa.array(gone & real), value, columns[name])
-    return dataclasses.replace(changes, columns=columns, missing=missing)
-
-
-def augmented(changes: Changes) -> Changes:
-    """Return the change rows in which a new row has what it lacks from the old row before it (AugmentIncomplete)."""
-    op = changes.op.to_numpy(zero_copy_only=False)
-    old = (op == BEFORE_UPDATE) | (op == BEFORE_KEY_UPDATE)
-    second = np.flatnonzero((op == UPDATE) & np.concatenate([[False], old[:-1]]))
-    columns, missing = dict(changes.columns), dict(changes.missing)
-    for name, gone in changes.missing.items():
-        known = second[gone[second] & ~gone[second - 1]]
-        if len(known):
-            at = np.arange(len(changes))
-            at[known] -= 1
-            columns[name] = columns[name].take(pa.array(at))
-            missing[name] = gone.copy()
-            missing[name][known] = False
     return dataclasses.replace(changes, columns=columns, missing=missing)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, first_refused, plain_text
+from integrator.arrays import first, first_refused, plain_text, to_decimal
 from integrator.formats.contract import Options, RefusedValue
 from integrator.formats.durations import iso_text
 from integrator.formats.json_object import value_of
@@ -17,6 +19,8 @@ DEFAULT_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S"
 """How a timestamp becomes text where no format is given (https://fivetran.com/docs/hvr6/action-reference/columnproperties)."""
 
 _SUBSECONDS = "SSS"
+_EMPTY = {"json": "null", "uuid": "00000000-0000-0000-0000-000000000000"}
+"""What stands for empty text where that would be none of its kind."""
 
 
 class Refused(ValueError):
@@ -34,6 +38,8 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
         return values
 
     def convert(part: pa.Array) -> pa.Array:
+        if isinstance(kind, schema.Decimal) and pa.types.is_string(part.type):
+            return to_decimal(part, wanted)
         return as_text(part, timezone) if isinstance(kind, schema.String) else pc.cast(part, wanted)
 
     def accepts(start: int, stop: int) -> bool:
@@ -63,16 +69,32 @@ def _shown(values: pa.Array, index: int) -> str:
 
 
 def default_of(kind: Type, size: int, *, nullable: bool) -> pa.Array:
-    """Return what stands where there is no value: null, else 0 or empty text, as HVR gives it."""
+    """Return what stands where there is no value: null, else 0 or empty text, as HVR gives it.
+
+    Raises Refused where there is no such value.
+    """
     wanted = arrow_type(kind)
-    if nullable:
-        return pa.nulls(size, wanted)
-    if pa.types.is_string(wanted) or pa.types.is_binary(wanted):
-        return pa.repeat(pa.scalar("" if pa.types.is_string(wanted) else b"", wanted), size)
-    if pa.types.is_temporal(wanted) and not pa.types.is_interval(wanted):
-        zero = pa.scalar(0, pa.int32() if wanted.bit_width == 32 else pa.int64())
-        return pa.repeat(zero.cast(wanted), size)
-    return pa.repeat(pa.scalar(0).cast(wanted), size)
+    return pa.nulls(size, wanted) if nullable else pa.repeat(_zero(kind, wanted), size)
+
+
+def _zero(kind: Type, wanted: pa.DataType) -> pa.Scalar:
+    match kind:
+        case schema.String(_, role):
+            return pa.scalar(_EMPTY.get(role, ""), wanted)
+        case schema.Bytes():
+            return pa.scalar(b"", wanted)
+        case schema.Decimal():
+            return pa.scalar(Decimal(0), wanted)
+        case schema.Interval():
+            return pa.scalar(pa.MonthDayNano([0, 0, 0]), wanted)
+        case schema.Array():
+            return pa.scalar([], wanted)
+        case schema.Date() | schema.Time() | schema.Timestamp():
+            return pa.scalar(0, pa.int32() if wanted.bit_width == 32 else pa.int64()).cast(wanted)
+        case schema.Struct():
+            raise Refused(f"{describe(kind)} has no value that stands for none; let it be null")
+        case _:
+            return pa.scalar(0).cast(wanted)
 
 
 def as_text(values: pa.Array, timezone: str) -> pa.Array:

@@ -2,7 +2,8 @@
 
 Each key's rows are looked at from first to last: was the row there before, and is it there after? Neither: nothing is
 left. Only after: an insert with the last image. Only before: the delete. Both: an update with the first old image, if
-there is one, and the last new one. The changed row has the position of the last. A key update ends the chain of the old
+there is one, and the last new one, in which values that it leaves out are those of the row before it. The changed row
+has the position of the last. A key update ends the chain of the old
 key and begins that of the new one, as a delete and an insert; a truncate ends all chains.
 https://fivetran.com/docs/hvr6/action-reference/capture (Coalesce).
 """
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask
 from integrator.changes import Changes
 from integrator.fragments import TRANSACTION_LENGTH, Places
+from integrator.properties.augment import augmented, filled, latest
 from integrator.properties.key_hash import canonical
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 
@@ -27,21 +29,27 @@ Ops = npt.NDArray[np.int8]
 
 def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     """Return the change rows with one change for each key and transaction, and how many rows fewer they are."""
+    rows = len(changes)
+    given = changes.op.to_numpy(zero_copy_only=False)
+    changes = changes.where((given != BEFORE_UPDATE) | changes.paired)  # an old row alone changes nothing
     op = changes.op.to_numpy(zero_copy_only=False).copy()
-    moved = np.flatnonzero(op == BEFORE_KEY_UPDATE)
-    follows = moved[(moved + 1 < len(op)) & (op[np.minimum(moved + 1, len(op) - 1)] == UPDATE)]
-    op[moved], op[follows + 1] = DELETE, INSERT
+    key_updates = op == BEFORE_KEY_UPDATE
+    op[np.flatnonzero(changes.paired & key_updates) + 1] = INSERT
+    op[key_updates] = DELETE
     chain = _chains(changes, key, op)
     first, last = _ends(chain)
-    several = first != last
-    if not several.any() and not len(moved):
-        return changes, 0
+    if not (first != last).any() and not key_updates.any():
+        return changes, rows - len(changes)
+    whole = augmented(changes, np.ones(len(changes), bool))
+    whole = filled(whole, {name: latest(chain, op == INSERT, gone) for name, gone in whole.missing.items()})
     keep, became, image = _outcome(op, first, last)
     at = pa.array(image)
-    columns = {name: values.take(at) for name, values in changes.columns.items()}
-    missing = {name: gone[image] for name, gone in changes.missing.items()}
-    made = dataclasses.replace(changes, op=pa.array(became), columns=columns, missing=missing).where(keep)
-    return made, len(changes) - len(made)
+    columns = {name: values.take(at) for name, values in whole.columns.items()}
+    missing = {name: gone[image] for name, gone in whole.missing.items()}
+    tracked = changes.paired & (became == BEFORE_UPDATE)
+    made = dataclasses.replace(whole, op=pa.array(became), columns=columns, missing=missing, tracked=tracked)
+    made = made.where(keep)
+    return made, rows - len(made)
 
 
 def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Places:

@@ -7,6 +7,7 @@ value, STRING_TRUNCATION cuts, ROUNDING goes toward zero, NULLS and OTHER give 0
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
@@ -21,10 +22,11 @@ from integrator.properties.cast import Refused, as_text, cast, default_of
 from integrator.schema import Type, arrow_type, describe
 
 TYPES = ("NUMERIC_RANGE", "DATE_RANGE", "STRING_TRUNCATION", "ROUNDING", "ENCODING", "NULLS", "OTHER")
-_NUMBER = r"^\s*[+-]?(\d{1,38}(\.\d{0,20})?|\.\d{1,20})\s*$"
-_WIDE = pa.decimal256(76, 20)
+_NUMBER = r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?\s*"
 _LONG = (1 << 63) - 1
-_BEYOND = Decimal(10) ** 50
+_LONGEST = 20  # digits that a whole number of 64 bits never has
+_EXACT = Context(prec=2000)
+_LARGEST_FLOAT = 3.4028234663852886e38  # of 32 bits, IEEE 754
 
 Note = Callable[[str, Mask], None]
 
@@ -47,7 +49,7 @@ class Coercer:
             case schema.String(length):
                 return self._string(as_text(values, timezone), length)
             case schema.Integer() | schema.Decimal():
-                return self._exact(values, kind, nullable=nullable)
+                return self._exact(values, kind, timezone, nullable=nullable)
             case schema.Timestamp() | schema.Date() | schema.Time() if pa.types.is_temporal(values.type):
                 return self._time(values, kind)
             case schema.Float() if not pa.types.is_string(values.type):
@@ -70,41 +72,18 @@ class Coercer:
         self._fix("STRING_TRUNCATION", mask(pc.greater(pc.utf8_length(text), length)), text, schema.String(length))
         return pc.utf8_slice_codeunits(text, 0, length)
 
-    def _exact(self, values: pa.Array, kind: schema.Integer | schema.Decimal, *, nullable: bool) -> pa.Array:
-        wide = self._wide(values, kind, nullable=nullable)
-        scale = kind.scale if isinstance(kind, schema.Decimal) else 0
-        whole = pc.round(wide, ndigits=scale, round_mode="towards_zero")
-        self._fix("ROUNDING", mask(pc.not_equal(whole, wide)), values, kind)
-        if isinstance(kind, schema.Decimal):
-            highest = Decimal(10**kind.precision - 1).scaleb(-kind.scale)
-            lowest = -highest
-        else:
-            highest, lowest = Decimal(2 ** (kind.bits - 1) - 1), Decimal(-(2 ** (kind.bits - 1)))
-        high, low = pa.scalar(highest, _WIDE), pa.scalar(lowest, _WIDE)
-        outside = pc.or_(pc.greater(whole, high), pc.less(whole, low))
-        self._fix("NUMERIC_RANGE", mask(outside), values, kind)
-        whole = pc.if_else(pc.greater(whole, high), high, pc.if_else(pc.less(whole, low), low, whole))
-        if isinstance(kind, schema.Decimal):
-            return whole.cast(arrow_type(kind))
-        return whole.cast(pa.decimal256(76, 0)).cast(pa.decimal128(38, 0)).cast(arrow_type(kind))
-
-    def _wide(self, values: pa.Array, kind: Type, *, nullable: bool) -> pa.Array:
-        """Return numbers, and text that is one, as decimals wide enough for all that follows."""
-        zero = None if nullable else Decimal(0)
-        if pa.types.is_string(values.type):
-            wrong = mask(pc.invert(pc.match_substring_regex(values, _NUMBER)))
-            self._fix("OTHER", wrong, values, kind)
-            plain = pc.utf8_trim_whitespace(pc.if_else(pa.array(wrong), pa.scalar("0"), values))
-            wide = plain.cast(_WIDE)
-        elif pa.types.is_floating(values.type):
-            numbers = values.cast(pa.float64())
-            wrong = mask(pc.invert(pc.is_finite(numbers)))
-            self._fix("OTHER", wrong, values, kind)
-            made = [None if value is None else _exactly(value) for value in numbers.to_pylist()]
-            wide = pa.array(made, _WIDE)
-        else:
-            return values.cast(_WIDE)
-        return pc.if_else(pa.array(wrong), pa.scalar(zero, _WIDE), wide)
+    def _exact(
+        self, values: pa.Array, kind: schema.Integer | schema.Decimal, timezone: str, *, nullable: bool
+    ) -> pa.Array:
+        """Return exact numbers; each distinct value is looked at once, by itself."""
+        encoded = values.dictionary_encode()
+        fits = [_fit(encoded.dictionary.slice(at, 1), kind, timezone) for at in range(len(encoded.dictionary))]
+        codes = pc.fill_null(encoded.indices, len(fits)).to_numpy(zero_copy_only=False)
+        for how in ("OTHER", "ROUNDING", "NUMERIC_RANGE"):
+            self._fix(how, np.array([*(fit[1] == how for fit in fits), False], bool)[codes], values, kind)
+        none = None if nullable else 0
+        numbers = [none if number is None else number for number, _ in fits]
+        return pa.array([*numbers, None], arrow_type(kind)).take(pa.array(codes))
 
     def _time(self, values: pa.Array, kind: Type) -> pa.Array:
         wanted = arrow_type(kind)
@@ -131,6 +110,11 @@ class Coercer:
         made = values.cast(arrow_type(kind), safe=False)
         if pa.types.is_decimal(values.type):
             return made
+        beyond = pc.and_(pc.is_inf(made), pc.invert(pc.is_inf(values)))
+        self._fix("NUMERIC_RANGE", mask(beyond), values, kind)
+        limit = pc.if_else(pc.greater(values, 0), _LARGEST_FLOAT, -_LARGEST_FLOAT).cast(arrow_type(kind))
+        made = pc.if_else(beyond, limit, made)
+        values = pc.if_else(beyond, made.cast(values.type), values)
         self._fix("ROUNDING", mask(pc.not_equal(made.cast(values.type, safe=False), values)), values, kind)
         return made
 
@@ -168,12 +152,37 @@ class Coercer:
         return pc.if_else(pa.array(null), default_of(kind, len(values), nullable=False), values)
 
 
-def _exactly(value: float) -> Decimal:
-    """Return a number as a decimal of 20 digits after the point, and not beyond any range."""
-    if not math.isfinite(value):
-        return Decimal(0)
-    bounded = max(min(Decimal(repr(value)), _BEYOND), -_BEYOND)
-    return bounded.quantize(Decimal(1).scaleb(-20), ROUND_DOWN, Context(prec=76))
+def _fit(one: pa.Array, kind: schema.Integer | schema.Decimal, timezone: str) -> tuple[Decimal | int | None, str]:
+    """Return the number that one value becomes, None where it is none, and the kind of misfit, or nothing."""
+    if not pa.types.is_floating(one.type):  # of which Arrow would round decimals
+        try:
+            return cast(one, kind, timezone)[0].as_py(), ""
+        except Refused:
+            pass
+    number = _number(one[0].as_py())
+    if number is None:
+        return None, "OTHER"
+    scale = kind.scale if isinstance(kind, schema.Decimal) else 0
+    digits = kind.precision - scale if isinstance(kind, schema.Decimal) else _LONGEST
+    whole = isinstance(kind, schema.Integer)
+    high = 2 ** (kind.bits - 1) - 1 if isinstance(kind, schema.Integer) else 10**kind.precision - 1
+    low = -high - 1 if whole else -high
+    beyond = number.adjusted() >= digits
+    units = 0 if beyond else int(number.scaleb(scale, _EXACT).to_integral_value(ROUND_DOWN, _EXACT))
+    if beyond or not low <= units <= high:
+        units, how = (low if number < 0 else high), "NUMERIC_RANGE"
+    else:
+        how = "" if Decimal(units).scaleb(-scale, _EXACT) == number else "ROUNDING"
+    return (units if whole else Decimal(units).scaleb(-scale, _EXACT)), how
+
+
+def _number(value: object) -> Decimal | None:
+    """Return the number that a value is, exactly."""
+    if isinstance(value, str):
+        return Decimal(value.strip()) if re.fullmatch(_NUMBER, value) else None
+    if isinstance(value, float):
+        return Decimal(repr(value)) if math.isfinite(value) else None
+    return Decimal(value) if isinstance(value, int | Decimal) else None
 
 
 _UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}

@@ -35,21 +35,23 @@ def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cl
     values: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
     scene = Scene(changes, recipe, channel, clock)
-    truncate = mask(pc.equal(changes.op, TRUNCATE))
+    truncate, gaps = mask(pc.equal(changes.op, TRUNCATE)), changes.gaps
     for field in recipe.fields:
         coercer = _coercer(field, scene, tally)
         try:
-            made = _value(field, scene, coercer)
+            made = _value(field, scene, coercer, tally)
             encoding = channel.layout.options.encoding
             values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
         except Refused as error:
             raise scene.error(f"column {field.name}", error) from None
         if truncate.any() and not field.extra:
             values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
-        if field.source in changes.missing:
-            gone = changes.missing[field.source] & ~truncate
+        if field.source in gaps:
+            gone = gaps[field.source] & ~truncate
+            gone &= ~_inside(field, changes) if field.operations else True
             if gone.any():
                 missing[field.name] = gone
+                values[field.name] = pc.if_else(pa.array(gone), None, values[field.name])
         if not field.nullable:
             values[field.name] = _required(field, values[field.name], missing.get(field.name), truncate, scene, coercer)
     return Columns(values, missing, truncate)
@@ -85,19 +87,39 @@ def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | in
     return {**place, "column": field.name, "misfit": how, "value": None if source is None else str(source)}
 
 
-def _value(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) -> pa.Array:
     changes, timezone = scene.changes, scene.channel.timezone
     if field.soft_delete:
         deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
         return cast(deleted.cast(pa.int32()), field.type, timezone)
     if field.expression and not field.operations:
-        return _fitted(scene.evaluate(field.expression), field, timezone, coercer)
-    own = _own(field, scene, coercer)
+        return _computed(field, scene, coercer)
     if not field.expression:
-        return own
-    inside = pc.is_in(changes.op, pa.array(field.operations, pa.int8()))
-    made = _fitted(scene.evaluate(field.expression), field, timezone, coercer)
-    return pc.if_else(inside, made, own)
+        return _own(field, scene, coercer)
+    return _scoped(field, scene, tally)
+
+
+def _scoped(field: Field, scene: Scene, tally: Tally) -> pa.Array:
+    """Return the expression's values for the rows of its operations, and the column's own for the others."""
+    inside = _inside(field, scene.changes)
+    parts, places = [], []
+    for which, evaluate in ((inside, _computed), (~inside, _own)):
+        rows = np.flatnonzero(which)
+        part = Scene(scene.changes.where(which), scene.recipe, scene.channel, scene.clock)
+        try:
+            parts.append(evaluate(field, part, _coercer(field, part, tally)))
+        except Refused as error:
+            raise Refused(str(error), None if error.index is None else int(rows[error.index])) from None
+        places.append(rows)
+    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+def _inside(field: Field, changes: Changes) -> Mask:
+    return mask(pc.is_in(changes.op, pa.array(field.operations, pa.int8())))
+
+
+def _computed(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+    return _fitted(scene.evaluate(field.expression), field, scene.channel.timezone, coercer)
 
 
 def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:

@@ -19,13 +19,15 @@ class Events:
     """Events among change rows: `row` is where each has its position, `before` and `after` where its images are.
 
     op: what happened, in the codes of change rows: an insert, an update, a delete or a truncate. -1 is no image.
-    unpaired: old rows of updates that no new row stands behind, which are in no event.
+    retired: the change row whose key is gone with the event. unpaired: old rows of updates that no new row stands
+    behind, which are in no event.
     """
 
     row: Places
     op: npt.NDArray[np.int8]
     before: Places
     after: Places
+    retired: Places
     unpaired: int = 0
 
     def __len__(self) -> int:
@@ -39,26 +41,29 @@ class Events:
 
     def where(self, keep: Mask) -> Events:
         """Return the events for which `keep` is True."""
-        return Events(self.row[keep], self.op[keep], self.before[keep], self.after[keep])
+        return Events(self.row[keep], self.op[keep], self.before[keep], self.after[keep], self.retired[keep])
 
 
-def events(op: npt.NDArray[np.int8], *, split_key_updates: bool) -> Events:
-    """Return the events of change rows with the operations `op`, of which old and new rows of an update are adjacent.
+def events(op: npt.NDArray[np.int8], old: Mask, *, split_key_updates: bool) -> Events:
+    """Return the events of change rows with the operations `op`.
 
-    split_key_updates: an update of the key is a delete of the old key and an insert of the new one.
+    old: which are the old rows of updates whose new ones stand next. split_key_updates: an update of the key is a
+    delete of the old key and an insert of the new one.
     """
     rows = np.arange(len(op))
-    previous = np.concatenate([[INSERT], op[:-1]]) if len(op) else op
+    second = np.concatenate([[False], old[:-1]]) if len(op) else old
+    moved = second & (np.concatenate([[INSERT], op[:-1]]) == BEFORE_KEY_UPDATE) if len(op) else second
     updated = op == UPDATE
-    paired = updated & ((previous == BEFORE_UPDATE) | ((previous == BEFORE_KEY_UPDATE) & (not split_key_updates)))
+    paired = second & ~moved if split_key_updates else second
     happened = op.copy()
     if split_key_updates:
         happened[op == BEFORE_KEY_UPDATE] = DELETE
-        happened[updated & (previous == BEFORE_KEY_UPDATE)] = INSERT
+        happened[moved] = INSERT
     gone = happened == DELETE
     there = (op == INSERT) | updated
     before = np.where(gone, rows, np.where(paired, rows - 1, NONE))
     after = np.where(there, rows, NONE)
+    retired = np.where(gone, rows, np.where(paired & moved, rows - 1, NONE))
     keep = (op != BEFORE_UPDATE) & ((op != BEFORE_KEY_UPDATE) | split_key_updates)
     alone = int((~keep).sum() - paired.sum())
-    return Events(rows[keep], happened[keep], before[keep], after[keep], alone)
+    return Events(rows[keep], happened[keep], before[keep], after[keep], retired[keep], alone)

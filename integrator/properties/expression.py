@@ -17,7 +17,7 @@ from integrator.errors import DataError
 from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text, op_mapping
 from integrator.fragments import FILE_BITS
 from integrator.properties import sql
-from integrator.properties.cast import Refused, cast, format_timestamp
+from integrator.properties.cast import Refused, cast, default_of, format_timestamp
 from integrator.properties.key_hash import key_hash
 from integrator.properties.row_uuid import row_uuid
 from integrator.recipe import TRUNCATE, Recipe, TableRecipe
@@ -112,8 +112,9 @@ class Scene:
                 text = f"{{{part.name}}} is missing in the record; write {{{part.name} %[allow_missings]}} for 0 or ''"
                 raise Refused(text, first(gone))
             if gone.any():
-                zero = pa.scalar("") if pa.types.is_string(values.type) else pa.scalar(0).cast(values.type)
-                values = pc.if_else(pa.array(gone), zero, values)
+                column = self.recipe.table.column(part.name)
+                kind = column.type if column is not None else String()
+                values = pc.if_else(pa.array(gone), default_of(kind, len(values), nullable=False), values)
         if part.spec and pa.types.is_timestamp(values.type):
             return format_timestamp(values, part.spec, self.channel.timezone)
         return values
@@ -141,7 +142,8 @@ def _op_text(scope: Scene, spec: str) -> pa.Array:
 def _missing(scope: Scene, _spec: str) -> pa.Array:
     """Return the names of the columns that the source left out, with commas between; null where it left none out."""
     truncate = mask(pc.equal(scope.changes.op, TRUNCATE))
-    names = [pc.if_else(pa.array(gone & ~truncate), "," + name, "") for name, gone in scope.changes.missing.items()]
+    gaps = scope.changes.gaps
+    names = [pc.if_else(pa.array(gone & ~truncate), "," + name, "") for name, gone in gaps.items()]
     if not names:
         return pa.nulls(len(scope.changes), pa.string())
     joined = pc.binary_replace_slice(pc.binary_join_element_wise(*names, ""), 0, 1, "")

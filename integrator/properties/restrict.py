@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
 from integrator.changes import Changes
-from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.properties.augment import augmented
+from integrator.recipe import DELETE, INSERT, TRUNCATE, UPDATE
 
 SEPARATORS = re.compile(r"[;:,]")
 
@@ -21,32 +22,31 @@ SEPARATORS = re.compile(r"[;:,]")
 def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
     """Return the rows for which a condition is `true`; truncates stay. `known`: it could be told.
 
-    Update conversion: an update out of the condition is a delete, one into it an insert. Where it cannot be told of the
-    old row, or there is none, the update stays one, and outside the condition is a delete all the same.
+    Update conversion: an update out of the condition is a delete, one into it an insert. What cannot be told of a new
+    row is what was true of the old one, for a value that an update leaves out is unchanged; what cannot be told at all
+    counts as true, so that nothing is taken away that may be there.
     """
     op = changes.op.to_numpy(zero_copy_only=False)
-    old = (op == BEFORE_UPDATE) | (op == BEFORE_KEY_UPDATE)
-    new = op == UPDATE
-    has_new = old & np.append(new[1:], [False])
-    has_old = np.concatenate([[False], has_new[:-1]])
-    new_true = np.append(true[1:], [False])
-    old_true = np.concatenate([[False], true[:-1]])
-    old_known = np.concatenate([[False], known[:-1]])
-    became, keep = op.copy(), true | (op == TRUNCATE)
-    # the old row of a pair
-    leaves = has_new & ~new_true
-    became[leaves & (true | ~known)] = DELETE
-    keep[leaves] = (true | ~known)[leaves]
-    keep[has_new & new_true] = (true | ~known)[has_new & new_true]
-    # the new row of a pair
-    enters = has_old & true & old_known & ~old_true
-    became[enters] = INSERT
-    keep[has_old & ~true] = False
-    # a new row without an old one
-    lone = new & ~has_old & ~true
-    became[lone] = DELETE
-    keep[lone] = True
-    return dataclasses.replace(changes, op=pa.array(became)).where(keep)
+    old, new = changes.paired, _behind(changes.paired)
+    counts = true | ~known
+    counts = np.where(new & ~known, _behind(counts), counts)
+    leaves = old & counts & ~_before(counts)
+    enters = new & counts & ~_behind(counts)
+    alone = (op == UPDATE) & ~new & ~counts  # it may have been inside before
+    became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
+    stays = counts & ~(old & ~leaves & ~_before(counts)) | alone | (op == TRUNCATE)
+    whole = augmented(changes, enters)
+    return dataclasses.replace(whole, op=pa.array(became), tracked=changes.paired & ~leaves).where(stays)
+
+
+def _behind(rows: Mask) -> Mask:
+    """Return for each row what is said of the one before it."""
+    return np.concatenate([[False], rows[:-1]]) if len(rows) else rows
+
+
+def _before(rows: Mask) -> Mask:
+    """Return for each row what is said of the one behind it."""
+    return np.append(rows[1:], [False]) if len(rows) else rows
 
 
 def addressed(addresses: pa.Array, reaches: Callable[[str], bool]) -> Mask:

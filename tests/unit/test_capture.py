@@ -1,7 +1,7 @@
 """Capture and Restrict: which change rows become what, before anything else is done to them.
 
 https://fivetran.com/docs/hvr6/action-reference/capture and …/restrict. A change row is written `op k v`; `-` is null, and
-a value that is not there is missing.
+a value that is not there, or `.`, is missing.
 """
 
 import itertools
@@ -26,14 +26,14 @@ def records(text, tx="1"):
     made = []
     for row in text.split(","):
         op, k, *rest = row.split() + ([] if row.split()[0] != "5" else [None])
-        v = {"v": None if rest[0] == "-" else rest[0]} if rest else {}
+        v = {"v": None if rest[0] == "-" else rest[0]} if rest and rest[0] != "." else {}
         big = {"big": rest[1]} if rest[1:] else {}
         made.append({"hvr_op": int(op), "hvr_tx_seq": tx, **({"k": int(k)} if k else {}), **v, **big})
     return made
 
 
 def told(row):
-    v = [("-" if row["v"] is None else row["v"])] if "v" in row else []
+    v = [("-" if row["v"] is None else row["v"])] if "v" in row else ["."] if "big" in row else []
     big = [("-" if row["big"] is None else row["big"])] if "big" in row else []
     return " ".join(map(str, [row["op"], *([] if row["op"] == 5 else [row["k"], *v, *big])]))
 
@@ -91,6 +91,13 @@ COALESCE = [
     ("3 1 a, 2 2 a, 3 2 a, 2 1 b", "2 1 b"),
     ("1 1 a, 5, 1 1 b", "1 1 a, 5, 1 1 b"),  # nothing is coalesced over a truncate
     ("1 1 a, 5, 1 1 b, 2 1 c", "1 1 a, 5, 1 1 c"),
+    # values that a row leaves out are those that it had before
+    ("1 1 a x, 2 1 b", "1 1 b x"),
+    ("2 1 b, 2 1 . y", "2 1 b y"),
+    ("2 1 b, 2 1", "2 1 b"),
+    ("4 1 a x, 2 1 b, 4 1 b, 2 1 c", "4 1 a x, 2 1 c x"),
+    ("3 1 a x, 2 2 b", "0 1 a x, 1 2 b x"),
+    ("0 1 a x, 1 1 b", "2 1 b"),  # a new row is not the one that was deleted
 ]
 
 
@@ -164,7 +171,15 @@ CONDITIONS = [
     ("4 1, 2 1 a", "4 1, 2 1 a"),  # what the old row was is not known: it stays an update
     ("4 1, 2 1 z", "0 1"),
     ("2 1 a", "2 1 a"),
-    ("2 1 z", "0 1 z"),
+    ("2 1 z", "0 1 z"),  # it may have been inside before
+    ("0 1", "0 1"),  # what cannot be told is not taken away
+    ("1 1", "1 1"),
+    ("2 1", "2 1"),
+    ("4 1 a, 2 1 . x", "4 1 a, 2 1 . x"),  # a value that an update leaves out is unchanged
+    ("4 1 z, 2 1 . x", ""),
+    ("4 1 z y, 2 1 a", "1 1 a y"),  # an insert is whole
+    ("4 1, 2 1", "4 1, 2 1"),
+    ("4 1 a, 2 1 z, 4 2 z, 2 2 a", "0 1 a, 1 2 a"),
     ("5", "5"),
     ("1 1 a, 4 1 a, 2 1 z, 1 2 z, 4 2 z, 2 2 a", "1 1 a, 0 1 a, 1 2 a"),
 ]
@@ -223,12 +238,33 @@ def test_addresses(to, subscribe, keys, tmp_path):
     assert note.not_sent.get("rows for other locations", 0) == 5 - len(keys)
 
 
+def test_rows_that_become_neighbours_are_no_update(tmp_path):
+    """AddressTo takes the new row of one update and the old row of the next."""
+    address = ["{action: Restrict, AddressTo: '{v}'}", "{action: Restrict, group: kaf, AddressSubscribe: DE}"]
+    changes = records("4 1 DE, 2 1 FR, 4 2 FR, 2 2 DE")
+    for said, becomes in (
+        ("{action: Capture, AugmentIncomplete: ALL}", ["4 1 DE", "2 2 DE"]),
+        ("{action: Restrict, CaptureCondition: '{k} = 1'}", ["4 1 DE", "0 2 DE"]),
+        ("{action: Capture, Coalesce: true}", ["2 2 DE"]),
+    ):
+        rows, note = sent(tmp_path, [*address, said], *changes)
+        assert [told(row) for row in rows] == becomes
+        assert sum(note.not_sent.values()) == len(changes) - len(rows)
+    merged = "  - {action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS, BeforeUpdateColumns: 'old_'}\n"
+    recipe = pure.recipe(tmp_path, DDL, merged + "".join(f"  - {said}\n" for said in [*EVERYTHING, *address]))
+    [row] = pure.read(recipe, pure.hvr(tmp_path, *changes))
+    assert (row["k"], row.get("old_k")) == (2, None)
+    recipe = pure.tables(tmp_path, DDL, [*EVERYTHING, *address], kafka=", Kafka_Message_Bundling: CHANGE")
+    assert len(pure.messages(recipe, tmp_path / "a.jsonl")) == 2
+
+
 def test_an_address_is_no_condition_an_update_stays_one(tmp_path):
     rows, _ = sent(tmp_path, ["{action: Restrict, AddressTo: '{v}'}"], *records("4 1 kaf, 2 1 other"))
     assert [told(row) for row in rows] == ["4 1 kaf"]
 
 
 PROBLEMS = [
+    ("{action: Capture, Coalesce: true, table: keyless}", "Coalesce needs a key"),
     ("{action: Restrict, CaptureCondition: '{nothing} = 1'}", "neither a substitution nor a column of t"),
     ("{action: Restrict, CaptureCondition: 'k ='}", "CaptureCondition: table t: sql: "),
     ("{action: Restrict, CaptureCondition: '(select 1) = 1'}", "a subquery is not possible"),
@@ -244,8 +280,47 @@ PROBLEMS = [
 @pytest.mark.parametrize(("action", "said"), PROBLEMS)
 def test_what_cannot_be_is_a_problem_of_the_channel(action, said, tmp_path):
     with pytest.raises(ConfigurationError) as raised:
-        pure.tables(tmp_path, DDL, [action])
+        pure.tables(tmp_path, DDL + "create table keyless(a int);", [action])
     assert said in str(raised.value)
+
+
+SPECIFIC = [
+    # two actions, of which the more specific holds, whichever of the locations it names      the parameter, its value
+    ("Coalesce: false", "group: src, Coalesce: true", "coalesce", True),
+    ("AugmentIncomplete: ALL", "group: src, table: t, AugmentIncomplete: NONE", "augment", False),
+    ("group: KAFKA, AugmentIncomplete: ALL", "group: src, AugmentIncomplete: NONE", "augment", False),
+    ("table: t, AugmentIncomplete: ALL", "group: src, AugmentIncomplete: NONE", "augment", True),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "name", "value"), SPECIFIC)
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_most_specific_action_wins_over_both_locations(one, other, name, value, turned, tmp_path):
+    actions = [f"{{action: Capture, {said}}}" for said in ((other, one) if turned else (one, other))]
+    assert getattr(pure.tables(tmp_path, DDL, actions).tables[0].capture, name) is value
+
+
+def test_truncates_and_old_rows_too(tmp_path):
+    actions = [
+        "{action: Capture, NoTruncate: true, NoBeforeUpdate: true}",
+        "{action: Capture, group: src, table: t, NoTruncate: false, NoBeforeUpdate: false}",
+    ]
+    [table] = pure.tables(tmp_path, DDL, actions).tables
+    assert (table.truncates, table.before_updates) == (True, True)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_a_tie_that_another_action_decides_is_none(order, tmp_path):
+    actions = [
+        "{action: Capture, table: A, AugmentIncomplete: ALL}",
+        "{action: Capture, table: B, AugmentIncomplete: LOB}",
+        "{action: Capture, table: t, AugmentIncomplete: NONE}",
+    ]
+    made = pure.tables(tmp_path, DDL, [actions[n] for n in order], groups="{A: [t], B: [t]}")
+    assert not made.tables[0].capture.augment
+    with pytest.raises(ConfigurationError) as raised:
+        pure.tables(tmp_path, DDL, actions[:2], groups="{A: [t], B: [t]}")
+    assert "equally specific" in str(raised.value)
 
 
 def test_a_condition_that_fails_for_a_row_says_which(tmp_path):

@@ -124,6 +124,87 @@ def test_without_a_policy_a_misfit_is_fatal(column, value, tmp_path):
     assert f"{tmp_path}/{place}" in str(raised.value)
 
 
+ALONE = [
+    # a text that is a number in an odd way, its type in the messages, and what it becomes whatever stands beside it
+    ("1e3", "decimal, Precision: 10, Scale: 2", 1000.0),
+    ("0x10", "integer", 16),
+    (" 7 ", "integer", 7),
+    ("0.1234567890123456789012345", "decimal, Precision: 38, Scale: 30", 0.1234567890123456789012345),
+    ("1e400", "decimal, Precision: 10, Scale: 2", 99999999.99),
+    ("-1e400", "bigint", -(2**63)),
+    ("1e-400", "integer", 0),
+    ("9" * 60, "decimal, Precision: 38, Scale: 0", int("9" * 38)),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "becomes"), ALONE)
+@pytest.mark.parametrize("beside", [[], ["zz"], ["5", "zz", "1.23456"]])
+def test_a_value_becomes_the_same_whatever_stands_beside_it(text, kind, becomes, beside, tmp_path):
+    actions = [
+        f"{{action: ColumnProperties, Name: v, Datatype: {kind}}}",
+        "{action: TableProperties, CoerceErrorPolicy: SILENT}",
+    ]
+    rows = [{"k": k, "v": v} for k, v in enumerate([text, *beside])]
+    assert pure.rows(tmp_path, "create table t(k int primary key, v text);", actions, *rows)[0]["v"] == becomes
+
+
+WIDE = [
+    # type at the source, value, type in the messages, misfit, what it becomes
+    ("decimal(38,0)", 10**37, "decimal, Precision: 38, Scale: 2", "NUMERIC_RANGE", 10**36),
+    ("decimal(38,30)", "0.123456789", "decimal, Precision: 10, Scale: 2", "ROUNDING", 0.12),
+    ("double precision", 1e-22, "decimal, Precision: 38, Scale: 25", "", 1e-22),
+    ("double precision", 1e-30, "decimal, Precision: 38, Scale: 25", "ROUNDING", 0.0),
+    ("double precision", 1e300, "real", "NUMERIC_RANGE", 3.4028235e38),
+    ("double precision", 0.1, "real", "ROUNDING", 0.1),
+    ("decimal(76,0)", 10**75, "decimal, Precision: 70, Scale: 0", "NUMERIC_RANGE", float("9" * 70)),
+]
+
+
+@pytest.mark.parametrize(("source", "value", "kind", "misfit", "becomes"), WIDE)
+def test_numbers_of_every_width(source, value, kind, misfit, becomes, tmp_path):
+    actions = [
+        f"{{action: ColumnProperties, Name: v, Datatype: {kind}}}",
+        "{action: TableProperties, CoerceErrorPolicy: WARNING}",
+    ]
+    recipe = pure.tables(tmp_path, f"create table t(k int primary key, v {source});", actions)
+    path = pure.hvr(tmp_path, {"k": 1, "v": value})
+    assert pure.read(recipe, path)[0]["v"] == pytest.approx(becomes, rel=1e-7)
+    assert list(pure.fragments(recipe, path)[1][0].warnings) == ([f"{misfit} of t.v"] if misfit else [])
+
+
+def test_the_time_of_a_moment_is_no_rounding(tmp_path):
+    actions = [
+        "{action: ColumnProperties, Name: v, Datatype: time}",
+        "{action: TableProperties, CoerceErrorPolicy: SILENT}",
+    ]
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.tables(tmp_path, "create table t(k int primary key, v timestamp);", actions)
+    assert "cannot become time" in str(raised.value)
+
+
+ZEROS = [
+    ("decimal(10,2)", 0.0),
+    ("decimal(40,2)", 0.0),
+    ("date", "1970-01-01"),
+    ("timestamp(3)", "1970-01-01T00:00:00"),
+    ("time(3)", "00:00:00"),
+    ("uuid", "00000000-0000-0000-0000-000000000000"),
+    ("boolean", False),
+    ("bytea", ""),
+    ("int[]", []),
+    ("interval", "P0Y0M0DT0H0M0S"),
+]
+
+
+@pytest.mark.parametrize(("kind", "zero"), ZEROS)
+def test_what_stands_for_null_where_that_may_not_be(kind, zero, tmp_path):
+    actions = ["{action: TableProperties, CoerceErrorPolicy: WARNING}"]
+    rows = pure.rows(tmp_path, f"create table t(k int primary key, v {kind} not null);", actions, {"k": 1, "v": None})
+    assert rows == [{"k": 1, "v": zero}]
+    absent = ["{action: ColumnProperties, group: SOURCE, Name: v, Absent: true}"]
+    assert pure.rows(tmp_path, f"create table t(k int primary key, v {kind} not null);", absent, {"k": 1}) == rows
+
+
 ENCODED = [
     ("US-ASCII", "Zoë €", "Zo? ?"),
     ("ISO-8859-1", "Zoë €", "Zoë ?"),

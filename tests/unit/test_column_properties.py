@@ -159,6 +159,38 @@ def test_expression_scope(scopes, names, tmp_path):
     assert [(row["at_once"], row["name"]) for row in sent] == list(zip((1, 4, 2, 0), names, strict=True))
 
 
+def test_an_expression_is_evaluated_for_the_rows_of_its_scope_only(tmp_path):
+    actions = [
+        "{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, TimeKey: true, "
+        "IntegrateExpression: '{hvr_op}'}",
+        "{action: ColumnProperties, Name: name, IntegrateExpression: 'x{price}', ExpressionScope: 'INSERT, UPDATE_AFTER'}",
+        "{action: ColumnProperties, Name: at, Absent: true}",
+    ]
+    bare = {"k": 1, "data": None}
+    records = [{"hvr_op": 0, **bare}, {"hvr_op": 2, **bare, "price": 1}, {"hvr_op": 0, **bare, "name": "own"}]
+    sent = pure.rows(tmp_path, DDL, actions, *records, kafka=", Expression_Scopes: APPLY")
+    assert [row.get("name") for row in sent] == [None, "x1.00", "own"]
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.rows(tmp_path, DDL, actions, records[0], {"hvr_op": 2, **bare}, kafka=", Expression_Scopes: APPLY")
+    assert "a.jsonl:2: table t, column name: {price} is missing" in str(raised.value)
+
+
+AT_SOURCE = [
+    ("Name: typo, group: src, TrimDatatype: 5", "'typo' is no column of the table; known are k, name,"),
+    ("Name: typo, group: SOURCE, CaptureExpression: x", "'typo' is no column of the table"),
+    ("Name: typo, group: SOURCE, BaseName: x", "'typo' is no column of the table"),
+    ("Name: name, group: SOURCE, BaseName: price", "two columns would be named 'price' in the records"),
+    ("Name: new, Extra: true, Datatype: text, TrimDatatype: 5", "'new' is an Extra column, which the source has not"),
+]
+
+
+@pytest.mark.parametrize(("said", "told"), AT_SOURCE)
+def test_what_is_said_of_the_source_must_be_there(said, told, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        pure.tables(tmp_path, DDL, [f"{{action: ColumnProperties, {said}}}"])
+    assert told in str(raised.value)
+
+
 def test_trimming_is_counted(tmp_path):
     actions = ["{action: ColumnProperties, group: SOURCE, Name: name, TrimDatatype: 4}"]
     path = pure.hvr(tmp_path, ROW, {**ROW, "name": "1234"}, {**ROW, "name": None}, {**ROW, "name": "12345"})

@@ -75,6 +75,28 @@ def test_keys(parameters, kafka, key, tmp_path):
     assert made == (key.encode() if isinstance(key, str) else key)
 
 
+RETIRED = [
+    # what is said beside OnDeleteSendTombstone             a key update of 7 into 8: keys of messages, and of tombstones
+    ("", "", ["8"], ["7"]),
+    ("", ", Kafka_Message_Bundling: CHANGE", ["8"], ["7"]),
+    (TIMEKEY, "", ["7", "8"], ["7"]),
+    (TIMEKEY, ", Kafka_Message_Bundling: CHANGE", ["8"], ["7"]),
+    ("  - {action: FileFormat, BeforeUpdateColumns: old_}\n", "", ["8"], ["7"]),
+    (TIMEKEY + "  - {action: FileFormat, BeforeUpdateColumns: old_}\n", "", ["8"], ["7"]),
+    ("  - {action: FileFormat, Envelope: OPENCDC}\n", "", ["8"], ["7"]),
+    ("  - {action: FileFormat, Envelope: DEBEZIUM}\n", "", ["7", "8"], ["7"]),
+]
+
+
+@pytest.mark.parametrize(("said", "kafka", "keys", "stones"), RETIRED)
+def test_the_old_key_of_a_key_update_has_a_tombstone_in_every_layout(said, kafka, keys, stones, tmp_path):
+    actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{id}'}\n" + said
+    old, new = {"hvr_op": 3, **ROW}, {"hvr_op": 2, **ROW, "id": 8}
+    made = pure.messages(pure.recipe(tmp_path, DDL, actions, kafka=kafka), pure.hvr(tmp_path, old, new))
+    assert [m.key.decode() for m in made if m.value is not None] == keys
+    assert [m.key.decode() for m in made if m.value is None] == stones
+
+
 def test_an_avro_key_record_reads_back(tmp_path):
     from integrator import messages
 

@@ -74,6 +74,41 @@ def test_i4_a_dead_letter_is_the_whole_message_in_parts(fmt, mode, tmp_path):
     assert b"b" * 100 not in others
 
 
+@pytest.mark.parametrize("style", ["", TIMEKEY])
+def test_a_tombstone_can_be_a_dead_letter(style, tmp_path):
+    """Its headers are too large; the dead letter has no body, and says that there was none."""
+    tombstones = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageHeaders: 'h={large}'}\n"
+    actions = f"{SIZE}  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}\n{tombstones}{style}"
+    recipe = pure.recipe(tmp_path, DDL, actions, kafka=", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: dead")
+    sent = pure.messages(recipe, pure.hvr(tmp_path, {"hvr_op": 0, **ROWS[1], "large": "b" * 7000}))
+    assert {m.topic for m in sent} == {"dead"}
+    assert [m.headers["size"] for m in sent if m.headers["size"] == b"-1"] == [b"-1"]
+    assert [m.value for m in sent if m.headers["size"] == b"-1"] == [b""]
+
+
+def test_a_skeleton_leaves_rows_alone_that_fit(tmp_path):
+    made = recipe(tmp_path, ", Oversized_Rows: SKELETON")
+    big = {**ROWS[0], "large": "b" * 20_000}
+    path = pure.hvr(tmp_path, {"hvr_op": 4, **ROWS[0]}, {"hvr_op": 2, **big}, {"hvr_op": 1, **big, "k": 9})
+    rows = pure.read(made, path)
+    assert ["large" in row for row in rows] == [True, False, False]
+    _, [note] = pure.fragments(made, path)
+    assert note.warnings == {"large values of rows above the maximum size": 2}
+
+
+def test_expressions_see_what_a_skeleton_leaves_out(tmp_path):
+    more = "  - {action: ColumnProperties, Name: n, Extra: true, Datatype: integer, IntegrateExpression: 'sql: length(large)'}\n"
+    more += "  - {action: ColumnProperties, Name: gone, Extra: true, Datatype: text, IntegrateExpression: '{hvr_missing}'}\n"
+    [row] = pure.read(recipe(tmp_path, ", Oversized_Rows: SKELETON", more), pure.hvr(tmp_path, ROWS[1]))
+    assert (row["n"], row["gone"], "large" in row) == (20_000, "large", False)
+
+
+def test_an_envelope_of_one_schema_needs_a_word_for_what_a_skeleton_leaves_out(tmp_path):
+    with pytest.raises(pure.IntegratorError) as raised:
+        recipe(tmp_path, ", Oversized_Rows: SKELETON", fmt="Json: true, JsonMode: SCHEMA_PAYLOAD, Envelope: OPENCDC")
+    assert "SKELETON needs Missing_Values: NULL" in str(raised.value)
+
+
 def test_a_dead_letter_is_compressed_once(tmp_path):
     import random
 

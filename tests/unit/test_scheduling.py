@@ -1,5 +1,6 @@
 """When the daemon integrates, how late it may be, how fast it may send: Scheduling, Integrate Delay, HVR_KAFKA_RATE_LIMIT."""
 
+import itertools
 import os
 import time
 from datetime import datetime
@@ -46,6 +47,18 @@ def test_start_times(times, now, then, tmp_path):
     schedule = made(tmp_path, f"action: Scheduling, IntegrateStartTimes: '{times}'").schedule
     assert schedule.next(at(now)) == at(then)
     assert not schedule.continuous
+
+
+def test_every_next_time_is_later_when_the_clock_goes_back():
+    """2026-10-25 in Berlin: 02:00 to 03:00 comes twice."""
+    schedule, now = Schedule(("0 * * * *",)), at("2026-10-25T00:30")
+    moments = []
+    for _ in range(6):
+        now = schedule.next(now)
+        moments.append(now.timestamp())
+    assert [later - earlier for earlier, later in itertools.pairwise(moments)] == [3600.0] * 5
+    late = at("2026-10-25T02:15")
+    assert schedule.next(late).timestamp() > late.timestamp()
 
 
 def test_without_start_times_the_daemon_is_continuous(tmp_path):

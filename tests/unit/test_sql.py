@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from integrator.errors import ConfigurationError
+from integrator.first_pass import reading_of
 from tests.parts import pure
 
 DDL = (
@@ -103,6 +104,7 @@ REFUSED = [
     ("now()", "a clock"),
     ("current_date", "a clock is not possible"),
     ("name; drop table t", "sql: "),
+    ("'{name}' || k", "in '{name}' braces are text; write … || {name} || …"),
     ("hvr_key_hash || name", "nor a substitution that may stand in a IntegrateExpression"),
     ("{at %Y}", "in SQL a value has no specification; use SQL's functions"),
     ("{hvr_cap_filename}", "cannot stand in a IntegrateExpression"),
@@ -145,6 +147,12 @@ def test_a_column_that_is_missing_in_a_record_is_an_error_unless_it_is_allowed(t
     assert "{name} is missing in the record" in str(raised.value)
     [row] = pure.rows(tmp_path, DDL, [action("coalesce({name %[allow_missings]}, 'gone')")], record)
     assert row["new"] == "gone"
+
+
+@pytest.mark.parametrize("written", ["{hvr_tx_countdown}", "sql: hvr_tx_countdown + 0", "sql: {hvr_tx_countdown}"])
+def test_the_countdown_needs_whole_files_however_it_is_written(written, tmp_path):
+    said = f"{{action: ColumnProperties, Name: n, Extra: true, Datatype: integer, IntegrateExpression: '{written}'}}"
+    assert reading_of(pure.tables(tmp_path, DDL, [said])).whole_files
 
 
 def test_an_expression_over_no_rows_of_a_table(tmp_path):

@@ -120,6 +120,8 @@ def test_distribution_key(said, hashed, tmp_path):
 PROBLEMS = [
     ("CharacterMapping: 'ab>c'", "'ab>c' is no rule; write CHARACTER>TEXT;CHARACTER>TEXT"),
     ("CharacterMapping: 'abc'", "'abc' is no rule"),
+    (r"CharacterMapping: '\ud800>c'", r"\ud800 is no character; write \u and 4 hex digits of one"),
+    (r"CharacterMapping: '\u>c'", r"is no character; write \u and 4 hex digits of one"),
     (r"CharacterMapping: '\q>c'", r"\q is no escape; accepted are"),
     ("MissingRepresentationNumeric: many", "'many' is no integer, which 'n' is"),
     ("MissingRepresentationDate: never", "'never' is no timestamp(3), which 'at' is"),

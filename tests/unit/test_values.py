@@ -31,6 +31,13 @@ REFUSED = [
     ("1.5", schema.Integer(32), "is no integer"),
     ("99999999999", schema.Integer(32), "is no integer"),
     ("1.005", schema.Decimal(5, 2), "is no decimal(5,2)"),
+    (
+        "9" * 39,
+        schema.Decimal(38, 0),
+        "more than 38 digits",
+    ),  # Arrow's cast gives -20847100762815390390123822295304634369
+    ("-" + "9" * 60, schema.Decimal(38, 0), "more than 38 digits"),
+    ("9" * 80, schema.Decimal(76, 0), "more than 76 digits"),
     ("0g", schema.Bytes(), "is no blob"),
     ("24:00:00", schema.Time(), "is no time(6)"),
     ("infinity", schema.Timestamp(), "is no timestamp(6)"),

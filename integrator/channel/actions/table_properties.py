@@ -37,7 +37,9 @@ class TableProperties(InContext):
         example="SALES",
         differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none.",
     )
-    TrimWhiteSpace: bool = parameter(False, "Blanks at the end of varchar and char are cut off.", example="true")
+    TrimWhiteSpace: bool = parameter(
+        False, "Blanks at the end of varchar and char of a length are cut off.", example="true"
+    )
     TrimTime: Literal["YES", "NO", "MIDNIGHT"] = parameter(
         "NO",
         "YES: timestamps without zone lose their time. MIDNIGHT: as text they lose it where it is 00:00:00.",

@@ -1,0 +1,57 @@
+"""What is kept between cycles."""
+
+import dataclasses
+
+import pytest
+
+from integrator.errors import ConfigurationError
+from integrator.fragments import Carry, to_held
+from integrator.state import State
+from integrator.sync import Cycle
+from tests.parts import pure
+
+DDL = "create table t(k int primary key, v text);"
+
+
+def marked(directory, held):
+    state = State(str(directory / "state"))
+    (state.path / "synced").mkdir(parents=True)
+    recipe = pure.tables(directory, DDL, [], kafka=", Kafka_Message_Bundling: TRANSACTION")
+    sent, _ = pure.fragments(recipe, pure.hvr(directory, {"k": 1, "v": "a"}))
+    carry = Carry(1, held=to_held(sent.to_batches()) if held else b"")
+    state.mark(Cycle(0, 1, 1, 1, 1, None, {}, {}, carry), recipe.fingerprint)
+    return state, recipe, carry
+
+
+def test_rows_that_wait_are_those_that_were_written(tmp_path):
+    state, recipe, carry = marked(tmp_path, held=True)
+    assert state.carry(1, recipe.fingerprint) == carry
+
+
+OTHERS = [
+    "{action: ColumnProperties, Name: v, Absent: true}",
+    "{action: FileFormat, Csv: true}",
+    "{action: Integrate, Topic: other}",
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_rows_that_wait_are_not_put_into_messages_of_another_make(other, tmp_path):
+    state, recipe, _ = marked(tmp_path, held=True)
+    base = [] if "FileFormat" in other else [pure.PLAIN]
+    text = "".join(f"  - {said}\n" for said in (*base, other))
+    changed = pure.recipe(tmp_path, DDL, text, kafka=", Kafka_Message_Bundling: TRANSACTION")
+    assert changed.fingerprint != recipe.fingerprint
+    with pytest.raises(ConfigurationError) as raised:
+        state.carry(1, changed.fingerprint)
+    assert "0.held: rows of a transaction that is not at its end wait there" in str(raised.value)
+
+
+def test_a_channel_may_change_where_nothing_waits(tmp_path):
+    state, _, carry = marked(tmp_path, held=False)
+    assert state.carry(1, "another") == carry
+
+
+def test_the_fingerprint_knows_no_broker(tmp_path):
+    recipe = pure.tables(tmp_path, DDL, [])
+    assert dataclasses.replace(recipe, producer={}, max_bytes=5000).fingerprint == recipe.fingerprint
