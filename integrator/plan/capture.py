@@ -61,8 +61,8 @@ def _in_records(saying: Saying) -> tuple[Table, tuple[tuple[str, str], ...], tup
         name = values.get("BaseName") or column.name
         if name != column.name:
             names.append((column.name, name))
-        if name in {other.name for other in columns} or (name != column.name and table.column(name) is not None):
-            saying.report(places.get("BaseName"), "BaseName", f"two columns would be named {name!r} in the records")
+        if name != column.name and (table.column(name) is not None or name in {other.name for other in columns}):
+            saying.report(places["BaseName"], "BaseName", f"two columns would be named {name!r} in the records")
         columns.append(replace(column, name=name))
     of_source = dict(names)
     key = tuple(of_source.get(name, name) for name in table.key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from integrator import schema
 from integrator.expression import ExpressionError, Text, parse, sql
 from integrator.plan.saying import Saying
 from integrator.properties import sql as engine
@@ -31,6 +32,7 @@ def restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tu
         if values.get("AddressTo") is not None:
             aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
             addresses = parse(values["AddressTo"], in_records, "AddressTo")
+            engine.check(addresses, in_records, schema.String())
             said = replace(said, addresses=addresses, subscribed=(*names, *aliases))
             constant = "".join(part.text for part in addresses if isinstance(part, Text))
             if all(isinstance(part, Text) for part in addresses) and not reaching(said.subscribed)(constant):

@@ -165,7 +165,9 @@ def _input(values: pa.Array) -> pa.Array:
 
 
 def _said(error: Exception) -> str:
-    return str(error).removeprefix("Exception: ").removeprefix("DataFusion error: ").splitlines()[0]
+    """Return what the engine says in one line; the cause stands last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1].removeprefix("Exception: ").removeprefix("DataFusion error: ")
 
 
 @lru_cache(maxsize=1000)
