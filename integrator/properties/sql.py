@@ -165,9 +165,8 @@ def _input(values: pa.Array) -> pa.Array:
 
 
 def _said(error: Exception) -> str:
-    """Return what the engine says in one line; the cause stands last."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].removeprefix("Exception: ").removeprefix("DataFusion error: ")
+    """Return what the engine says, in one line."""
+    return " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
 
 
 @lru_cache(maxsize=1000)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from integrator.bundle import Bundler
 from integrator.channel.load import Run
-from integrator.errors import IntegratorError, from_wire
+from integrator.errors import ConfigurationError, IntegratorError, from_wire
 from integrator.first_pass import RUN, first_pass
 from integrator.fragments import MARK, NOTE, Carry, Mark, Note
 from integrator.outgoing import Messages
@@ -67,6 +68,14 @@ def tables(
     """A recipe with these actions, and plain JSON."""
     text = "".join(f"  - {action}\n" for action in (PLAIN, *actions))
     return recipe(directory, ddl, text, kafka=kafka, run=run, groups=groups)
+
+
+def refusal(directory: Path, ddl: str, *actions: str, groups: str = "{}") -> str:
+    """What is said of a channel with these actions, which cannot be."""
+    with pytest.raises(ConfigurationError) as raised:
+        tables(directory, ddl, list(actions), groups=groups)
+    assert f"{directory}/channel.yaml:" in str(raised.value)
+    return str(raised.value)
 
 
 def read(made: Recipe, *files: Path) -> list[dict[str, Any]]:
@@ -152,6 +161,7 @@ __all__ = [
     "payloads",
     "read",
     "recipe",
+    "refusal",
     "rows",
     "tables",
     "unpacked",
