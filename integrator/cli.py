@@ -16,12 +16,13 @@ import typer
 from rich.console import Console
 
 from integrator import plan as planning
-from integrator import progress, registry, show
+from integrator import progress, registry, rewind, show
 from integrator.channel.load import Run
 from integrator.channel.secret import Secrets
 from integrator.errors import IntegratorError
 from integrator.plan import Plan
 from integrator.produce import topics
+from integrator.state import State
 
 app = typer.Typer(
     help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
@@ -102,6 +103,35 @@ def plan(
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
     made = _plan(context, channel, contexts, variables)
     show.plan(made, table or [], Console(soft_wrap=True))
+
+
+@app.command()
+def state(
+    context: typer.Context,
+    channel: ChannelFile,
+    back_to: Annotated[
+        int | None, typer.Option("--back-to", help="Go back to this synced cycle: all that came after is sent again.")
+    ] = None,
+    cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Show the last synced cycles of a channel, or go back to one."""
+    made = _plan(context, channel, contexts, variables)
+    kept, console = State(made.state), Console(soft_wrap=True)
+    if back_to is not None:
+        kept.lock(made.channel, 0)
+        try:
+            again = rewind.move_back(kept, back_to)
+        finally:
+            kept.unlock()
+        said = (
+            f"{len(again)} cycles are no longer synced: their files are sent again"
+            if again
+            else "nothing came after it"
+        )
+        console.print(f"channel {made.channel} is behind cycle {back_to}; {said}", highlight=False)
+    show.state(rewind.history(kept)[-cycles:], console)
 
 
 @app.command()

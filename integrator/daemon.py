@@ -17,11 +17,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from integrator import progress, registry, session
 from integrator.cycle import cycle
 from integrator.errors import IntegratorError, from_wire
+from integrator.heartbeat import Heart
 from integrator.plan import Plan
 from integrator.produce import topics
+from integrator.restart import restarting
 from integrator.sources import files
 from integrator.sources.journal import Journal, Listing
 from integrator.state import State
+from integrator.sync import Cycle
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
@@ -47,15 +50,39 @@ def integrate(plan: Plan, *, once: bool) -> None:
             session.lock_jvm(spark, state.path / "jvm", SUCCESSOR_WAIT_S)
             stopping = _on_signals(spark)
             log.info("integrating", state=str(state.path), topics=list(plan.topics), once=once)
-            if once or plan.schedule.continuous:
-                run(spark, plan, state, stopping, once=once)
+            heart = Heart(state.path, plan.channel)
+            if once:
+                run(spark, plan, state, stopping, heart, once=True)
             else:
-                run_scheduled(spark, plan, state, stopping)
+                restarting(
+                    lambda: _again(spark, plan, state, stopping, heart),
+                    plan.restart,
+                    state.last_file,
+                    stopping,
+                    lambda seconds: _rest(heart, seconds, stopping),
+                    plan.channel,
+                )
+            heart.beat("ended")
             log.info("ended")
         finally:
             spark.stop()
     finally:
         state.unlock()
+
+
+def _rest(heart: Heart, seconds: float, stopping: threading.Event) -> None:
+    heart.rest(seconds, stopping, "resting")
+
+
+def _again(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart) -> None:
+    """Integrate continuously or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
+    if stopping.is_set():
+        return
+    state.wait_for_senders(SUCCESSOR_WAIT_S)
+    if plan.schedule.continuous:
+        run(spark, plan, state, stopping, heart, once=False)
+    else:
+        run_scheduled(spark, plan, state, stopping, heart)
 
 
 def _on_signals(spark: SparkSession) -> threading.Event:
@@ -72,23 +99,24 @@ def listing_of(plan: Plan) -> Listing:
     return files.listing_of(plan.source, plan.delay)
 
 
-def run_scheduled(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event) -> None:
+def run_scheduled(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart) -> None:
     """Integrate what is there at the times of the plan's schedule, until `stopping` is set or no time is left."""
     log = structlog.get_logger().bind(channel=plan.channel)
     zone = ZoneInfo(plan.recipe.timezone)
     if plan.schedule.on_start:
-        run(spark, plan, state, stopping, once=True)
+        run(spark, plan, state, stopping, heart, once=True)
     while not stopping.is_set():
         now = datetime.now(zone)
         at = plan.schedule.next(now)
         if at is None:
             return
         log.info("waiting", until=at.isoformat())
-        if not stopping.wait(at.timestamp() - now.timestamp()):  # of two readings of one clock, the zone's would count
-            run(spark, plan, state, stopping, once=True)
+        left = at.timestamp() - now.timestamp()  # the difference of two readings of one zone's clock is another
+        if not heart.rest(left, stopping, "waiting"):
+            run(spark, plan, state, stopping, heart, once=True)
 
 
-def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, *, once: bool) -> None:
+def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart, *, once: bool) -> None:
     """Run the stream of a locked channel until it is through (`once`), or until `stopping` is set.
 
     Raises IntegratorError, or what Spark itself failed with.
@@ -100,8 +128,13 @@ def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event
     if mended:
         structlog.get_logger().info("change files mended", channel=plan.channel, files=mended)
     gate = _Gate(stopping)
-    reporter = progress.reporter(plan.channel, plan.schedule.latency_s)
-    integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, reporter)
+    report = progress.reporter(plan.channel, plan.schedule.latency_s)
+
+    def synced(done: Cycle) -> None:
+        heart.synced(done.cycle)
+        report(done)
+
+    integrate_cycle = cycle(plan, state, spark.sparkContext.defaultParallelism, synced)
     runs = files.stream(spark, listing, journal, plan.cycle_bytes)
     writer = (
         runs.writeStream.queryName(plan.channel)
@@ -111,6 +144,7 @@ def run(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event
     trigger = {"availableNow": True} if once else {"processingTime": f"{plan.source.poll_seconds} seconds"}
     query = writer.trigger(**trigger).start()
     while query.isActive and not stopping.is_set():
+        heart.beat("integrating")
         time.sleep(_POLL_S)
     if stopping.is_set():
         gate.end_between_cycles(query, Path(state.checkpoint))

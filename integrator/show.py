@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from rich.console import Console
@@ -13,7 +14,17 @@ from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.messages import value_schema
 from integrator.plan import Plan
 from integrator.recipe import Field, KeyRecipe, Recipe
+from integrator.rewind import Synced
 from integrator.schema import describe
+
+
+def state(cycles: Sequence[Synced], console: Console) -> None:
+    """Print synced cycles."""
+    grid = Grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait", box=None)
+    for one in cycles:
+        numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.held)
+        grid.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *map(str, numbers))
+    console.print(grid if cycles else "no cycle is synced yet", highlight=False)
 
 
 def plan(plan: Plan, only: list[str], console: Console) -> None:

@@ -5,6 +5,7 @@ senders         held (shared) by each task that is sending: a successor waits un
 files.jsonl     the journal of change files, see sources.journal
 checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
+heartbeat.json  that the daemon lives, and what it does
 coerced.jsonl   values that were made to fit, where the channel wants them written down
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
 """
@@ -65,10 +66,14 @@ class State:
         self._lock.write(str(os.getpid()).encode())
         self._lock.flush()
         try:
-            wait_for_senders(self.path / SENDERS, wait_s)
+            self.wait_for_senders(wait_s)
         except EnvironmentFault:
             self.unlock()
             raise
+
+    def wait_for_senders(self, wait_s: float) -> None:
+        """Wait until no task is sending for this channel. Raises EnvironmentFault after `wait_s` seconds."""
+        wait_for_senders(self.path / SENDERS, wait_s)
 
     def unlock(self) -> None:
         """Give the channel back."""

@@ -88,6 +88,7 @@ def name() -> str:
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
     from integrator import daemon, plan, registry
+    from integrator.heartbeat import Heart
     from integrator.produce import topics
     from integrator.state import State
 
@@ -98,7 +99,7 @@ def integrate_once(spark: object) -> Callable[[Path], None]:
         try:
             made = registry.resolve(made)
             topics.ensure(made.recipe.producer, made.topics, made.create_topics)
-            daemon.run(spark, made, state, threading.Event(), once=True)  # type: ignore[arg-type]
+            daemon.run(spark, made, state, threading.Event(), Heart(state.path, made.channel), once=True)  # type: ignore[arg-type]
         finally:
             state.unlock()
 

@@ -19,6 +19,18 @@ class TableFile(Model):
     only: list[str] | None = Field(None, description="Take these tables only.")
 
 
+class Restart(Model):
+    """How the daemon goes on after a failure that time may mend, such as a broker that is away (extension)."""
+
+    tries: Annotated[int, Field(ge=0)] = Field(
+        10, description="So many failures in a row, with no cycle synced between them, are outlived; 0: none."
+    )
+    first_seconds: Annotated[float, Field(gt=0)] = Field(
+        1.0, description="It starts again after so many seconds; twice as many after each further failure."
+    )
+    most_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="But after so many at the most.")
+
+
 class Channel(Model):
     """A channel: from where, to where, which tables, and how."""
 
@@ -29,4 +41,5 @@ class Channel(Model):
     tables: Annotated[list[str | TableFile], Field(min_length=1)] = Field(description="Files with table definitions.")
     table_groups: dict[Group, list[str]] = Field(default={}, description="Names for sets of tables.")
     actions: list[Action] = Field(default=[], description="What differs from the defaults.")
+    restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
     state: str = Field("state", description="The directory in which each channel keeps its progress.")

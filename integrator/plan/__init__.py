@@ -12,7 +12,7 @@ from integrator.channel import scope
 from integrator.channel.actions import ColumnProperties, Integrate
 from integrator.channel.load import Run, Source
 from integrator.channel.locations import FilesLocation, KafkaLocation, TopicCreation
-from integrator.channel.model import Channel
+from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
@@ -41,6 +41,7 @@ class Plan:
     cycle_bytes: int
     delay: int
     schedule: Schedule
+    restart: Restart
     notes: tuple[str, ...]
     state: str
     recipe: Recipe
@@ -118,6 +119,7 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
         create_topics=kafka_location.Create_Topics,
         delay=limit.get("Delay") or 0,
         schedule=schedule,
+        restart=channel.restart,
         notes=tuple(notes_of(channel, kafka_location)),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=f"{channel.state}/{channel.channel}",

@@ -1,5 +1,6 @@
 """The daemon as a process: its end, its double, its crash, and a broker that goes away under it."""
 
+import json
 import shutil
 import tempfile
 import time
@@ -71,6 +72,32 @@ def test_a_daemon_with_start_times_integrates_at_them_and_ends_on_sigterm(broker
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 
+def test_the_daemon_outlives_a_broker_that_is_away_for_a_while(real_broker, converter_class_path, tmp_path, name):
+    """The broker is killed, changes come, and it is back a while later: all is sent, by the same process."""
+    with tempfile.TemporaryDirectory() as home, brokers.KraftBroker(converter_class_path, Path(home)) as kraft:
+        own = brokers.Broker(kraft.servers, "this test's", real=True)
+        own.create(channels.shop_topics(name))
+        channel = channels.shop(tmp_path, own.servers, name)
+        patient = channel.read_text().replace("channel: shop", "channel: shop\nrestart: {first_seconds: 0.5}")
+        channel.write_text(patient.replace('Value: "20"', 'Value: "3"'))
+        daemon = Daemon(channel)
+        daemon.wait_for("integrating")
+        kraft.stop()
+        shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.jsonl")
+        [first, *_] = daemon.wait_for("failed, starts again", 2)
+        assert "0 of 2102 messages acknowledged" in first["error"]
+        beat = json.loads((tmp_path / "state" / "shop" / "heartbeat.json").read_text())
+        assert beat["doing"] in ("resting", "integrating")
+        assert beat["last_synced_cycle"] is None
+        kraft.start()
+        daemon.wait_for("cycle synced")
+        assert daemon.terminate() == 0
+        beat = json.loads((tmp_path / "state" / "shop" / "heartbeat.json").read_text())
+        assert (beat["doing"], beat["last_synced_cycle"]) == ("ended", 0)
+        received = kafka_io.read_all(own.servers, channels.shop_topics(name))
+        assert len({(message.topic, message.value) for message in received}) == 2102
+
+
 def test_kill_minus_nine(real_broker, tmp_path):
     """A few kills here; `make faults` does 20."""
     counted = kill_minus_nine.run(real_broker.servers, tmp_path, 4, 7, real_broker.create)
@@ -85,7 +112,8 @@ def test_i1_a_broker_that_dies_in_the_middle_fails_the_cycle_and_the_next_run_go
         own = brokers.Broker(kraft.servers, "this test's", real=True)
         own.create(channels.shop_topics(name))
         channel = channels.shop(tmp_path, own.servers, name)
-        channel.write_text(channel.read_text().replace('Value: "20"', 'Value: "3"'))
+        once = channel.read_text().replace("channel: shop", "channel: shop\nrestart: {tries: 0}")
+        channel.write_text(once.replace('Value: "20"', 'Value: "3"'))
         daemon = Daemon(channel)
         daemon.wait_for("integrating")
         kraft.stop()

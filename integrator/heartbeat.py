@@ -1,0 +1,55 @@
+"""A file that says that the daemon lives, and what it does: for supervisors that look from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+FILE = "heartbeat.json"
+EVERY_S = 1.0
+
+
+class Heart:
+    """Writes the file, at most once a second, when the daemon's main thread calls."""
+
+    def __init__(self, directory: Path, channel: str) -> None:
+        self._path, self._channel = directory / FILE, channel
+        self._doing, self._since, self._last = "", "", float("-inf")
+        self._cycle: int | None = None
+
+    def synced(self, cycle: int) -> None:
+        """Take note of a synced cycle."""
+        self._cycle = cycle
+
+    def beat(self, doing: str) -> None:
+        """Say what the daemon is doing: integrating, waiting for its time, resting after a failure, or ended."""
+        if doing == self._doing and time.monotonic() - self._last < EVERY_S:
+            return
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        if doing != self._doing:
+            self._doing, self._since = doing, now
+        self._last = time.monotonic()
+        said = {
+            "time": now,
+            "channel": self._channel,
+            "pid": os.getpid(),
+            "doing": doing,
+            "since": self._since,
+            "last_synced_cycle": self._cycle,
+        }
+        temporary = self._path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(said) + "\n", encoding="utf-8")
+        temporary.replace(self._path)
+
+    def rest(self, seconds: float, stopping: threading.Event, doing: str) -> bool:
+        """Wait, beating; return whether the end was asked for before the time was over."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.beat(doing)
+            if stopping.wait(min(left, EVERY_S)):
+                return True
+        return stopping.is_set()

@@ -1,0 +1,67 @@
+"""The integrate job goes on after failures that time may mend, later each time, until too many come in a row."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+    stop_when_event_set,
+    wait_exponential,
+)
+
+from integrator.channel.model import Restart
+from integrator.errors import IntegratorError
+
+
+class _WentOn(Exception):
+    """It failed, but cycles were synced before: the count of failures begins anew."""
+
+
+def restarting(
+    run: Callable[[], None],
+    policy: Restart,
+    synced: Callable[[], int],
+    stopping: threading.Event,
+    rest: Callable[[float], None],
+    channel: str,
+) -> None:
+    """Run until it ends, again after each failure of a kind that time may mend, or until `stopping` is set.
+
+    synced: how far it has come; failures in a row are those between which that does not change. rest: waits so many
+    seconds. Raises IntegratorError when there are more of them than the policy has tries, or for one of another kind.
+    """
+    log = structlog.get_logger().bind(channel=channel)
+
+    def tell(state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        seconds = state.next_action.sleep if state.next_action else 0.0
+        log.warning("failed, starts again", error=str(error), seconds=round(seconds, 1), failure=state.attempt_number)
+
+    def attempt(before: int) -> None:
+        try:
+            run()
+        except IntegratorError as error:
+            if stopping.is_set() or synced() == before or not error.kind.retriable or not policy.tries:
+                raise
+            log.warning("failed, starts again", error=str(error), seconds=0.0, failure=0)
+            raise _WentOn from error
+
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, IntegratorError) and error.kind.retriable),
+        wait=wait_exponential(multiplier=policy.first_seconds, max=policy.most_seconds),
+        stop=stop_after_attempt(policy.tries + 1) | stop_when_event_set(stopping),
+        sleep=rest,
+        before_sleep=tell,
+        reraise=True,
+    )
+    while True:
+        try:
+            return retrying(attempt, synced())
+        except _WentOn:
+            continue

@@ -1,0 +1,102 @@
+"""How the daemon goes on after failures, and what its heartbeat says."""
+
+import json
+import threading
+
+import pytest
+from structlog.testing import capture_logs
+
+from integrator.channel.model import Restart
+from integrator.errors import DataError, DeliveryError, EnvironmentFault
+from integrator.heartbeat import Heart
+from integrator.restart import restarting
+
+
+class Job:
+    """Fails as it is told: each step is an error, or the number of cycles that are synced before it."""
+
+    def __init__(self, *steps):
+        self.steps, self.runs, self.cycles, self.rests = list(steps), 0, 0, []
+
+    def run(self):
+        self.runs += 1
+        step = self.steps.pop(0) if self.steps else None
+        if isinstance(step, tuple):
+            self.cycles += step[0]
+            step = step[1]
+        if step is not None:
+            raise step
+
+    def go(self, policy, stopping=None):
+        end = stopping or threading.Event()
+        with capture_logs() as logs:
+            restarting(self.run, policy, lambda: self.cycles, end, self.rests.append, "c")
+        return logs
+
+
+AWAY = DeliveryError("away")
+
+
+def test_it_starts_again_later_each_time():
+    job = Job(*[AWAY] * 5)
+    logs = job.go(Restart(first_seconds=2.0, most_seconds=10.0))
+    assert job.runs == 6
+    assert job.rests == [2.0, 4.0, 8.0, 10.0, 10.0]
+    assert [log["event"] for log in logs] == ["failed, starts again"] * 5
+    assert (logs[0]["error"], logs[0]["log_level"]) == ("away", "warning")
+
+
+def test_it_gives_up_after_so_many_failures_in_a_row():
+    job = Job(*[AWAY] * 9)
+    with pytest.raises(DeliveryError, match="away"):
+        job.go(Restart(tries=3))
+    assert job.runs == 4
+
+
+def test_failures_between_which_cycles_are_synced_are_not_in_a_row():
+    job = Job(*[AWAY, AWAY, (1, AWAY)] * 4)
+    job.go(Restart(tries=3))
+    assert job.runs == 13
+
+
+@pytest.mark.parametrize("error", [DataError("bad"), EnvironmentFault("gone"), ValueError("a defect")])
+def test_what_time_cannot_mend_ends_it(error):
+    job = Job((1, error), None)
+    with pytest.raises(type(error)):
+        job.go(Restart())
+    assert job.runs == 1
+
+
+@pytest.mark.parametrize("step", [AWAY, (1, AWAY)])
+def test_without_tries_it_ends(step):
+    job = Job(step)
+    with pytest.raises(DeliveryError):
+        job.go(Restart(tries=0))
+    assert job.runs == 1
+
+
+def test_it_ends_when_it_is_asked_to():
+    stopping = threading.Event()
+    stopping.set()
+    with pytest.raises(DeliveryError):
+        Job(AWAY, AWAY).go(Restart(), stopping)
+
+
+def test_the_heartbeat_says_what_is_done(tmp_path):
+    heart, stopping = Heart(tmp_path, "shop"), threading.Event()
+
+    def said():
+        return json.loads((tmp_path / "heartbeat.json").read_text())
+
+    heart.beat("integrating")
+    first = said()
+    assert (first["channel"], first["doing"], first["last_synced_cycle"]) == ("shop", "integrating", None)
+    assert first["time"] == first["since"]
+    heart.synced(7)
+    heart.beat("integrating")
+    assert said() == first  # at most once a second
+    assert not heart.rest(0.01, stopping, "waiting")
+    assert (said()["doing"], said()["last_synced_cycle"]) == ("waiting", 7)
+    stopping.set()
+    assert heart.rest(60, stopping, "resting")
+    assert not heart.rest(0, threading.Event(), "resting")
