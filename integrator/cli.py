@@ -125,12 +125,8 @@ def state(
             again = rewind.move_back(kept, back_to)
         finally:
             kept.unlock()
-        said = (
-            f"{len(again)} cycles are no longer synced: their files are sent again"
-            if again
-            else "nothing came after it"
-        )
-        console.print(f"channel {made.channel} is behind cycle {back_to}; {said}", highlight=False)
+        said = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
+        console.print(f"channel {made.channel} goes on behind cycle {back_to}; {said}", highlight=False)
     show.state(rewind.history(kept)[-cycles:], console)
 
 

@@ -40,6 +40,7 @@ def reference() -> str:
     parts = [
         "# Reference\n\nMade from the model by `make docs`; do not edit.\n",
         _model("Channel", model.Channel),
+        _model("Restart", model.Restart),
         _model("Location of class files", locations.FilesLocation),
         _model("Location of class kafka", locations.KafkaLocation),
         _model("Create_Topics", locations.TopicCreation),
