@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -190,6 +191,15 @@ group.initial.rebalance.delay.ms=0
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nothing listens on, below those that the system gives to clients.
+
+    A client that tries again and again to reach a server that is away may otherwise be given the server's own port, and
+    be connected with itself: then the server cannot come back.
+    """
+    while True:
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", random.randrange(20_000, 32_000)))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
