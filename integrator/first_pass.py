@@ -83,6 +83,8 @@ class _Task:
                 )
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
+                for reason, count in batch.unknown.items():
+                    self._tally.warn(reason, count)
             elif batch is None:
                 held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
                 yield from held
@@ -157,6 +159,7 @@ def reading_of(recipe: Recipe) -> Reading:
         absent=recipe.absent,
         default_table=recipe.default_table,
         ignore_unknown_tables=recipe.ignore_unknown_tables,
+        ignore_unknown_columns=recipe.ignore_unknown_columns,
         whole_files=counted_down,
     )
 

@@ -235,6 +235,7 @@ class Recipe:
     path: str = ""
     default_table: str | None = None
     ignore_unknown_tables: bool = False
+    ignore_unknown_columns: bool = False
     absent: tuple[str, ...] = ()
     timezone: str = "UTC"
     max_bytes: int = 0

@@ -30,6 +30,11 @@ class FilesLocation(Model):
     unknown_tables: Literal["error", "ignore"] = Field(
         "error", description="What to do with changes of tables that the channel does not have."
     )
+    unknown_columns: Literal["error", "ignore"] = Field(
+        "error",
+        description="What to do with columns that the table's definition does not have: an error, or their values are "
+        "counted and not sent (HVR's AdaptDDL does neither by default, and adds none to Kafka here).",
+    )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600)] = Field(
         0.5, description="How often the daemon looks for new files."
     )

@@ -42,7 +42,8 @@ def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
     order = _Order(file, before)
     for records, ignored in _records(file, reading):
         changes = order.place(records)
-        yield Batch(changes, order.open, ignored)
+        unknown = {reason: count for part in records for reason, count in part.unknown.items()}
+        yield Batch(changes, order.open, ignored, unknown)
 
 
 def tail(file: str, _reading: Reading) -> OpenTransaction:

@@ -16,7 +16,7 @@ from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import Lines, arrow_json, parse_lines, read_lines
-from integrator.dialects.reading import Reading
+from integrator.dialects.reading import ALLOW, Reading, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
@@ -37,7 +37,7 @@ def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[s
         for name, at in _by_table(lines, reading):
             table = reading.find(None, name)
             if table is not None:
-                result.append(_records(lines if at is None else lines.take(at), table, at))
+                result.append(_records(lines if at is None else lines.take(at), table, at, reading))
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
@@ -84,10 +84,17 @@ def _unknown(lines: Lines, at: npt.NDArray[np.int64] | None) -> Records:
     return Records(UNKNOWN, {}, {}, meta, lines.numbers, np.arange(len(lines)) if at is None else at)
 
 
-def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Records:
+def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None, reading: Reading) -> Records:
     fields = dict(META) | {column.name: _json_type(column.type) for column in table.columns}
     expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
-    parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), "error"), expected, frozenset(fields))
+    expected += "" if reading.ignore_unknown_columns else f" ({ALLOW})"
+    others = "infer" if reading.ignore_unknown_columns else "error"
+    parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), others), expected, frozenset(fields))
+    unknown = {
+        unknown_column(table.name, name): parsed.num_rows - parsed[name].null_count
+        for name in parsed.column_names
+        if name not in fields
+    }
     columns: dict[str, pa.Array] = {}
     missing: dict[str, npt.NDArray[np.bool_]] = {}
     inner = {name for column in table.columns for name in _inner_names(column.type)}
@@ -107,7 +114,7 @@ def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None) -> Re
             missing[column.name] = gone
     meta = {name: parsed[name].combine_chunks() for name in META}
     order = np.arange(len(lines)) if at is None else at
-    return Records(table.name, columns, missing, meta, lines.numbers, order)
+    return Records(table.name, columns, missing, meta, lines.numbers, order, unknown)
 
 
 def _inner_names(kind: Type) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -36,3 +36,4 @@ class Records:
     meta: dict[str, pa.Array]
     line: npt.NDArray[np.int64]
     order: npt.NDArray[np.int64]
+    unknown: dict[str, int] = field(default_factory=dict)

@@ -16,7 +16,7 @@ import pyarrow.parquet
 from integrator.arrays import first, mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import BLOCK_BYTES, open_file
-from integrator.dialects.reading import Reading
+from integrator.dialects.reading import ALLOW, Reading, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
@@ -36,7 +36,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
         for name, at in _by_table(file, batch, numbers, reading):
             table = reading.find(None, name)
             if table is not None:
-                result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at))
+                result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at, reading))
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(at)
                 part = batch.take(pa.array(at))
@@ -124,7 +124,12 @@ def _by_table(
 
 
 def _records(
-    file: str, batch: pa.Table, table: Table, numbers: npt.NDArray[np.int64], at: npt.NDArray[np.int64]
+    file: str,
+    batch: pa.Table,
+    table: Table,
+    numbers: npt.NDArray[np.int64],
+    at: npt.NDArray[np.int64],
+    reading: Reading,
 ) -> Records:
     meta = {name: _meta(file, batch, name) for name in META}
     columns: dict[str, pa.Array] = {}
@@ -148,12 +153,16 @@ def _records(
             raise DataError(f"{file}: table {table.name}, column {column.name}: {error}") from None
         if column.name in named:
             missing[column.name] = named[column.name]
+    unknown = {}
     for name in batch.column_names:
         if name not in META and table.column(name) is None and batch[name].null_count < batch.num_rows:
+            if reading.ignore_unknown_columns:
+                unknown[unknown_column(table.name, name)] = batch.num_rows - batch[name].null_count
+                continue
             line = numbers[first(mask(pc.is_valid(batch[name]))) or 0]
             known = ", ".join(column.name for column in table.columns)
-            raise DataError(f"{file}:{line}: table {table.name} has no column {name!r}; it has {known}")
-    return Records(table.name, columns, missing, meta, numbers, at)
+            raise DataError(f"{file}:{line}: table {table.name} has no column {name!r}; it has {known}; {ALLOW}")
+    return Records(table.name, columns, missing, meta, numbers, at, unknown)
 
 
 def _named_missing(names: pa.Array) -> dict[str, npt.NDArray[np.bool_]]:

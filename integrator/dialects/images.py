@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask, mask
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
-from integrator.dialects.reading import Reading
+from integrator.dialects.reading import ALLOW, Reading, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
@@ -57,9 +57,10 @@ class Records:
     countdown: Ints
 
 
-def change_rows(records: Records, reading: Reading) -> tuple[list[Changes], dict[str, int]]:
-    """Return the change rows of each table, and what was counted and not sent: unknown tables, logical messages."""
+def change_rows(records: Records, reading: Reading) -> tuple[list[Changes], dict[str, int], dict[str, int]]:
+    """Return the change rows of each table, and what was counted and not sent: rows, and values of unknown columns."""
     ignored: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
     messages = int((records.action == "M").sum())
     if messages:
         ignored["logical messages"] = messages
@@ -81,11 +82,12 @@ def change_rows(records: Records, reading: Reading) -> tuple[list[Changes], dict
                 raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
             ignored[reason] += len(of_table)
         else:
-            result[full_name] = _rows_of(records, table, of_table)
-    return list(result.values()), ignored
+            result[full_name] = _rows_of(records, table, of_table, unknown if reading.ignore_unknown_columns else None)
+    return list(result.values()), ignored, unknown
 
 
-def _rows_of(records: Records, table: Table, at: Ints) -> Changes:
+def _rows_of(records: Records, table: Table, at: Ints, unknown: Counter[str] | None) -> Changes:
+    """Return the change rows of a table. unknown: counts values of columns that it has not; None: those are errors."""
     action = records.action[at]
     old_first = (action == "U") & records.old.has[at]
     count = 1 + old_first
@@ -102,7 +104,7 @@ def _rows_of(records: Records, table: Table, at: Ints) -> Changes:
     if len(rank) and int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
         raise DataError(f"{records.lines.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
     source = _Source(records, table, record, is_old)
-    columns, missing, texts = source.columns(pairs=np.flatnonzero(second))
+    columns, missing, texts = source.columns(np.flatnonzero(second), unknown)
     op = np.select(
         [records.action[record] == "I", records.action[record] == "D", records.action[record] == "T", ~is_old],
         [INSERT, DELETE, TRUNCATE, UPDATE],
@@ -138,7 +140,9 @@ class _Source:
     record: Ints
     is_old: Mask
 
-    def columns(self, pairs: Ints) -> tuple[dict[str, pa.Array], dict[str, Mask], dict[str, pa.Array]]:
+    def columns(
+        self, pairs: Ints, unknown: Counter[str] | None
+    ) -> tuple[dict[str, pa.Array], dict[str, Mask], dict[str, pa.Array]]:
         """Return typed columns, masks of missing values, and text. `pairs`: rows with the old image before."""
         values = pa.concat_arrays([self.records.new.values, self.records.old.values])
         shift = len(self.records.new.values)
@@ -156,11 +160,14 @@ class _Source:
             if gone.any():
                 missing[column.name] = gone
         for name, place in places.items():
+            if unknown is not None:
+                unknown[unknown_column(self.table.name, name)] += int((place >= 0).sum())
+                continue
             line = self.records.line[self.record[np.flatnonzero(place >= 0)[0]]]
             known = ", ".join(column.name for column in self.table.columns)
             raise DataError(
                 f"{self.records.lines.file}:{line}: table {self.table.name}: column {name!r} is not in its definition, "
-                f"which has {known}; add it there, or make it Absent"
+                f"which has {known}; {ALLOW}"
             )
         return columns, missing, texts
 

@@ -10,6 +10,9 @@ from integrator.changes import Changes, OpenTransaction
 from integrator.errors import DataError
 from integrator.schema import Table
 
+ALLOW = "define it, or set unknown_columns: ignore at the source location"
+"""What to do about a column that the table's definition does not have."""
+
 Before = Callable[[], OpenTransaction]
 """Asked for only when a file's first record needs it: finding out may mean to read the file before."""
 
@@ -21,6 +24,7 @@ class Reading:
     tables: tuple[Table, ...]
     default_table: str | None
     ignore_unknown_tables: bool
+    ignore_unknown_columns: bool
     absent: tuple[str, ...]
     """Tables, by name and name in the source, that the channel has and does not send: their records are counted."""
     whole_files: bool
@@ -56,8 +60,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Batch:
-    """A part of a file: its change rows by table, where it ended, and what in it was no change row of the channel."""
+    """A part of a file: its change rows by table, where it ended, and what in it was no change row of the channel.
+
+    unknown: how many values of columns that the tables do not have were passed over, by column.
+    """
 
     changes: list[Changes]
     open: OpenTransaction
     ignored: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+
+
+def unknown_column(table: str, name: str) -> str:
+    """Return as what values of a column that a table does not have are counted."""
+    return f"values of {table}.{name}, which the table does not have"

@@ -26,8 +26,9 @@ def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
     for lines in read_lines(file, WHOLE) if reading.whole_files else read_lines(file):
         version = version or _version(lines)
         records = wal2json_v1.records(lines) if version == 1 else wal2json_v2.records(lines, position)
-        changes, ignored = images.change_rows(records, reading)
-        yield Batch(changes, position.open if version == 2 else OpenTransaction(since_start=False), ignored)
+        changes, ignored, unknown = images.change_rows(records, reading)
+        state = position.open if version == 2 else OpenTransaction(since_start=False)
+        yield Batch(changes, state, ignored, unknown)
 
 
 def tail(file: str, _reading: Reading) -> OpenTransaction:

@@ -102,6 +102,7 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
         tables=tuple(recipes),
         default_table=files_location.table or (tables[0].name if len(tables) == 1 else None),
         ignore_unknown_tables=files_location.unknown_tables == "ignore",
+        ignore_unknown_columns=files_location.unknown_columns == "ignore",
         absent=tuple(name for table in absent for name in (table.name, table.base_name)),
         layout=layout,
         timezone=timezone,
