@@ -119,7 +119,7 @@ def state(
     """Show the last synced cycles of a channel, or go back to one."""
     made = _plan(context, channel, contexts, variables)
     kept, console = State(made.state), Console(soft_wrap=True)
-    if back_to is not None:
+    if back_to is not None and kept.path.exists():
         kept.lock(made.channel, 0)
         try:
             again = rewind.move_back(kept, back_to)

@@ -6,6 +6,7 @@ Text in braces that is no name stays text, so that JSON can be written around su
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -18,9 +19,13 @@ from integrator.substitutions import (
     DEFAULT_OPS,
     ELSEWHERE,
     IN_A_MESSAGE,
+    LETTERS,
+    LITERAL,
     MESSAGE_FORMAT,
     SUBSTITUTIONS,
+    WITH_TEXT,
     Context,
+    a,
 )
 
 
@@ -71,6 +76,8 @@ Part = Text | Op | ColumnValue | Constant | Sql
 _PART = re.compile(
     r"\{\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}\}|\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}|<(hvr_[a-z_]+)(\s[^<>]*)?>",
 )
+_TORN = re.compile(r"\{\s*[A-Za-z_]\w*")
+"""What is left of a substitution that does not end."""
 _INTEGER = re.compile(r"[+-]?\d+")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 
@@ -103,7 +110,21 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
         at = found.end()
     if at < len(text) or not parts:
         parts.append(Text(text[at:]))
+    _check_braces(parts)
     return tuple(parts)
+
+
+def _check_braces(parts: list[Part]) -> None:
+    """Raise ExpressionError for a substitution that does not end, or ends with fewer braces than it begins with."""
+    for part, behind in itertools.zip_longest(parts, parts[1:]):
+        torn = _TORN.search(part.text) if isinstance(part, Text) else None
+        if torn is not None:
+            raise ExpressionError(f"{torn[0]!r} is no substitution: it has no end; write {torn[0]}}}")
+        if isinstance(part, Text) and part.text.endswith("{") and isinstance(behind, Op | ColumnValue):
+            name = behind.name
+            raise ExpressionError(
+                f"the braces around {name} do not match; write {{{name}}}, or {{{{{name}}}}} with two"
+            )
 
 
 def sql(text: str, table: Table, context: Context, column: str = "") -> Sql:
@@ -154,15 +175,32 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
     return _column(found[0], name, spec, table, context)
 
 
+def _check_format(said: str, spec: str) -> None:
+    """Raise ExpressionError for what is no format of time stamps."""
+    rest = re.sub(r"^\s*%\[(localtime|utc)\]", "", spec)
+    odd = [found for found in re.findall(r"%(\[[^\]]*\]?|.|$)", rest) if found not in LETTERS or not found]
+    if odd:
+        letters = " ".join(f"%{letter}" for letter in LETTERS)
+        raise ExpressionError(
+            f"{said}: %{odd[0]} is not known; accepted are %[localtime] or %[utc] first, then {letters}"
+        )
+    if "%" not in rest:
+        raise ExpressionError(f"{said}: a format has letters behind %, such as %Y-%m-%d %H:%M:%S")
+
+
 def _substitution(said: str, op: Op, table: Table, context: Context) -> Op:
     substitution = SUBSTITUTIONS[op.name]
     if context not in substitution.contexts:
         accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
-        raise ExpressionError(f"{said} cannot stand in a {context}; accepted there are {accepted}")
+        raise ExpressionError(f"{said} cannot stand in {a(context)}; accepted there are {accepted}")
     if op.value_of and op.name != "hvr_key_names":
         raise ExpressionError(f"{said}: double braces go with hvr_key_names and hvr_col_name only")
     if op.name == "hvr_schema" and table.schema is None:
         raise ExpressionError(f"{said}: the definition of table {table.name} names no schema (TableProperties Schema)")
+    if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
+        _check_format(said, op.spec)
+    elif op.spec.strip() and op.name not in WITH_TEXT:
+        raise ExpressionError(f"{said}: only time stamps, {' and '.join(WITH_TEXT)} have something behind their name")
     if not op.spec and context in IN_A_MESSAGE and isinstance(substitution.type, schema.Timestamp):
         return Op(op.name, MESSAGE_FORMAT + ("SSS" if op.name == "hvr_integ_tstamp" else ""), op.value_of)
     return op
@@ -175,6 +213,15 @@ def _column(said: str, name: str, spec: str, table: Table, context: Context) -> 
         raise ExpressionError(f"{said} is neither a substitution nor a column of {table.name}, which has {known}")
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
     spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
+    if context == "AddressTo" and spec == LITERAL:
+        return ColumnValue(name, spec, allow)
+    if spec.startswith("%[") and not isinstance(column.type, schema.Timestamp):
+        raise ExpressionError(f"{said}: {spec} is not known; accepted is {ALLOW_MISSINGS}")
+    if spec and isinstance(column.type, schema.Timestamp):
+        _check_format(said, spec)
+    elif spec:
+        kind = schema.describe(column.type)
+        raise ExpressionError(f"{said}: only time stamps have a format, and {name} is {kind}")
     if not spec and context in IN_A_MESSAGE and isinstance(column.type, schema.Timestamp):
         spec = MESSAGE_FORMAT
     return ColumnValue(name, spec, allow)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from integrator.channel.secret import mask_properties
 from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.messages import value_schema
 from integrator.plan import Plan
-from integrator.recipe import Field, KeyRecipe, Recipe
+from integrator.recipe import CaptureRecipe, Field, KeyRecipe, Recipe
 from integrator.rewind import Synced
 from integrator.schema import describe
 
@@ -50,6 +50,8 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         say(f"style {table.style}: operations {operations} are sent")
         hashed = f"; {{hvr_key_hash}} is of {', '.join(table.distribution_key)}"
         say(f"key: {', '.join(table.key)}{hashed}")
+        for line in captured(table.capture):
+            say(f"captured: {line}")
         say(f"message key: {_key(table.message_key)}")
         for name, parts in table.headers:
             say(f"header {name}: {expression_text(parts)}")
@@ -65,6 +67,27 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
             )
         console.print(grid)
         _schemas(plan, table.table.name, console)
+
+
+def captured(said: CaptureRecipe) -> Iterator[str]:
+    """Yield what is done to the change rows of a table first, a line each."""
+    if said.condition is not None:
+        yield f"only rows for which {said.condition.text}"
+    if said.addresses:
+        yield f"only rows for {', '.join(said.subscribed)}, by {expression_text(said.addresses)}"
+    yield from (f"{name} is {expression_text(parts)}" for name, parts in said.expressions)
+    yield from (f"{name} is {source} in the records" for name, source in said.names)
+    yield from (f"{name} is not in the records" for name in said.absent)
+    yield from (f"{name} is cut to {size} bytes" for name, size in said.trims)
+    for names, what in ((said.blanks, "without blanks at the end"), (said.days, "without time")):
+        if names:
+            yield f"{', '.join(names)} {what}"
+    yield from (f"{one!r} becomes {other!r}" for one, other in said.characters)
+    yield from (f"{name} is {text!r} where it is missing" for name, text in said.missing)
+    if said.augment:
+        yield "what a new row lacks is taken from the old one"
+    if said.coalesce:
+        yield "changes of a key in a transaction are one"
 
 
 def _layout(recipe: Recipe) -> str:

@@ -81,5 +81,18 @@ MESSAGE_FORMAT = "%[utc] %Y%m%d%H%M%S"
 COLUMN_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S[.SSS]"
 """How {hvr_integ_tstamp} becomes text in a column, where no format is given; other time stamps go without the ms."""
 
+
+def a(context: str) -> str:
+    """Return the name of a context with its article."""
+    return f"{'an' if context[0] in 'AEIOU' else 'a'} {context}"
+
+
+LETTERS = "abdHjmMsSTUVwWyY"
+"""What may stand behind a % in a format of time stamps."""
+WITH_TEXT = ("hvr_op_str", "hvr_key_names")
+"""Substitutions that take a text of their own where time stamps take a format."""
+
 DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
 ALLOW_MISSINGS = "%[allow_missings]"
+LITERAL = "%[literal]"
+"""In AddressTo: the value is one address, as it is, and no list of them."""

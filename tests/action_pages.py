@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator.channel import scope
-from integrator.channel.actions import ACTIONS
+from integrator.channel.actions import ABSENT_ACTIONS, ACTIONS, ELSEWHERE
 from integrator.channel.base import Scoped
 
 DOCS = Path(__file__).parent.parent / "docs" / "actions"
@@ -29,7 +29,17 @@ def index() -> str:
     rows = [f"| [{name}]({name}.md) | {(kind.__doc__ or '').splitlines()[0]} |\n" for name, kind in ACTIONS.items()]
     return (
         f"# Actions\n\n{MADE}\n\nWhat differs from the defaults, row by row, under HVR's names: scope, action, parameters.\n\n"
-        "| action | what it says |\n| --- | --- |\n" + "".join(rows) + f"\n{SCOPE}"
+        "| action | what it says |\n| --- | --- |\n" + "".join(rows) + f"\n{SCOPE}\n{_absent()}"
+    )
+
+
+def _absent() -> str:
+    actions = "".join(f"| `{name}` | {why} |\n" for name, why in ABSENT_ACTIONS.items())
+    parameters = "".join(f"| `{name}` | {why} |\n" for name, why in ELSEWHERE.items())
+    return (
+        "## What HVR has and is not here\n\nCapture and Integrate without parameters, which every channel of HVR has, are "
+        "accepted and say nothing.\n\n| action | |\n| --- | --- |\n"
+        f"{actions}\n| parameter | |\n| --- | --- |\n{parameters}"
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from integrator.channel.actions import ABSENT_ACTIONS, ACTIONS, ELSEWHERE
 from integrator.channel.model import Channel, TableFile
 from integrator.channel.secret import HIDDEN, SENSITIVE, Secrets
 from integrator.errors import ConfigurationError, Problem
@@ -65,7 +68,7 @@ def load(file: str, run: Run) -> tuple[Channel, Source]:
         for found in error.errors():
             path = _path(data, found["loc"])
             hidden = any(SENSITIVE.search(str(step)) for step in path)
-            problems.append(source.problem(path, _said(dict(found), hidden=hidden)))
+            problems.append(source.problem(path, _said(dict(found), data, hidden=hidden)))
         problems += _table_problems(data)
         raise ConfigurationError(problems) from None
     if problems:
@@ -129,21 +132,41 @@ def _path(data: Any, loc: tuple[str | int, ...]) -> Path_:
     return tuple(path)
 
 
-def _said(found: dict[str, Any], *, hidden: bool) -> str:
+def _said(found: dict[str, Any], data: Any, *, hidden: bool) -> str:
     given = HIDDEN if hidden else found.get("input")  # I7
     match found["type"]:
         case "extra_forbidden":
-            return "this key is not known here"
+            return f"this key is not known here{_instead(found['loc'], data)}"
         case "missing":
             return "this key is missing"
         case "union_tag_not_found":
             return f"one key must say the kind: {found['ctx']['discriminator']}".replace("class_", "class")
         case "union_tag_invalid":
-            return f"{found['ctx']['tag']!r} is not one of {found['ctx']['expected_tags']}"
+            tag = found["ctx"]["tag"]
+            why = f"; HVR's {tag} {ABSENT_ACTIONS[tag]}" if tag in ABSENT_ACTIONS else ""
+            return f"{tag!r} is not one of {found['ctx']['expected_tags']}{why}"
         case "literal_error":
             return f"{given!r} is not one of {found['ctx']['expected']}"
+        case "string_type" if isinstance(given, int | float):
+            return f"text is wanted here: write {json.dumps(str(given))}, in quotes"
+        case "value_error":
+            return str(found["ctx"]["error"])
         case _:
             return f"{found['msg']}; found {given!r}"
+
+
+def _instead(loc: tuple[str | int, ...], data: Any) -> str:
+    """Return what may be meant by a key that is not known: of an action, HVR's or one that looks like it."""
+    *path, key = loc
+    if path[:1] != ["actions"] or not isinstance(data["actions"][path[1]], dict):
+        return ""
+    kind = data["actions"][path[1]].get("action")
+    if key in ELSEWHERE:
+        return f"; it is in HVR: {ELSEWHERE[key]}"
+    known = list(ACTIONS[kind].model_fields) if kind in ACTIONS else []
+    near = difflib.get_close_matches(str(key), known, 1, 0.6)
+    listed = f"accepted are {', '.join(known)}" if known else ""
+    return f"; do you mean {near[0]}? {listed}" if near else f"; {listed}"
 
 
 def _table_problems(data: Any) -> list[Problem]:

@@ -17,6 +17,7 @@ from integrator.errors import Problem
 
 Rank = tuple[int, int, int]
 SCOPE_KEYS = frozenset({"group", "table", "action", "Name", "DatatypeMatch", "Context"})
+SQL = "sql:"
 _VARIABLE = re.compile(r"\{hvr_var_([A-Za-z_]\w*)\}")
 
 AT_SOURCE: dict[str, frozenset[str]] = {
@@ -30,12 +31,17 @@ AT_SOURCE: dict[str, frozenset[str]] = {
 """The parameters that do something at the source."""
 NAMED_AT_SOURCE = frozenset({"BaseName", "Absent"})
 """Of those, the ones that mean another thing there, and so only where an action names the source or its group."""
+HVR_WANTS = ("Capture", "Integrate")
+"""Every channel of HVR has these actions, without parameters too: they say which location is which."""
+GENERAL = "GENERAL"
+"""HVR's table group of all tables that are in no other."""
 ONLY_AT_SOURCE = frozenset({"CaptureExpression", "CaptureExpressionType", "CaptureCondition", "AddressTo"})
 
 
 def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:
     """Return how specific `action` is for `table` at one of `locations`, or None where it does not hold."""
-    tables = {"*": 0, table: 2} | {name: 1 for name, members in channel.table_groups.items() if table in members}
+    groups = {name for name, members in channel.table_groups.items() if table in members}
+    tables = {"*": 0, table: 2} | dict.fromkeys(groups or {GENERAL}, 1)
     places = {"*": 0} | {channel.locations[name].group: 1 for name in locations} | dict.fromkeys(locations, 2)
     if action.table not in tables or action.group not in places:
         return None
@@ -78,7 +84,7 @@ def merge(
         if specific is None or not active(action, source):
             continue
         for name in sorted(action.model_fields_set - SCOPE_KEYS - ignored(action)):
-            value = _with_variables(getattr(action, name), source)
+            value = _with_variables(getattr(action, name), source, sql=name == "CaptureCondition")
             if name in ranks and ranks[name] == specific and values[name] != value:
                 text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
                 said = source.problem(("actions", place, name), text + "; keep one, or narrow its scope")
@@ -109,11 +115,20 @@ def whole_location(
     return values, places
 
 
-def _with_variables(value: Any, source: Source) -> Any:
-    """Return a text with the run's variables in the place of {hvr_var_NAME}; of unknown ones the parser tells."""
+def _with_variables(value: Any, source: Source, *, sql: bool) -> Any:
+    """Return a text with the run's variables in the place of {hvr_var_NAME}; of unknown ones the parser tells.
+
+    In SQL quotes in them are doubled, so that '{hvr_var_NAME}' is the variable's value, whatever that is.
+    """
     if not isinstance(value, str):
         return value
-    return _VARIABLE.sub(lambda found: source.variables.get(found[1], found[0]), value)
+    in_sql = sql or value.strip().lower().startswith(SQL)
+
+    def put_in(found: re.Match[str]) -> str:
+        given = source.variables.get(found[1])
+        return found[0] if given is None else given.replace("'", "''") if in_sql else given
+
+    return _VARIABLE.sub(put_in, value)
 
 
 def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> list[Problem]:
@@ -122,7 +137,7 @@ def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> 
     at_kafka, at_source = (channel.locations[kafka].group, kafka), (channel.locations[cap_loc].group, cap_loc)
     for place, action in enumerate(channel.actions):
         said = action.model_fields_set - SCOPE_KEYS
-        if not said:
+        if not said and action.action not in HVR_WANTS:
             problems.append(source.problem(("actions", place), "says nothing: none of its parameters is set"))
         idle: frozenset[str] | set[str] = set()
         if action.group in at_source:
@@ -135,9 +150,22 @@ def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> 
     return problems
 
 
+def unknown_words(channel: Channel, source: Source) -> list[Problem]:
+    """Return a problem for each context and variable of the run that no action speaks of."""
+    contexts = {(getattr(action, "Context", None) or "").removeprefix("!") for action in channel.actions} - {""}
+    texts = [str(value) for action in channel.actions for value in action.model_dump(exclude_unset=True).values()]
+    variables = {name for text in texts for name in _VARIABLE.findall(text)}
+    problems = []
+    for what, given, known in (("context", source.contexts, contexts), ("variable", source.variables, variables)):
+        for name in sorted(set(given) - known):
+            named = f"those are {', '.join(sorted(known))}" if known else "there is none"
+            problems.append(Problem(source.file, 0, "", f"the {what} {name!r} is in no action; {named}"))
+    return problems
+
+
 def unknown_scopes(channel: Channel, tables: Iterable[str], source: Source) -> list[Problem]:
     """Return a problem for each scope that names nothing."""
-    known_tables = {"*", *tables, *channel.table_groups}
+    known_tables = {"*", GENERAL, *tables, *channel.table_groups}
     groups = {location.group for location in channel.locations.values()}
     known_places = {"*", *channel.locations, *groups}
     problems = []
@@ -151,6 +179,6 @@ def unknown_scopes(channel: Channel, tables: Iterable[str], source: Source) -> l
     for group, members in channel.table_groups.items():
         for index, member in enumerate(members):
             if member not in known_tables:
-                text = f"{member!r} is no table; known are {', '.join(sorted(known_tables - {'*'}))}"
+                text = f"{member!r} is no table; known are {', '.join(sorted(known_tables - {'*', GENERAL}))}"
                 problems.append(source.problem(("table_groups", group, index), text))
     return problems

@@ -28,6 +28,14 @@ class Secrets:
 
         Raises LookupError, saying what is missing, if there is none.
         """
+        absent = []
+        for found in REFERENCE.finditer(text):
+            try:
+                self._value(found)
+            except LookupError as error:
+                absent.append(str(error))
+        if absent:
+            raise LookupError("; ".join(absent))
         return REFERENCE.sub(self._value, text)
 
     def _value(self, found: re.Match[str]) -> str:

@@ -69,6 +69,7 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
     channel, source = loading.load(file, run or Run())
     problems: list[Problem] = []
     tables = read_tables(channel, source, problems)
+    problems += scope.unknown_words(channel, source)
     problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
     files = _one(channel, FilesLocation, "files", source, problems)
     kafka = _one(channel, KafkaLocation, "kafka", source, problems)

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import schema
-from integrator.expression import ColumnValue, ExpressionError, Op, Part, Sql, natural_type, op_mapping
+from integrator.expression import ColumnValue, Constant, ExpressionError, Op, Part, Sql, Text, natural_type, op_mapping
 from integrator.properties import sql
+from integrator.properties.cast import Refused, cast
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.schema import Table, Type
 from integrator.substitutions import INTEG_SEQ_LENGTH
@@ -78,9 +79,20 @@ def check_expression(name: str, expression: tuple[Part, ...], declared: Type, ta
     if isinstance(expression[0], Sql):
         sql.check(expression, table, declared)
         return
+    if len(expression) == 1 and isinstance(expression[0], Constant | Text):
+        check_constant(expression[0], declared)
     natural = natural_type(expression, table)
     if not convertible(natural, declared):
         raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")
+
+
+def check_constant(part: Constant | Text, declared: Type) -> None:
+    """Raise ExpressionError for a constant that cannot become a type."""
+    value = part.value if isinstance(part, Constant) else part.text
+    try:
+        cast(pa.array([value], None if value is not None else pa.string()), declared, "UTC")
+    except Refused as error:
+        raise ExpressionError(str(error)) from None
 
 
 def convertible(given: Type, wanted: Type) -> bool:

@@ -20,12 +20,12 @@ from integrator.properties.expression import Clock, Scene
 from integrator.properties.restrict import addressed, conditioned, reaching
 from integrator.properties.texts import mapped, trimmed, without_blanks
 from integrator.recipe import TRUNCATE, CaptureRecipe, Recipe, TableRecipe
+from integrator.substitutions import LITERAL
 from integrator.tally import Tally
 
 NOT_ADDRESSED = "rows for other locations"
 NOT_MEANT = "rows outside the CaptureCondition"
 COALESCED = "rows coalesced"
-LITERAL = "%[literal]"
 
 
 def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Changes:

@@ -109,7 +109,7 @@ class Scene:
         if gone is not None:
             gone = gone & mask(pc.not_equal(self.changes.op, TRUNCATE))
             if gone.any() and not part.allow_missings:
-                text = f"{{{part.name}}} is missing in the record; write {{{part.name} %[allow_missings]}} for 0 or ''"
+                text = f"{{{part.name}}} is missing in the record; write {{{part.name} %[allow_missings]}} to let it be"
                 raise Refused(text, first(gone))
             if gone.any():
                 column = self.recipe.table.column(part.name)

@@ -6,6 +6,7 @@ windows, no clock, no chance. Integers are of 64 bits in it, and wrap beyond, as
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -15,8 +16,8 @@ from sqlglot import exp
 
 from integrator.expression import ExpressionError, Part, Sql
 from integrator.properties.cast import Refused, cast
-from integrator.schema import Table, Type, arrow_type, describe
-from integrator.substitutions import SUBSTITUTIONS
+from integrator.schema import String, Table, Type, arrow_type, describe
+from integrator.substitutions import SUBSTITUTIONS, a
 
 _OPTIONS = {
     "datafusion.execution.batch_size": "1000000",  # one batch in, one batch out
@@ -52,7 +53,8 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
     try:
         tree = sqlglot.parse_one(sql.text, dialect="postgres")
     except sqlglot.errors.SqlglotError as error:
-        raise ExpressionError(f"sql: {str(error).splitlines()[0]}") from None
+        reason = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", str(error).splitlines()[0])
+        raise ExpressionError(f"sql: {reason}") from None
     for node in tree.walk():
         said = next((text for kind, text in _REFUSED.items() if isinstance(node, kind)), None)
         if said is None and isinstance(node, exp.Func) and node.sql_name().lower() in _REFUSED_NAMES:
@@ -71,7 +73,7 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
             known = ", ".join(column.name for column in table.columns)
             raise ExpressionError(
                 f"sql: {name!r} is neither a column of {table.name}, which has {known}, nor a substitution that may "
-                f"stand in a {sql.context}"
+                f"stand in {a(sql.context)}"
             )
     return found
 
@@ -91,6 +93,8 @@ def check(parts: tuple[Part, ...], table: Table, kind: Type) -> None:
     for part in parts:
         if isinstance(part, Sql):
             found = result_type(part, table)
+            if pa.types.is_binary(found) and isinstance(kind, String):
+                raise ExpressionError("sql: bytes are no text; write encode(…, 'hex')")
             try:
                 cast(pa.array([], found), kind, "UTC")
             except Refused as error:

@@ -9,6 +9,7 @@ import random
 
 import pytest
 
+from integrator import show
 from integrator.errors import ConfigurationError
 from tests.parts import pure
 
@@ -335,3 +336,26 @@ def test_the_files_of_one_update_may_not_part_its_rows(tmp_path):
     with pytest.raises(pure.IntegratorError) as raised:
         pure.fragments(recipe, *files)
     assert f"{tmp_path}/1.jsonl:1: table t: the file ends with the old row of an update" in str(raised.value)
+
+
+def test_the_plan_shows_what_is_done_to_change_rows(tmp_path):
+    actions = [
+        "{action: Restrict, CaptureCondition: '{k} > 0', AddressTo: '{v}'}",
+        "{action: ColumnProperties, Name: v, CaptureExpression: 'sql: upper(v)', TrimDatatype: 5}",
+        "{action: Capture, Coalesce: true, AugmentIncomplete: ALL}",
+        "{action: TableProperties, TrimWhiteSpace: true, CharacterMapping: 'a>b', MissingRepresentationString: '?'}",
+        "{action: ColumnProperties, group: SOURCE, Name: big, BaseName: BIG}",
+    ]
+    assert list(show.captured(pure.tables(tmp_path, DDL, actions).tables[0].capture)) == [
+        'only rows for which "k" > 0',
+        "only rows for kaf, KAFKA, by {v}",
+        "v is sql: upper(v)",
+        "big is BIG in the records",
+        "v is cut to 5 bytes",
+        "v without blanks at the end",
+        "'a' becomes 'b'",
+        "v is '?' where it is missing",
+        "big is '?' where it is missing",
+        "what a new row lacks is taken from the old one",
+        "changes of a key in a transaction are one",
+    ]

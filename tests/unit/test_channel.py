@@ -57,6 +57,11 @@ CASES = [
 ]
 
 ACTIONS = [
+    ("{action: Transform}", "HVR's Transform is not there: SQL changes rows"),
+    ("{action: AdaptDDL}", "unknown_columns: ignore"),
+    ("{action: Integrate, Burst: true}", "it is in HVR: not for Kafka, which is integrated continuously"),
+    ("{action: ColumnProperties, Name: x, TrimWhiteSpace: true}", "it is in HVR: a parameter of TableProperties"),
+    ("{action: ColumnProperties, Name: x, IntegrateExpresion: a}", "do you mean IntegrateExpression? accepted are"),
     ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'TableProperties', 'Capture'"),
     (
         "{action: ColumnProperties, Name: x, group: SOURCE, Extra: true}",
@@ -147,6 +152,20 @@ def test_problems_of_actions(action, told, tmp_path):
         make(tmp_path, actions=f"actions:\n  - {action}")
     assert told in str(raised.value)
     assert "channel.yaml:" in str(raised.value)
+
+
+def test_actions_that_every_channel_of_hvr_has_may_be_there_without_parameters(tmp_path):
+    actions = "actions:\n  - {action: Capture, group: SOURCE}\n  - {action: Integrate, group: KAFKA}"
+    assert make(tmp_path, actions=actions).recipe == make(tmp_path).recipe
+
+
+def test_general_is_the_group_of_tables_that_are_in_no_other(tmp_path):
+    actions = """actions:
+  - {action: ColumnProperties, Name: x, table: GENERAL, Extra: true, Datatype: varchar}
+table_groups: {BIG: [audit, orders]}"""
+    made = make(tmp_path, actions=actions)
+    having = {recipe.table.name for recipe in made.recipe.tables if any(f.name == "x" for f in recipe.fields)}
+    assert having == {"customers", "products"}
 
 
 def field(made, table, name):

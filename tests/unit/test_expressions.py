@@ -53,6 +53,8 @@ GIVES = [
     ("{k}", "bigint", 7),
     ("{k}", "varchar", "7"),
     ("{at %[utc] %j %y %U}", "varchar", "034 26 05"),
+    ("{at %[utc] %S.SSS %SSSS}", "varchar", "06.789 06789"),
+    ('{"a": {"b": {k}}, "c": true}', "varchar", '{"a": {"b": 7}, "c": true}'),
     ("{hvr_tbl_name}-{k}:{v}", "varchar", "t-7:x"),
     ('{"k": {k}}', "varchar", '{"k": 7}'),
     ("null", "integer", None),
@@ -170,8 +172,35 @@ VARIABLES = [
 @pytest.mark.parametrize(("action", "v"), VARIABLES)
 def test_variables_and_contexts_of_a_run(action, v, tmp_path):
     run = Run(frozenset({"night"}), (("who", "us"),))
-    [row] = pure.rows(tmp_path, DDL, [action], RECORD, run=run)
+    others = [  # a run may say only what a channel asks for
+        "{action: ColumnProperties, Name: k, IntegrateExpression: '{k}', Context: night}",
+        "{action: ColumnProperties, Name: x, Extra: true, Datatype: text, IntegrateExpression: '{hvr_var_who}'}",
+    ]
+    [row] = pure.rows(tmp_path, DDL, [action, *others], RECORD, run=run)
     assert row["v"] == v
+
+
+def test_what_a_run_says_and_no_action_asks_for_is_a_mistake(tmp_path):
+    action = "{action: ColumnProperties, Name: v, IntegrateExpression: '{hvr_var_who}', Context: '!masked'}"
+    run = Run(frozenset({"maskd"}), (("who", "us"), ("whom", "them")))
+    with pytest.raises(ConfigurationError) as raised:
+        pure.tables(tmp_path, DDL, [action], run=run)
+    assert "the context 'maskd' is in no action; those are masked" in str(raised.value)
+    assert "the variable 'whom' is in no action; those are who" in str(raised.value)
+
+
+def test_a_variable_in_quotes_in_sql_is_its_value_whatever_that_is(tmp_path):
+    condition = "{action: Restrict, CaptureCondition: \"{v} <> '{hvr_var_who}'\"}"
+    column = "{action: ColumnProperties, Name: v, IntegrateExpression: \"sql: '{hvr_var_who}'\"}"
+    run = Run(variables=(("who", "x' or '1'='1"),))
+    assert pure.rows(tmp_path, DDL, [condition, column], RECORD, run=run)[0]["v"] == "x' or '1'='1"
+
+
+def test_time_stamps_in_keys_and_headers_are_digits(tmp_path):
+    said = "{action: Integrate, MessageKey: '{hvr_integ_tstamp}', MessageHeaders: 'c={hvr_cap_tstamp};a={at}'}"
+    [message] = pure.messages(pure.tables(tmp_path, DDL, [said]), pure.hvr(tmp_path, RECORD))
+    assert message.key == b"20261120120000000"
+    assert message.headers == {"c": b"20260701102030", "a": b"20260203040506"}
 
 
 def test_what_is_missing_has_a_name(tmp_path):
@@ -198,8 +227,17 @@ REFUSED = [
     (
         "new",
         "{hvr_cap_filename}",
-        "{hvr_cap_filename} cannot stand in a IntegrateExpression; accepted there are hvr_op,",
+        "{hvr_cap_filename} cannot stand in an IntegrateExpression; accepted there are hvr_op,",
     ),
+    ("new", "{k", "'{k' is no substitution: it has no end; write {k}"),
+    ("new", "a {hvr_op; b", "'{hvr_op' is no substitution: it has no end"),
+    ("new", "{{hvr_key_names |}", "the braces around hvr_key_names do not match"),
+    ("new", "{hvr_cap_tstamp %[UTC] %Y}", "%[UTC] is not known; accepted are %[localtime] or %[utc] first, then %a %b"),
+    ("new", "{hvr_cap_tstamp yyyy-MM-dd}", "a format has letters behind %, such as %Y-%m-%d"),
+    ("new", "{at %Q}", "%Q is not known"),
+    ("new", "{k %Y}", "only time stamps have a format, and k is integer"),
+    ("new", "{k %[allow_missing]}", "%[allow_missing] is not known; accepted is %[allow_missings]"),
+    ("new", "{hvr_op %Y}", "only time stamps, hvr_op_str and hvr_key_names have something behind their name"),
     ("new", "{{hvr_col_name}}", "the action is for no column"),
     ("new", "{hvr_slice_num}", "{hvr_slice_num} belongs to refresh"),
     ("new", "{hvr_var_min}", "is a variable that this run does not have; give it: --variable NAME=VALUE"),

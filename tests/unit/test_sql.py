@@ -104,9 +104,9 @@ REFUSED = [
     ("current_date", "a clock is not possible"),
     ("name; drop table t", "sql: "),
     ("'{name}' || k", "in '{name}' braces are text; write … || {name} || …"),
-    ("hvr_key_hash || name", "nor a substitution that may stand in a IntegrateExpression"),
+    ("hvr_key_hash || name", "nor a substitution that may stand in an IntegrateExpression"),
     ("{at %Y}", "in SQL a value has no specification; use SQL's functions"),
-    ("{hvr_cap_filename}", "cannot stand in a IntegrateExpression"),
+    ("{hvr_cap_filename}", "cannot stand in an IntegrateExpression"),
 ]
 
 

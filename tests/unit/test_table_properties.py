@@ -128,7 +128,12 @@ PROBLEMS = [
     ("CoerceErrorPolicy: WARNING, CoerceErrorType: 'NUMBERS'", "NUMBERS: not known; accepted are NUMERIC_RANGE,"),
     ("CoerceErrorType: ROUNDING", "says what a CoerceErrorPolicy is for, and that is FATAL"),
     ("DistributionKeyLimit: -1", "greater than or equal to 0"),
-    ("TrimTime: true", "TrimTime"),
+    ("TrimTime: SOMETIMES", "'SOMETIMES' is not one of 'YES', 'NO' or 'MIDNIGHT'"),
+    ("MissingRepresentationNumeric: -1", 'text is wanted here: write "-1", in quotes'),
+    (
+        "TrimWhitespace: true",
+        "this key is not known here; do you mean TrimWhiteSpace? accepted are group, table, Context,",
+    ),
 ]
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from integrator.channel.actions.capture import Capture
 from integrator.channel.actions.column_properties import ColumnProperties
+from integrator.channel.actions.elsewhere import ABSENT_ACTIONS, ELSEWHERE
 from integrator.channel.actions.environment import Environment
 from integrator.channel.actions.file_format import FileFormat
 from integrator.channel.actions.integrate import Integrate
@@ -36,6 +37,6 @@ Action = Annotated[
 ]
 
 __all__ = [
-    "ACTIONS", "Action", "Capture", "ColumnProperties", "Environment", "FileFormat", "Integrate", "Restrict",
-    "Scheduling", "TableProperties",
+    "ABSENT_ACTIONS", "ACTIONS", "ELSEWHERE", "Action", "Capture", "ColumnProperties", "Environment", "FileFormat",
+    "Integrate", "Restrict", "Scheduling", "TableProperties",
 ]  # fmt: skip

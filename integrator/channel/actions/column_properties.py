@@ -23,7 +23,7 @@ class ColumnProperties(InContext):
    IntegrateExpression: "{hvr_integ_seq}"}
 # what must not leave, and what may leave masked
 - {action: ColumnProperties, table: customers, Name: address, Absent: true}
-- {action: ColumnProperties, table: customers, Name: email, IntegrateExpression: "sql: encode(sha256(email), 'hex')"}
+- {action: ColumnProperties, table: customers, Name: email, CaptureExpression: "sql: encode(sha256(email), 'hex')"}
 # long texts are cut before they make a message too large
 - {action: ColumnProperties, group: SOURCE, DatatypeMatch: text, TrimDatatype: 100000}
 """
@@ -68,7 +68,8 @@ class ColumnProperties(InContext):
     )
     IntegrateExpression: str | None = parameter(
         None,
-        "The value in the messages: a template over substitutions, or SQL over the row (sql: …).",
+        "The value in the messages: a template over substitutions, or SQL over the row (sql: …). Keys, headers and "
+        "other columns' expressions still see what was captured: CaptureExpression changes that for all.",
         example='"{hvr_op}"',
         differs="SQL is an extension, evaluated column-wise; HVR leaves SQL to target databases.",
     )

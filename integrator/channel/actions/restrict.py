@@ -23,8 +23,9 @@ class Restrict(InContext):
         "A condition in SQL over the row, with {column}, {hvr_cap_user}, {hvr_var_NAME} in it: only rows for which it "
         "is true are sent. An update out of it becomes a delete, one into it an insert.",
         example="\"{region} = 'EU' and {amount} >= 10\"",
-        differs="Evaluated here, so it sees the row alone: no subqueries. Where an update has no old row, what it was "
-        "is not known: in the condition it stays an update, out of it it becomes a delete.",
+        differs="Evaluated here, so it sees the row alone: no subqueries. Where a row lacks a column that it asks for "
+        "(a delete that has the key only), it is as for the update's other row, and else the row is sent: what cannot be "
+        "told is not taken away. An update without an old row stays one in the condition, and is a delete out of it.",
     )
     AddressTo: str | None = parameter(
         None,

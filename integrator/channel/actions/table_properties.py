@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from integrator.channel.base import InContext, parameter
+
+
+def _as_word(value: object) -> object:
+    """Return the word that YAML took for true or false."""
+    return {True: "YES", False: "NO"}.get(value, value) if isinstance(value, bool) else value
 
 
 class TableProperties(InContext):
@@ -40,7 +45,7 @@ class TableProperties(InContext):
     TrimWhiteSpace: bool = parameter(
         False, "Blanks at the end of varchar and char of a length are cut off.", example="true"
     )
-    TrimTime: Literal["YES", "NO", "MIDNIGHT"] = parameter(
+    TrimTime: Annotated[Literal["YES", "NO", "MIDNIGHT"], BeforeValidator(_as_word)] = parameter(
         "NO",
         "YES: timestamps without zone lose their time. MIDNIGHT: as text they lose it where it is 00:00:00.",
         example="MIDNIGHT",

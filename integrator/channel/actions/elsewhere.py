@@ -1,0 +1,40 @@
+"""What HVR's channels may have and ours have not, or elsewhere, and why (https://fivetran.com/docs/hvr6/action-reference)."""
+
+from __future__ import annotations
+
+ABSENT_ACTIONS: dict[str, str] = {
+    "AdaptDDL": "is not there: define the column, or say unknown_columns: ignore at the source location",
+    "AgentPlugin": "is not there: run.py ends with a code and logs JSON, for what is to run around it",
+    "CollisionDetect": "is for target databases",
+    "DbObjectGeneration": "is for target databases",
+    "DbSequence": "is for target databases",
+    "Transform": 'is not there: SQL changes rows (IntegrateExpression: "sql: …"), and Restrict leaves them out',
+}
+"""Actions that are not here."""
+
+ELSEWHERE: dict[str, str] = {
+    "AvroCompression": "now BlockCompress of FileFormat",
+    "Burst": "not for Kafka, which is integrated continuously",
+    "BurstCommitFrequency": "not for Kafka, which is integrated continuously",
+    "CaptureFromRowId": "not possible: change files have no row ids",
+    "Coalesce": "here a parameter of Capture",
+    "CompareCondition": "not there: nothing is compared",
+    "DbProc": "for target databases",
+    "DistributionKeyAvoidPattern": "a parameter of TableProperties",
+    "DistributionKeyLimit": "a parameter of TableProperties",
+    "IntegrateCondition": "for target databases; here CaptureCondition, or AddressTo",
+    "IntegrateConverter": "not there",
+    "JournalRouterFiles": "not there: change files are yours to keep",
+    "Method": "not needed: Kafka is integrated continuously",
+    "OrderByTable": "for file and database targets",
+    "RefreshCondition": "not there yet",
+    "RenameExpression": "for file targets; here Integrate Topic",
+    "ReorderRows": "for file and database targets",
+    "Resilient": "without effect where each change is a message",
+    "RowGroupThreshold": "not there: a message is one row in Parquet",
+    "TimeContext": "not there: LatencySLA holds always",
+    "TrimWhiteSpace": "a parameter of TableProperties",
+    "TxBundleSize": "for target databases; here Kafka_Message_Bundling",
+    "TxSplitLimit": "for target databases; here Kafka_Message_Bundling",
+}
+"""Parameters that are not here, or not where they were looked for."""
