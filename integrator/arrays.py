@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Context, Decimal, InvalidOperation
 
 import numpy as np
 import numpy.typing as npt
@@ -64,19 +65,33 @@ def first_refused(size: int, accepts: Callable[[int, int], bool]) -> int:
 
 _DIGITS = {16: 38, 32: 76}
 """Digits that a decimal of so many bytes holds always."""
+_EXACT = Context(prec=100_000)
 
 
 def to_decimal(text: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return text as decimals. Raises pa.ArrowInvalid for what is none, or does not fit.
+    """Return text as decimals. Raises pa.ArrowInvalid for what is none, or does not fit exactly.
 
-    Arrow's own cast lets texts of more digits than 128 or 256 bits hold wrap around, and then finds that they fit.
+    Arrow's own cast lets texts of more digits than 128 or 256 bits hold wrap around, and then finds that they fit, and
+    takes some small numbers with exponents for 0; so texts of many characters or with an exponent are looked at alone.
     """
-    most = _DIGITS[wanted.byte_width]
-    if (pc.max(pc.binary_length(text)).as_py() or 0) > most:
-        digits = pc.binary_length(pc.utf8_ltrim(pc.replace_substring_regex(text, r"[eE].*|[^0-9]", ""), "0"))
-        if (pc.max(digits).as_py() or 0) > most:
-            raise pa.ArrowInvalid(f"more than {most} digits")
-    return pc.cast(text, wanted)
+    odd = mask(pc.greater(pc.binary_length(text), _DIGITS[wanted.byte_width]))
+    odd |= mask(pc.match_substring_regex(text, "[eE]"))
+    if not odd.any():
+        return pc.cast(text, wanted)
+    plain = pc.cast(pc.if_else(pa.array(odd), None, text), wanted)
+    numbers = [_fitting(one, wanted) for one in text.filter(pa.array(odd)).to_pylist()]
+    return pc.replace_with_mask(plain, pa.array(odd), pa.array(numbers, wanted))
+
+
+def _fitting(text: str, wanted: pa.DataType) -> Decimal:
+    try:
+        number = Decimal(text)
+        held = number.quantize(Decimal(1).scaleb(-wanted.scale), context=_EXACT) if number.is_finite() else None
+    except InvalidOperation:
+        held = None
+    if held is None or held != number or held.adjusted() >= wanted.precision - wanted.scale:
+        raise pa.ArrowInvalid(f"it is no number, or one that {wanted} does not hold exactly")
+    return held
 
 
 def plain_text(values: pa.Array) -> pa.Array:

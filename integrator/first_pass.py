@@ -77,10 +77,9 @@ class _Task:
         for run, batch in ahead(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
-                yield from _in_source_order([self._encoded(changes, clock) for changes in batch.changes])
-                self._place += max(
-                    (int(changes.order.max()) + 1 for changes in batch.changes if len(changes)), default=0
-                )
+                last = max((int(changes.order.max()) for changes in batch.changes if len(changes)), default=-1)
+                yield from _in_source_order([self._encoded(changes, clock, last) for changes in batch.changes])
+                self._place += last + 1
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
                 for reason, count in batch.unknown.items():
@@ -101,9 +100,9 @@ class _Task:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
-    def _encoded(self, changes: Changes, clock: Clock) -> tuple[pa.RecordBatch, Places]:
+    def _encoded(self, changes: Changes, clock: Clock, last: int) -> tuple[pa.RecordBatch, Places]:
         self._rows += len(changes)
-        whole = self._pairs.whole(changes) if self._pairs else changes
+        whole = self._pairs.whole(changes, last) if self._pairs else changes
         return self._tables[changes.table].encode(whole, clock, self._tally)
 
     def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:

@@ -9,6 +9,8 @@ import time
 from datetime import datetime, timezone
 from pathlib import Path
 
+import structlog
+
 FILE = "heartbeat.json"
 EVERY_S = 1.0
 
@@ -42,8 +44,11 @@ class Heart:
             "last_synced_cycle": self._cycle,
         }
         temporary = self._path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(said) + "\n", encoding="utf-8")
-        temporary.replace(self._path)
+        try:
+            temporary.write_text(json.dumps(said) + "\n", encoding="utf-8")
+            temporary.replace(self._path)
+        except OSError as error:  # what is integrated does not depend on it; its age tells that it is not written
+            structlog.get_logger().warning("no heartbeat", channel=self._channel, error=str(error))
 
     def rest(self, seconds: float, stopping: threading.Event, doing: str) -> bool:
         """Wait, beating; return whether the end was asked for before the time was over."""

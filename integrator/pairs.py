@@ -17,16 +17,19 @@ class Pairs:
     def __init__(self) -> None:
         self._held: dict[str, Changes] = {}
 
-    def whole(self, changes: Changes) -> Changes:
-        """Return the rows with the one that was held back before them, and without an old row at their end."""
+    def whole(self, changes: Changes, last: int) -> Changes:
+        """Return the rows with the one that was held back before them, and without an old row that the batch ends with.
+
+        last: the place of the batch's last row, of whichever table.
+        """
         held = self._held.pop(changes.table, None)
         if held is not None:
             changes = joined(held, changes)
-        if not len(changes) or changes.op[-1].as_py() not in OLD:
+        if not len(changes) or changes.op[-1].as_py() not in OLD or changes.order[-1] != last:
             return changes
-        last = np.arange(len(changes)) == len(changes) - 1
-        self._held[changes.table] = changes.where(last)
-        return changes.where(~last)
+        at_end = np.arange(len(changes)) == len(changes) - 1
+        self._held[changes.table] = changes.where(at_end)
+        return changes.where(~at_end)
 
     def end(self) -> None:
         """Say that the file ends. Raises DataError for an old row that is still held back."""

@@ -255,7 +255,7 @@ class Recipe:
     @property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise."""
-        return hashlib.sha256(repr((self.tables, self.layout)).encode()).hexdigest()
+        return hashlib.sha256(repr((self.tables, self.layout, self.max_bytes)).encode()).hexdigest()
 
     @property
     def paired(self) -> bool:

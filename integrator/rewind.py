@@ -30,22 +30,30 @@ class Synced:
 
 def history(state: State) -> list[Synced]:
     """Return the synced cycles that the state directory still knows, the earliest first."""
-    paths = sorted((state.path / "synced").glob("[0-9]*.json"), key=lambda path: int(path.stem))
-    return [_read(path) for path in paths]
+    return [_read(state.path / "synced" / f"{cycle}.json") for cycle in _kept(state)]
+
+
+def _kept(state: State) -> list[int]:
+    return sorted(int(path.stem) for path in (state.path / "synced").glob("[0-9]*.json"))
 
 
 def _read(path: Path) -> Synced:
-    said = json.loads(path.read_text(encoding="utf-8"))
-    return Synced(
-        cycle=int(path.stem),
-        at=datetime.fromtimestamp(path.stat().st_mtime, timezone.utc),
-        files=said["files"],
-        rows=said["rows"],
-        messages=said["messages"],
-        bytes=said["bytes"],
-        held=said.get("held", 0),
-        last_file=said["carry"]["ordinal"],
-    )
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return Synced(
+            cycle=int(path.stem),
+            at=datetime.fromtimestamp(path.stat().st_mtime, timezone.utc),
+            files=said["files"],
+            rows=said["rows"],
+            messages=said["messages"],
+            bytes=said["bytes"],
+            held=said.get("held", 0),
+            last_file=said["carry"]["ordinal"],
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise EnvironmentFault(
+            f"{path}: cannot be read ({error!r}); restore it, or go back to another cycle"
+        ) from error
 
 
 def move_back(state: State, cycle: int) -> list[int]:
@@ -55,7 +63,7 @@ def move_back(state: State, cycle: int) -> list[int]:
     crash is then a lost mark, which the next start refuses, and going back again mends. Raises EnvironmentFault where
     the cycle is not there any more.
     """
-    known = [one.cycle for one in history(state)]
+    known = _kept(state)
     checkpoint = Path(state.checkpoint)
     whole = all((checkpoint / part / str(cycle)).exists() for part in ("offsets", "commits"))
     if cycle not in known or not whole:

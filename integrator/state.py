@@ -151,7 +151,7 @@ class State:
         if held and made_by and carry.get("made_by", made_by) != made_by:
             text = (
                 f"{path.with_suffix('.held')}: rows of a transaction that is not at its end wait there, made by the "
-                "channel as it was; run it so until that end has come: then tables, columns and format can change"
+                "channel (or the version) as it was; run that until the end has come: then it can change"
             )
             raise ConfigurationError([Problem(str(path), 0, "", text)])
         return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), carry.get("integ_key", 0), held)

@@ -108,6 +108,9 @@ def _trims(saying: Saying) -> tuple[tuple[str, int], ...]:
     trims = []
     for name, (values, places) in saying.columns.items():
         size, column = values.get("TrimDatatype"), saying.table.column(name)
+        if size is not None and name in saying.extra:
+            text = f"{name!r} is an Extra column, which the source has not"
+            saying.report(places["TrimDatatype"], "TrimDatatype", text)
         if size is None or column is None:
             continue
         if isinstance(column.type, schema.String | schema.Bytes):

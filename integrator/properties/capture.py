@@ -40,7 +40,7 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
     computed = {name: _column(scene, name, parts, recipe) for name, parts in said.expressions}
     here = _here(scene, said, channel)
     meant = _meant(scene, said.condition) if said.condition is not None else None
-    changes = _represented(_texts(_named(changes, recipe, computed), said, tally), said)
+    changes = _texts(_named(changes, recipe, computed), said, tally)
     if here is not None:
         tally.leave_out(NOT_ADDRESSED, int((~here).sum()))
         changes = changes.where(here)
@@ -52,7 +52,7 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
     if said.coalesce:
         changes, fewer = coalesced(changes, recipe.key)
         tally.leave_out(COALESCED, fewer)
-    return changes
+    return _represented(changes, said)  # of what is still missing
 
 
 def _column(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRecipe) -> pa.Array:
@@ -79,7 +79,12 @@ def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
 
 
 def _meant(scene: Scene, condition: Sql) -> tuple[Mask, Mask]:
-    """Say for which rows a condition is true, and of which that can be told: nothing that it asks for is missing."""
+    """Say for which rows a condition is true, and of which that can be told: nothing that it asks for is missing.
+
+    A value that the new row of an update leaves out is unchanged, and so the old row's.
+    """
+    whole = augmented(scene.changes, np.ones(len(scene.changes), bool))
+    scene = Scene(whole, scene.recipe, scene.channel, scene.clock)
     known = np.ones(len(scene.changes), bool)
     for name in sql.names(condition, scene.recipe.table):
         known &= ~scene.changes.missing.get(name, np.zeros(len(known), bool))

@@ -58,7 +58,20 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
         raise Refused(f"{_shown(values, index)} cannot become {describe(kind)}: {error}", index) from None
     if isinstance(kind, schema.String):
         _check_length(converted, kind.length)
+    if isinstance(kind, schema.Float):
+        _check_finite(values, converted, kind)
     return converted
+
+
+def _check_finite(values: pa.Array, converted: pa.Array, kind: Type) -> None:
+    beyond = pc.is_inf(converted)
+    if pa.types.is_string(values.type):
+        beyond = pc.and_(beyond, pc.invert(pc.match_substring_regex(values, "(?i)inf")))
+    elif pa.types.is_floating(values.type):
+        beyond = pc.and_(beyond, pc.invert(pc.is_inf(values)))
+    index = first(beyond)
+    if index is not None:
+        raise Refused(f"{_shown(values, index)} cannot become {describe(kind)}: it is beyond its range", index)
 
 
 def _shown(values: pa.Array, index: int) -> str:

@@ -40,8 +40,7 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     first, last = _ends(chain)
     if not (first != last).any() and not key_updates.any():
         return changes, rows - len(changes)
-    whole = augmented(changes, np.ones(len(changes), bool))
-    whole = filled(whole, {name: latest(chain, op == INSERT, gone) for name, gone in whole.missing.items()})
+    whole = _whole(changes, chain, op)
     keep, became, image = _outcome(op, first, last)
     at = pa.array(image)
     columns = {name: values.take(at) for name, values in whole.columns.items()}
@@ -50,6 +49,20 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     made = dataclasses.replace(whole, op=pa.array(became), columns=columns, missing=missing, tracked=tracked)
     made = made.where(keep)
     return made, rows - len(made)
+
+
+def _whole(changes: Changes, chain: Places, op: Ops) -> Changes:
+    """Return the change rows with what they leave out: an update's from its old row, any from the one before it.
+
+    A key update hands on what the rows of the old key had, so both are done until nothing more is found.
+    """
+    every = np.ones(len(changes), bool)
+    while True:
+        gaps = sum(int(gone.sum()) for gone in changes.missing.values())
+        changes = filled(changes, {name: latest(chain, op == INSERT, gone) for name, gone in changes.missing.items()})
+        changes = augmented(changes, every)
+        if sum(int(gone.sum()) for gone in changes.missing.values()) == gaps:
+            return changes
 
 
 def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Places:

@@ -52,6 +52,8 @@ class Coercer:
                 return self._exact(values, kind, timezone, nullable=nullable)
             case schema.Timestamp() | schema.Date() | schema.Time() if pa.types.is_temporal(values.type):
                 return self._time(values, kind)
+            case schema.Boolean() if not pa.types.is_string(values.type):
+                return self._truth(values, kind, nullable=nullable)
             case schema.Float() if not pa.types.is_string(values.type):
                 return self._float(values, kind)
             case _:
@@ -108,15 +110,22 @@ class Coercer:
 
     def _float(self, values: pa.Array, kind: schema.Float) -> pa.Array:
         made = values.cast(arrow_type(kind), safe=False)
-        if pa.types.is_decimal(values.type):
-            return made
-        beyond = pc.and_(pc.is_inf(made), pc.invert(pc.is_inf(values)))
+        decimal = pa.types.is_decimal(values.type)
+        beyond = pc.is_inf(made) if decimal else pc.and_(pc.is_inf(made), pc.invert(pc.is_inf(values)))
         self._fix("NUMERIC_RANGE", mask(beyond), values, kind)
         limit = pc.if_else(pc.greater(values, 0), _LARGEST_FLOAT, -_LARGEST_FLOAT).cast(arrow_type(kind))
         made = pc.if_else(beyond, limit, made)
+        if decimal:
+            return made
         values = pc.if_else(beyond, made.cast(values.type), values)
         self._fix("ROUNDING", mask(pc.not_equal(made.cast(values.type, safe=False), values)), values, kind)
         return made
+
+    def _truth(self, values: pa.Array, kind: Type, *, nullable: bool) -> pa.Array:
+        """Return 0 and 1 as false and true; other numbers are none."""
+        wrong = pc.and_(pc.not_equal(values, 0), pc.not_equal(values, 1))
+        self._fix("OTHER", mask(wrong), values, kind)
+        return pc.if_else(wrong, pa.scalar(None if nullable else False, pa.bool_()), pc.equal(values, 1))
 
     def _each(self, values: pa.Array, kind: Type, timezone: str, *, nullable: bool) -> pa.Array:
         """Cast distinct values one by one: those that cannot be become null, or 0 or empty text."""

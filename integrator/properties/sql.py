@@ -55,6 +55,8 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
     except sqlglot.errors.SqlglotError as error:
         reason = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"\1", str(error).splitlines()[0])
         raise ExpressionError(f"sql: {reason}") from None
+    if tree.find(exp.SimilarTo):
+        raise ExpressionError("sql: SIMILAR TO is not known here; use LIKE, or ~ with a regular expression")
     for node in tree.walk():
         said = next((text for kind, text in _REFUSED.items() if isinstance(node, kind)), None)
         if said is None and isinstance(node, exp.Func) and node.sql_name().lower() in _REFUSED_NAMES:

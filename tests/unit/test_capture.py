@@ -10,6 +10,7 @@ import random
 import pytest
 
 from integrator import show
+from integrator.dialects import lines
 from integrator.errors import ConfigurationError
 from tests.parts import pure
 
@@ -98,6 +99,10 @@ COALESCE = [
     ("2 1 b, 2 1", "2 1 b"),
     ("4 1 a x, 2 1 b, 4 1 b, 2 1 c", "4 1 a x, 2 1 c x"),
     ("3 1 a x, 2 2 b", "0 1 a x, 1 2 b x"),
+    # over key updates too
+    ("3 1 a x, 2 2 b, 3 2 b, 2 3 c", "0 1 a x, 1 3 c x"),
+    ("1 1 a x, 3 1 a, 2 2 c", "1 2 c x"),
+    ("4 1 a x, 2 1 b, 3 1 b, 2 2 c", "0 1 b x, 1 2 c x"),
     ("0 1 a x, 1 1 b", "2 1 b"),  # a new row is not the one that was deleted
 ]
 
@@ -192,6 +197,50 @@ def test_capture_condition(captured, becomes, tmp_path):
     rows, note = sent(tmp_path, ["{action: Restrict, CaptureCondition: \"{v} < 'm'\"}"], *changes)
     assert [told(row) for row in rows] == list(filter(None, becomes.split(", ")))
     assert note.not_sent.get("rows outside the CaptureCondition", 0) == len(changes) - len(rows)
+
+
+BOTH = [
+    # captured                    sent, where the condition is v < 'm' and big = 'x'; what an update leaves out is unchanged
+    ("4 1 a x, 2 1 z", "0 1 a x"),
+    ("4 1 z x, 2 1 a", "1 1 a x"),
+    ("4 1 a x, 2 1 b", "4 1 a x, 2 1 b"),
+    ("4 1 a y, 2 1 b", ""),
+    ("4 1 a, 2 1 b", "4 1 a, 2 1 b"),
+]
+
+
+@pytest.mark.parametrize(("captured", "becomes"), BOTH)
+def test_a_condition_on_a_column_that_an_update_leaves_out(captured, becomes, tmp_path):
+    said = "{action: Restrict, CaptureCondition: \"{v} < 'm' and {big} = 'x'\"}"
+    rows, _ = sent(tmp_path, [said], *records(captured))
+    assert [told(row) for row in rows] == list(filter(None, becomes.split(", ")))
+
+
+@pytest.mark.parametrize(
+    ("said", "captured", "becomes"),
+    [
+        ("{action: Capture, Coalesce: true}", "1 1 a x, 2 1 b", "1 1 b x"),
+        ("{action: Restrict, CaptureCondition: \"{v} < 'm'\"}", "4 1 z x, 2 1 a", "1 1 a x"),
+        ("{action: Capture, AugmentIncomplete: ALL}", "4 1 z x, 2 1 a", "4 1 z x, 2 1 a x"),
+        ("{action: Capture, NoTruncate: true}", "2 1 a", "2 1 a zz"),
+    ],
+)
+def test_what_stands_for_missing_values_does_so_where_nothing_is_known(said, captured, becomes, tmp_path):
+    rows, _ = sent(tmp_path, [said, "{action: TableProperties, MissingRepresentationString: zz}"], *records(captured))
+    assert [told(row) for row in rows] == becomes.split(", ")
+
+
+def test_an_old_row_alone_keeps_its_place_however_the_file_is_cut(tmp_path, monkeypatch):
+    ddl = DDL + "create table u(k int primary key, v text);"
+    said = ["{action: Capture, AugmentIncomplete: ALL}", "{action: Integrate, Topic: all}", SEQUENCE]
+    recipe = pure.tables(tmp_path, ddl, said)
+    lone = [
+        {"hvr_tbl_name": t, "hvr_op": op, "k": k} for t, op, k in (("t", 4, 1), ("u", 1, 2), ("u", 1, 3), ("t", 1, 4))
+    ]
+    path = pure.hvr(tmp_path, *lone)
+    whole = [row["k"] for row in pure.read(recipe, path)]
+    monkeypatch.setattr(lines.read_lines, "__defaults__", (150,))
+    assert [row["k"] for row in pure.read(recipe, path)] == whole == [1, 2, 3, 4]
 
 
 SAID = [

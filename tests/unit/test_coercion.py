@@ -156,6 +156,7 @@ WIDE = [
     ("double precision", 1e-30, "decimal, Precision: 38, Scale: 25", "ROUNDING", 0.0),
     ("double precision", 1e300, "real", "NUMERIC_RANGE", 3.4028235e38),
     ("double precision", 0.1, "real", "ROUNDING", 0.1),
+    ("decimal(60,0)", 10**45, "real", "NUMERIC_RANGE", 3.4028235e38),
     ("decimal(76,0)", 10**75, "decimal, Precision: 70, Scale: 0", "NUMERIC_RANGE", float("9" * 70)),
 ]
 
@@ -170,6 +171,30 @@ def test_numbers_of_every_width(source, value, kind, misfit, becomes, tmp_path):
     path = pure.hvr(tmp_path, {"k": 1, "v": value})
     assert pure.read(recipe, path)[0]["v"] == pytest.approx(becomes, rel=1e-7)
     assert list(pure.fragments(recipe, path)[1][0].warnings) == ([f"{misfit} of t.v"] if misfit else [])
+
+
+TRUTHS = [("int", 1, True, 0), ("int", 0, False, 0), ("int", 5, None, 1), ("double precision", 0.1, None, 1)]
+
+
+@pytest.mark.parametrize(("source", "value", "becomes", "misfits"), TRUTHS)
+def test_only_0_and_1_are_false_and_true(source, value, becomes, misfits, tmp_path):
+    actions = [
+        "{action: ColumnProperties, Name: v, Datatype: boolean}",
+        "{action: TableProperties, CoerceErrorPolicy: WARNING}",
+    ]
+    recipe = pure.tables(tmp_path, f"create table t(k int primary key, v {source});", actions)
+    path = pure.hvr(tmp_path, {"k": 1, "v": value})
+    assert pure.read(recipe, path)[0]["v"] is becomes
+    assert pure.fragments(recipe, path)[1][0].warnings == ({"OTHER of t.v": 1} if misfits else {})
+
+
+def test_a_number_beyond_a_floats_range_is_an_error(tmp_path):
+    recipe = pure.tables(
+        tmp_path, "create table t(k int primary key, v text);", ["{action: ColumnProperties, Name: v, Datatype: real}"]
+    )
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.read(recipe, pure.hvr(tmp_path, {"k": 1, "v": "1e39"}))
+    assert "a.jsonl:1: table t, column v: '1e39' cannot become real: it is beyond its range" in str(raised.value)
 
 
 def test_the_time_of_a_moment_is_no_rounding(tmp_path):

@@ -176,6 +176,7 @@ AT_SOURCE = [
     ("Name: typo, group: SOURCE, CaptureExpression: x", "'typo' is no column of the table"),
     ("Name: typo, group: SOURCE, BaseName: x", "'typo' is no column of the table"),
     ("Name: name, group: SOURCE, BaseName: price", "two columns would be named 'price' in the records"),
+    ("Name: new, group: KAFKA, Extra: true, Datatype: text, TrimDatatype: 5", "'new' is an Extra column"),
     ("Name: new, Extra: true, Datatype: text, TrimDatatype: 5", "'new' is an Extra column, which the source has not"),
 ]
 

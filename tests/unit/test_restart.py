@@ -100,3 +100,9 @@ def test_the_heartbeat_says_what_is_done(tmp_path):
     stopping.set()
     assert heart.rest(60, stopping, "resting")
     assert not heart.rest(0, threading.Event(), "resting")
+
+
+def test_what_is_integrated_does_not_depend_on_the_heartbeat(tmp_path):
+    with capture_logs() as logs:
+        Heart(tmp_path / "gone", "shop").beat("integrating")
+    assert [log["event"] for log in logs] == ["no heartbeat"]

@@ -95,6 +95,7 @@ REFUSED = [
     ("colour(name)", "colour"),
     ("(select max(k))", "a subquery is not possible"),
     ("exists (select 1)", "is not possible: an expression sees its row alone"),
+    ("name similar to 'Z%'", "SIMILAR TO is not known here; use LIKE, or ~"),
     ("sum(k)", "an aggregate is not possible"),
     ("count(*)", "an aggregate is not possible"),
     ("row_number() over ()", "is not possible: an expression sees its row alone, and gives the same again"),

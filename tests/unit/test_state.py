@@ -4,7 +4,8 @@ import dataclasses
 
 import pytest
 
-from integrator.errors import ConfigurationError
+from integrator import rewind
+from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.fragments import Carry, to_held
 from integrator.state import State
 from integrator.sync import Cycle
@@ -54,4 +55,11 @@ def test_a_channel_may_change_where_nothing_waits(tmp_path):
 
 def test_the_fingerprint_knows_no_broker(tmp_path):
     recipe = pure.tables(tmp_path, DDL, [])
-    assert dataclasses.replace(recipe, producer={}, max_bytes=5000).fingerprint == recipe.fingerprint
+    assert dataclasses.replace(recipe, producer={}, rate_limit=5).fingerprint == recipe.fingerprint
+
+
+def test_a_damaged_mark_is_told_by_name(tmp_path):
+    state, _, _ = marked(tmp_path, held=False)
+    (state.path / "synced" / "0.json").write_text("{}")
+    with pytest.raises(EnvironmentFault, match=r"synced/0\.json: cannot be read"):
+        rewind.history(state)
