@@ -50,11 +50,13 @@ def page(name: str) -> str:
     link = re.search(r"https://\S+?(?=\))", (inside.__doc__ if inside else "") or "")
     head = f"# {name}\n\n{made['description']} [HVR's page]({link[0] if link else ''}). {MADE}\n\n"
     example = f"```yaml\nactions:\n{_indented(kind.EXAMPLE)}```\n\n"
-    names = [parameter for parameter in made["properties"] if parameter not in ("action", "group", "table")]
+    names = [parameter for parameter in made["properties"] if parameter not in ("action", "group", "table", "Context")]
+    names += ["Context"] if "Context" in made["properties"] else []
+    contents = f"Parameters: {', '.join(f'[{parameter}](#{parameter.lower()})' for parameter in names)}.\n\n"
     required = made.get("required", [])
     parts = [_parameter(kind, parameter, made["properties"][parameter], required) for parameter in names]
     scoped = "`group` and `table` say [where it holds](README.md#where-it-holds).\n\n"
-    return head + example + scoped + "\n".join(parts)
+    return head + example + scoped + contents + "\n".join(parts)
 
 
 def _indented(text: str) -> str:
