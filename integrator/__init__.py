@@ -26,5 +26,6 @@ plan            channel + table definitions -> Plan and Recipe
 channel         the YAML file: model, actions, scopes, loading with lines, secrets
 tables          table definitions: SQL DDL, Avro, YAML
 expression      templates and SQL over substitutions
+substitutions   what they give, and where they may stand
 fragments       encoded rows between the passes; tally: what a pass left out or changed
 """

@@ -16,16 +16,16 @@ from integrator.substitutions import (
     ALLOW_MISSINGS,
     COLUMN,
     COLUMN_FORMAT,
-    DEFAULT_OPS,
     ELSEWHERE,
     IN_A_MESSAGE,
-    LETTERS,
     LITERAL,
     MESSAGE_FORMAT,
     SUBSTITUTIONS,
     WITH_TEXT,
     Context,
-    a,
+    ExpressionError,
+    check_format,
+    with_article,
 )
 
 
@@ -80,10 +80,6 @@ _TORN = re.compile(r"\{\s*[A-Za-z_]\w*")
 """What is left of a substitution that does not end."""
 _INTEGER = re.compile(r"[+-]?\d+")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
-
-
-class ExpressionError(ValueError):
-    """An expression that cannot be; the text says what is accepted."""
 
 
 def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[Part, ...]:
@@ -175,30 +171,17 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
     return _column(found[0], name, spec, table, context)
 
 
-def _check_format(said: str, spec: str) -> None:
-    """Raise ExpressionError for what is no format of time stamps."""
-    rest = re.sub(r"^\s*%\[(localtime|utc)\]", "", spec)
-    odd = [found for found in re.findall(r"%(\[[^\]]*\]?|.|$)", rest) if found not in LETTERS or not found]
-    if odd:
-        letters = " ".join(f"%{letter}" for letter in LETTERS)
-        raise ExpressionError(
-            f"{said}: %{odd[0]} is not known; accepted are %[localtime] or %[utc] first, then {letters}"
-        )
-    if "%" not in rest:
-        raise ExpressionError(f"{said}: a format has letters behind %, such as %Y-%m-%d %H:%M:%S")
-
-
 def _substitution(said: str, op: Op, table: Table, context: Context) -> Op:
     substitution = SUBSTITUTIONS[op.name]
     if context not in substitution.contexts:
         accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
-        raise ExpressionError(f"{said} cannot stand in {a(context)}; accepted there are {accepted}")
+        raise ExpressionError(f"{said} cannot stand in {with_article(context)}; accepted there are {accepted}")
     if op.value_of and op.name != "hvr_key_names":
         raise ExpressionError(f"{said}: double braces go with hvr_key_names and hvr_col_name only")
     if op.name == "hvr_schema" and table.schema is None:
         raise ExpressionError(f"{said}: the definition of table {table.name} names no schema (TableProperties Schema)")
     if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
-        _check_format(said, op.spec)
+        check_format(said, op.spec)
     elif op.spec.strip() and op.name not in WITH_TEXT:
         raise ExpressionError(f"{said}: only time stamps, {' and '.join(WITH_TEXT)} have something behind their name")
     if not op.spec and context in IN_A_MESSAGE and isinstance(substitution.type, schema.Timestamp):
@@ -218,7 +201,7 @@ def _column(said: str, name: str, spec: str, table: Table, context: Context) -> 
     if spec.startswith("%[") and not isinstance(column.type, schema.Timestamp):
         raise ExpressionError(f"{said}: {spec} is not known; accepted is {ALLOW_MISSINGS}")
     if spec and isinstance(column.type, schema.Timestamp):
-        _check_format(said, spec)
+        check_format(said, spec)
     elif spec:
         kind = schema.describe(column.type)
         raise ExpressionError(f"{said}: only time stamps have a format, and {name} is {kind}")
@@ -246,20 +229,6 @@ def natural_type(parts: tuple[Part, ...], table: Table) -> Type:
             raise KeyError("the engine knows the type of SQL")
         case _:
             return schema.String()
-
-
-def op_mapping(spec: str) -> dict[int, str]:
-    """Return the mapping of `{hvr_op_str …}`: `0>D;1>I`. A given mapping replaces the default entirely.
-
-    Raises ExpressionError.
-    """
-    mapping = {}
-    for entry in (spec.strip() or DEFAULT_OPS).split(";"):
-        code, arrow, text = entry.partition(">")
-        if not arrow or not code.strip().isdigit():
-            raise ExpressionError(f"{entry!r} in {{hvr_op_str}} is no mapping; write CODE>TEXT;CODE>TEXT")
-        mapping[int(code)] = text
-    return mapping
 
 
 def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:

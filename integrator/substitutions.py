@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,7 +83,7 @@ COLUMN_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S[.SSS]"
 """How {hvr_integ_tstamp} becomes text in a column, where no format is given; other time stamps go without the ms."""
 
 
-def a(context: str) -> str:
+def with_article(context: str) -> str:
     """Return the name of a context with its article."""
     return f"{'an' if context[0] in 'AEIOU' else 'a'} {context}"
 
@@ -96,3 +97,34 @@ DEFAULT_OPS = "0>D;1>I;2>U;3>K;4>4;5>T"
 ALLOW_MISSINGS = "%[allow_missings]"
 LITERAL = "%[literal]"
 """In AddressTo: the value is one address, as it is, and no list of them."""
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be; the text says what is accepted."""
+
+
+def check_format(said: str, spec: str) -> None:
+    """Raise ExpressionError for what is no format of time stamps."""
+    rest = re.sub(r"^\s*%\[(localtime|utc)\]", "", spec)
+    odd = [found for found in re.findall(r"%(\[[^\]]*\]?|.|$)", rest) if found not in LETTERS or not found]
+    if odd:
+        letters = " ".join(f"%{letter}" for letter in LETTERS)
+        raise ExpressionError(
+            f"{said}: %{odd[0]} is not known; accepted are %[localtime] or %[utc] first, then {letters}"
+        )
+    if "%" not in rest:
+        raise ExpressionError(f"{said}: a format has letters behind %, such as %Y-%m-%d %H:%M:%S")
+
+
+def op_mapping(spec: str) -> dict[int, str]:
+    """Return the mapping of `{hvr_op_str …}`: `0>D;1>I`. A given mapping replaces the default entirely.
+
+    Raises ExpressionError.
+    """
+    mapping = {}
+    for entry in (spec.strip() or DEFAULT_OPS).split(";"):
+        code, arrow, text = entry.partition(">")
+        if not arrow or not code.strip().isdigit():
+            raise ExpressionError(f"{entry!r} in {{hvr_op_str}} is no mapping; write CODE>TEXT;CODE>TEXT")
+        mapping[int(code)] = text
+    return mapping

@@ -8,12 +8,13 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.channel import scope
-from integrator.expression import ExpressionError, Part, parse
+from integrator.expression import Part, parse
 from integrator.plan.restrict import restricted
 from integrator.plan.saying import Saying
 from integrator.properties import sql as engine
 from integrator.recipe import CaptureRecipe
 from integrator.schema import Column, Table, arrow_type
+from integrator.substitutions import ExpressionError
 
 _ESCAPE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from integrator import schema
 from integrator.envelopes import ENVELOPES
-from integrator.expression import ColumnValue, ExpressionError, Part, parse
+from integrator.expression import ColumnValue, Part, parse
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.properties import sql
 from integrator.recipe import Field, KeyRecipe, Layout
 from integrator.schema import Table
+from integrator.substitutions import ExpressionError
 
 DEFAULT_KEY = "{hvr_key_hash}"
 Report = Callable[[str, str], None]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from integrator.arrays import first, first_refused, mask
 from integrator.changes import Changes, hexadecimal
 from integrator.errors import DataError
-from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text, op_mapping
+from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.fragments import FILE_BITS
 from integrator.properties import sql
 from integrator.properties.cast import Refused, cast, default_of, format_timestamp
@@ -22,6 +22,7 @@ from integrator.properties.key_hash import key_hash
 from integrator.properties.row_uuid import row_uuid
 from integrator.recipe import TRUNCATE, Recipe, TableRecipe
 from integrator.schema import String
+from integrator.substitutions import op_mapping
 
 
 @dataclass(frozen=True)

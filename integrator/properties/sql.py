@@ -14,10 +14,10 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from integrator.expression import ExpressionError, Part, Sql
+from integrator.expression import Part, Sql
 from integrator.properties.cast import Refused, cast
 from integrator.schema import String, Table, Type, arrow_type, describe
-from integrator.substitutions import SUBSTITUTIONS, a
+from integrator.substitutions import SUBSTITUTIONS, ExpressionError, with_article
 
 _OPTIONS = {
     "datafusion.execution.batch_size": "1000000",  # one batch in, one batch out
@@ -75,7 +75,7 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
             known = ", ".join(column.name for column in table.columns)
             raise ExpressionError(
                 f"sql: {name!r} is neither a column of {table.name}, which has {known}, nor a substitution that may "
-                f"stand in {a(sql.context)}"
+                f"stand in {with_article(sql.context)}"
             )
     return found
 

@@ -6,9 +6,9 @@ import pytest
 
 from integrator.channel.load import Run
 from integrator.errors import ConfigurationError
-from integrator.expression import ExpressionError, parse
+from integrator.expression import parse
 from integrator.fragments import Carry
-from integrator.substitutions import SUBSTITUTIONS
+from integrator.substitutions import SUBSTITUTIONS, ExpressionError
 from tests.parts import pure
 
 DDL = "create table shop.T(k int, v text, at timestamptz(3), primary key(k, v));"
