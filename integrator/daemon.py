@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import threading
 import time
@@ -54,8 +55,9 @@ def integrate(plan: Plan, *, once: bool) -> None:
             if once:
                 run(spark, plan, state, stopping, heart, once=True)
             else:
+                starts = itertools.count()
                 restarting(
-                    lambda: _again(spark, plan, state, stopping, heart),
+                    lambda: _again(spark, plan, state, stopping, heart, after_failure=next(starts) > 0),
                     plan.restart,
                     state.last_file,
                     stopping,
@@ -74,7 +76,9 @@ def _rest(heart: Heart, seconds: float, stopping: threading.Event) -> None:
     heart.rest(seconds, stopping, "resting")
 
 
-def _again(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart) -> None:
+def _again(
+    spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart, *, after_failure: bool
+) -> None:
     """Integrate continuously or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
     if stopping.is_set():
         return
@@ -82,7 +86,7 @@ def _again(spark: SparkSession, plan: Plan, state: State, stopping: threading.Ev
     if plan.schedule.continuous:
         run(spark, plan, state, stopping, heart, once=False)
     else:
-        run_scheduled(spark, plan, state, stopping, heart)
+        run_scheduled(spark, plan, state, stopping, heart, at_once=after_failure or plan.schedule.on_start)
 
 
 def _on_signals(spark: SparkSession) -> threading.Event:
@@ -99,11 +103,16 @@ def listing_of(plan: Plan) -> Listing:
     return files.listing_of(plan.source, plan.delay)
 
 
-def run_scheduled(spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart) -> None:
-    """Integrate what is there at the times of the plan's schedule, until `stopping` is set or no time is left."""
+def run_scheduled(
+    spark: SparkSession, plan: Plan, state: State, stopping: threading.Event, heart: Heart, *, at_once: bool
+) -> None:
+    """Integrate what is there at the times of the plan's schedule, until `stopping` is set or no time is left.
+
+    at_once: now, too, for it has just started, or what it should have done at its time failed.
+    """
     log = structlog.get_logger().bind(channel=plan.channel)
     zone = ZoneInfo(plan.recipe.timezone)
-    if plan.schedule.on_start:
+    if at_once:
         run(spark, plan, state, stopping, heart, once=True)
     while not stopping.is_set():
         now = datetime.now(zone)

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.fs
 
 from integrator.ahead import ahead
-from integrator.changes import Changes, OpenTransaction
+from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, Reading
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op, Sql
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, Places, seed_of
-from integrator.pairs import Pairs
+from integrator.pairs import Pairs, last_place
 from integrator.properties.expression import Clock
 from integrator.recipe import Recipe
 from integrator.tally import Tally
@@ -77,9 +77,11 @@ class _Task:
         for run, batch in ahead(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
-                last = max((int(changes.order.max()) for changes in batch.changes if len(changes)), default=-1)
-                yield from _in_source_order([self._encoded(changes, clock, last) for changes in batch.changes])
-                self._place += last + 1
+                self._rows += sum(map(len, batch.changes))
+                whole = self._pairs.whole(batch.changes) if self._pairs else batch.changes
+                encoded = [self._tables[part.table].encode(part, clock, self._tally) for part in whole]
+                yield from _in_source_order(encoded)
+                self._place += last_place(batch.changes) + 1
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
                 for reason, count in batch.unknown.items():
@@ -99,11 +101,6 @@ class _Task:
         if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
-
-    def _encoded(self, changes: Changes, clock: Clock, last: int) -> tuple[pa.RecordBatch, Places]:
-        self._rows += len(changes)
-        whole = self._pairs.whole(changes, last) if self._pairs else changes
-        return self._tables[changes.table].encode(whole, clock, self._tally)
 
     def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
         """Yield of each run that is to be read: None, its batches, and the transaction that is open at its end."""

@@ -11,20 +11,30 @@ from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 OLD = (BEFORE_KEY_UPDATE, BEFORE_UPDATE)
 
 
+def last_place(batch: list[Changes]) -> int:
+    """Return the place of a batch's last row, of whichever table; -1 for none."""
+    return max((int(changes.order.max()) for changes in batch if len(changes)), default=-1)
+
+
 class Pairs:
     """Holds back, table by table, the old row that a batch ends with, for messages that hold both images."""
 
     def __init__(self) -> None:
         self._held: dict[str, Changes] = {}
 
-    def whole(self, changes: Changes, last: int) -> Changes:
-        """Return the rows with the one that was held back before them, and without an old row that the batch ends with.
+    def whole(self, batch: list[Changes]) -> list[Changes]:
+        """Return a batch's rows, with the old row that was held back before them, without one that they end with."""
+        last = last_place(batch)
+        joint = [self._after_held(changes) for changes in batch]
+        alone = list(self._held.values())  # what follows is of another table: no update
+        self._held.clear()
+        return alone + [self._without_end(changes, last) for changes in joint]
 
-        last: the place of the batch's last row, of whichever table.
-        """
+    def _after_held(self, changes: Changes) -> Changes:
         held = self._held.pop(changes.table, None)
-        if held is not None:
-            changes = joined(held, changes)
+        return changes if held is None else joined(held, changes)
+
+    def _without_end(self, changes: Changes, last: int) -> Changes:
         if not len(changes) or changes.op[-1].as_py() not in OLD or changes.order[-1] != last:
             return changes
         at_end = np.arange(len(changes)) == len(changes) - 1

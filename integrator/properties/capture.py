@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from integrator.properties.expression import Clock, Scene
 from integrator.properties.restrict import addressed, conditioned, reaching
 from integrator.properties.texts import mapped, trimmed, without_blanks
 from integrator.recipe import TRUNCATE, CaptureRecipe, Recipe, TableRecipe
+from integrator.schema import Table
 from integrator.substitutions import LITERAL
 from integrator.tally import Tally
 
@@ -37,7 +39,7 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
         changes = augmented(changes, np.ones(len(changes), bool))
     in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
     scene = Scene(changes, in_source, channel, clock)
-    computed = {name: _column(scene, name, parts, recipe) for name, parts in said.expressions}
+    computed = {name: _computed(scene, name, parts, recipe) for name, parts in said.expressions}
     here = _here(scene, said, channel)
     meant = _meant(scene, said.condition) if said.condition is not None else None
     changes = _texts(_named(changes, recipe, computed), said, tally)
@@ -55,14 +57,30 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
     return _represented(changes, said)  # of what is still missing
 
 
-def _column(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRecipe) -> pa.Array:
+def _computed(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRecipe) -> tuple[pa.Array, Mask]:
+    """Return the values of a CaptureExpression, and where there is none: a column that it asks for is missing there."""
     column = recipe.table.column(name)
     if column is None:
         raise KeyError(name)
+    gone = np.zeros(len(scene.changes), bool)
+    for asked in _asked(parts, scene.recipe.table):
+        gone |= scene.changes.missing.get(asked, np.zeros(len(gone), bool))
+    gone &= ~mask(pc.equal(scene.changes.op, TRUNCATE))
+    known = Scene(scene.changes.where(~gone), scene.recipe, scene.channel, scene.clock)
     try:
-        return cast(scene.evaluate(parts), column.type, scene.channel.timezone)
+        values = cast(known.evaluate(parts), column.type, scene.channel.timezone)
     except Refused as error:
-        raise scene.error(f"column {name}: CaptureExpression", error) from None
+        raise known.error(f"column {name}: CaptureExpression", error) from None
+    return values.take(pa.array(np.cumsum(~gone) - 1, mask=gone)), gone
+
+
+def _asked(parts: tuple[Part, ...], table: Table) -> Iterator[str]:
+    """Yield the columns that an expression asks for, but those that may be missing."""
+    for part in parts:
+        if isinstance(part, ColumnValue) and not part.allow_missings:
+            yield part.name
+        elif isinstance(part, Sql):
+            yield from (name for name in sql.names(part, table) if name not in part.allowed)
 
 
 def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
@@ -95,7 +113,7 @@ def _meant(scene: Scene, condition: Sql) -> tuple[Mask, Mask]:
         raise scene.error("CaptureCondition", error) from None
 
 
-def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, pa.Array]) -> Changes:
+def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> Changes:
     """Return the change rows by the channel's column names, with what was computed in its columns."""
     names = {source: name for name, source in recipe.capture.names}
     missing = {names.get(name, name): gone for name, gone in changes.missing.items()}
@@ -103,8 +121,9 @@ def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, pa.Array])
     columns = {}
     for column in recipe.table.columns:
         if column.name in computed:
-            columns[column.name] = computed[column.name]
+            columns[column.name], gone = computed[column.name]
             missing.pop(column.name, None)
+            missing |= {column.name: gone} if gone.any() else {}
         elif column.name in recipe.capture.absent:
             columns[column.name] = default_of(column.type, len(changes), nullable=column.nullable)
         else:

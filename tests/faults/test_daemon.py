@@ -16,6 +16,27 @@ from tests.parts.daemon import Daemon
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
+@pytest.fixture
+def own_kraft(converter_class_path):
+    """A broker of a test's own, which it may kill and start again."""
+    with tempfile.TemporaryDirectory() as home, brokers.KraftBroker(converter_class_path, Path(home)) as kraft:
+        yield kraft
+
+
+def started(kraft, directory, name, restart):
+    """A daemon over the shop, with so much patience, whose broker is gone before its changes come; and the broker."""
+    own = brokers.Broker(kraft.servers, "this test's", real=True)
+    own.create(channels.shop_topics(name))
+    channel = channels.shop(directory, own.servers, name)
+    text = channel.read_text().replace("channel: shop", f"channel: shop\nrestart: {{{restart}}}")
+    channel.write_text(text.replace('Value: "20"', 'Value: "3"'))
+    daemon = Daemon(channel)
+    daemon.wait_for("integrating")
+    kraft.stop()
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", directory / "in" / "a.jsonl")
+    return daemon, own, channel
+
+
 @pytest.mark.parametrize("submit", [False, True], ids=["python run.py", "spark-submit run.py"])
 def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, tmp_path, name):
     broker.create(channels.shop_topics(name))
@@ -72,30 +93,23 @@ def test_a_daemon_with_start_times_integrates_at_them_and_ends_on_sigterm(broker
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 
-def test_the_daemon_outlives_a_broker_that_is_away_for_a_while(real_broker, converter_class_path, tmp_path, name):
+def test_the_daemon_outlives_a_broker_that_is_away_for_a_while(real_broker, own_kraft, tmp_path, name):
     """The broker is killed, changes come, and it is back a while later: all is sent, by the same process."""
-    with tempfile.TemporaryDirectory() as home, brokers.KraftBroker(converter_class_path, Path(home)) as kraft:
-        own = brokers.Broker(kraft.servers, "this test's", real=True)
-        own.create(channels.shop_topics(name))
-        channel = channels.shop(tmp_path, own.servers, name)
-        patient = channel.read_text().replace("channel: shop", "channel: shop\nrestart: {first_seconds: 0.5}")
-        channel.write_text(patient.replace('Value: "20"', 'Value: "3"'))
-        daemon = Daemon(channel)
-        daemon.wait_for("integrating")
-        kraft.stop()
-        shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.jsonl")
-        [first, *_] = daemon.wait_for("failed, starts again", 2)
-        assert "0 of 2102 messages acknowledged" in first["error"]
-        beat = json.loads((tmp_path / "state" / "shop" / "heartbeat.json").read_text())
-        assert beat["doing"] in ("resting", "integrating")
-        assert beat["last_synced_cycle"] is None
-        kraft.start()
-        daemon.wait_for("cycle synced")
-        assert daemon.terminate() == 0
-        beat = json.loads((tmp_path / "state" / "shop" / "heartbeat.json").read_text())
-        assert (beat["doing"], beat["last_synced_cycle"]) == ("ended", 0)
-        received = kafka_io.read_all(own.servers, channels.shop_topics(name))
-        assert len({(message.topic, message.value) for message in received}) == 2102
+    daemon, own, _ = started(own_kraft, tmp_path, name, "first_seconds: 0.5")
+
+    def beat():
+        return json.loads((tmp_path / "state" / "shop" / "heartbeat.json").read_text())
+
+    [first, *_] = daemon.wait_for("failed, starts again", 2)
+    assert "0 of 2102 messages acknowledged" in first["error"]
+    assert beat()["doing"] in ("resting", "integrating")
+    assert beat()["last_synced_cycle"] is None
+    own_kraft.start()
+    daemon.wait_for("cycle synced")
+    assert daemon.terminate() == 0
+    assert (beat()["doing"], beat()["last_synced_cycle"]) == ("ended", 0)
+    received = kafka_io.read_all(own.servers, channels.shop_topics(name))
+    assert len({(message.topic, message.value) for message in received}) == 2102
 
 
 def test_kill_minus_nine(real_broker, tmp_path):
@@ -105,25 +119,16 @@ def test_kill_minus_nine(real_broker, tmp_path):
 
 
 def test_i1_a_broker_that_dies_in_the_middle_fails_the_cycle_and_the_next_run_goes_on(
-    real_broker, converter_class_path, tmp_path, name
+    real_broker, own_kraft, tmp_path, name
 ):
     """A broker of this test's own is killed while messages are on their way; exit code 4, nothing synced."""
-    with tempfile.TemporaryDirectory() as home, brokers.KraftBroker(converter_class_path, Path(home)) as kraft:
-        own = brokers.Broker(kraft.servers, "this test's", real=True)
-        own.create(channels.shop_topics(name))
-        channel = channels.shop(tmp_path, own.servers, name)
-        once = channel.read_text().replace("channel: shop", "channel: shop\nrestart: {tries: 0}")
-        channel.write_text(once.replace('Value: "20"', 'Value: "3"'))
-        daemon = Daemon(channel)
-        daemon.wait_for("integrating")
-        kraft.stop()
-        shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.jsonl")
-        assert daemon.wait() == 4
-        told = "\n".join(daemon.lines)
-        assert "0 of 2102 messages acknowledged" in told
-        assert "the cycle is not synced, and will be sent again" in told
-        assert not list((tmp_path / "state" / "shop" / "synced").glob("*.json"))
-        kraft.start()
-        again = Daemon(channel, "--once")
-        assert again.wait() == 0, again.lines[-20:]
-        assert len(kafka_io.read_all(own.servers, channels.shop_topics(name))) == 2102
+    daemon, own, channel = started(own_kraft, tmp_path, name, "tries: 0")
+    assert daemon.wait() == 4
+    told = "\n".join(daemon.lines)
+    assert "0 of 2102 messages acknowledged" in told
+    assert "the cycle is not synced, and will be sent again" in told
+    assert not list((tmp_path / "state" / "shop" / "synced").glob("*.json"))
+    own_kraft.start()
+    again = Daemon(channel, "--once")
+    assert again.wait() == 0, again.lines[-20:]
+    assert len(kafka_io.read_all(own.servers, channels.shop_topics(name))) == 2102

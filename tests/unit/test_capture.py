@@ -239,8 +239,9 @@ def test_an_old_row_alone_keeps_its_place_however_the_file_is_cut(tmp_path, monk
     ]
     path = pure.hvr(tmp_path, *lone)
     whole = [row["k"] for row in pure.read(recipe, path)]
-    monkeypatch.setattr(lines.read_lines, "__defaults__", (150,))
-    assert [row["k"] for row in pure.read(recipe, path)] == whole == [1, 2, 3, 4]
+    for size in (60, 100, 150, 200):  # of a record and more
+        monkeypatch.setattr(lines.read_lines, "__defaults__", (size,))
+        assert [row["k"] for row in pure.read(recipe, path)] == whole == [1, 2, 3, 4]
 
 
 SAID = [

@@ -235,6 +235,21 @@ def test_a_column_that_the_source_does_not_have(said, made, tmp_path):
     assert pure.rows(tmp_path, DDL, actions, record) == [{**ALL, "name": made}]
 
 
+@pytest.mark.parametrize("written", ["sql: md5(name)", "{name}-{k}"])
+def test_what_is_computed_from_a_missing_column_is_missing(written, tmp_path):
+    """As in a delete of which the source records the key only: what is masked stays masked, and the cycle goes on."""
+    actions = [
+        "{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, TimeKey: true, "
+        "IntegrateExpression: '{hvr_op}'}",
+        f'{{action: ColumnProperties, Name: name, CaptureExpression: "{written}", Datatype: text}}',
+    ]
+    rows = pure.rows(tmp_path, DDL, actions, ROW, {"hvr_op": 0, "k": 1}, {"hvr_op": 5}, {**ROW, "k": 2})
+    assert [(row["op"], "name" in row) for row in rows] == [(1, True), (0, False), (5, True), (1, True)]
+    assert rows[0]["name"] not in (None, ROW["name"])
+    assert rows[2]["name"] is None
+    assert len({row["name"] for row in (rows[0], rows[3])}) == (1 if "sql" in written else 2)
+
+
 def test_a_computed_column_that_cannot_be_is_an_error_with_its_place(tmp_path):
     actions = ["{action: ColumnProperties, Name: k, CaptureExpression: '{name}'}"]
     with pytest.raises(pure.IntegratorError) as raised:

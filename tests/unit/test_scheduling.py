@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import threading
 import time
 from datetime import datetime
 from pathlib import Path
@@ -10,9 +11,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from integrator import plan, progress
+from integrator import daemon, plan, progress
 from integrator.errors import ConfigurationError
 from integrator.fragments import Carry
+from integrator.heartbeat import Heart
 from integrator.plan.schedule import Schedule
 from integrator.produce.pace import Pace
 from integrator.sources.journal import Listing
@@ -143,6 +145,23 @@ def test_a_pace_lets_so_many_pass_a_second(rate, batches):
         assert before <= rate * moment + 1e-6  # all that passed before this part is within the rate
         before += size
     assert virtual.now == pytest.approx((before - passed[-1][1]) / rate)
+
+
+@pytest.mark.parametrize(("at_once", "runs"), [(False, 1), (True, 2)])
+def test_what_failed_at_its_time_is_tried_again_at_once_and_not_at_the_next_time(at_once, runs, tmp_path, monkeypatch):
+    plan_made = made(tmp_path, "action: Scheduling, IntegrateStartTimes: '* * * * * *'")
+    stopping, waits = threading.Event(), []
+
+    def run(*_, once):
+        assert once
+        waits.append([log["event"] for log in logs].count("waiting"))
+        if len(waits) == runs:
+            stopping.set()
+
+    monkeypatch.setattr(daemon, "run", run)
+    with capture_logs() as logs:
+        daemon.run_scheduled(None, plan_made, None, stopping, Heart(tmp_path, "pure"), at_once=at_once)
+    assert waits == ([0, 1] if at_once else [1])
 
 
 def test_the_rate_limit_is_the_recipes(tmp_path):

@@ -56,7 +56,8 @@ class ColumnProperties(InContext):
     )
     CaptureExpression: str | None = parameter(
         None,
-        "The value that the column has from the source on, as a template over the record, or in SQL (sql: …).",
+        "The value that the column has from the source on, as a template over the record, or in SQL (sql: …). It is "
+        "missing where a column that the expression asks for is.",
         example='"sql: lower(email)"',
         differs="Evaluated here, for change files have no SQL of their own: HVR's type INLINE.",
     )
