@@ -26,9 +26,8 @@ def second_pass(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the pass over batches of FRAGMENT rows, in the order to send, that gives one Report as JSON.
 
-    Beside it stand the rows that are held for the next cycle. `state` is the channel's state directory. `tasks` is
-    how many send at once. A failed
-    delivery is in the Report; other errors leave as wire text.
+    Beside it stand the rows that are held for the next cycle. `state` is the channel's state directory. `tasks` is how
+    many send at once. A failed delivery is in the Report; other errors leave as wire text.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
