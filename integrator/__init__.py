@@ -2,6 +2,8 @@
 
 cli             the commands, console output and exit codes
 daemon          continuous, or at its times: one streaming query, signals, the graceful end
+restart         after failures that time may mend; heartbeat: a file that says that the daemon lives
+rewind          synced cycles, looked back on and gone back to
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
 sources         change files as a stream of ordered runs
 first_pass      files -> change rows -> columns -> encoded fragments
