@@ -128,22 +128,25 @@ class OpenTransaction:
     tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
     rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
     so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
-    where the part says nothing of that.
+    where the part says nothing of that. identity: what tells the transaction from others, where `tx` does not: parts
+    that begin at different places of it write another `tx`.
     """
 
     tx: str | None = None
     rows: int = 0
     since_start: bool = True
     goes_on: bool | None = None
+    identity: str | None = None
 
     def after(self, before: OpenTransaction) -> OpenTransaction:
         """Return the state after this part, given the state `before` it."""
         if not self.since_start:
             return self
-        if self.tx is None or self.tx == before.tx:
+        same = self.tx == before.tx if self.identity is None else self.identity == before.identity
+        if self.tx is None or same:
             goes_on = before.goes_on if self.goes_on is None else self.goes_on
-            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start, goes_on)
-        return OpenTransaction(self.tx, self.rows, since_start=False, goes_on=self.goes_on)
+            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start, goes_on, before.identity)
+        return OpenTransaction(self.tx, self.rows, since_start=False, goes_on=self.goes_on, identity=self.identity)
 
     @property
     def unfinished(self) -> str:

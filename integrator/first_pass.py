@@ -13,7 +13,7 @@ import pyarrow.fs
 from integrator.ahead import ahead
 from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
-from integrator.dialects.reading import Batch, Reading
+from integrator.dialects.reading import Batch, File, Reading
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op, Sql
@@ -38,6 +38,11 @@ class Run:
     path: str
     size: int
     read: bool
+
+    @property
+    def file(self) -> File:
+        """The file, as dialects know it."""
+        return File(self.path, self.ordinal)
 
 
 def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool = False) -> Pass:
@@ -121,7 +126,7 @@ class _Task:
     def _records(self, run: Run) -> Iterator[Batch]:
         """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""
         try:
-            yield from self._dialect.read(run.path, self._open, self._reading)
+            yield from self._dialect.read(run.file, self._open, self._reading)
         except pa.ArrowInvalid as error:
             raise DataError(f"{run.path}: a record cannot be read: {error}") from error
         except OSError as error:
@@ -132,7 +137,7 @@ class _Task:
         if self._state is None:
             state = OpenTransaction()
             for run in reversed(self._before):
-                state = self._dialect.tail(run.path, self._reading).after(state)
+                state = self._dialect.tail(run.file, self._reading).after(state)
                 if not state.since_start:
                     break
             else:
@@ -157,6 +162,9 @@ def reading_of(recipe: Recipe) -> Reading:
         ignore_unknown_tables=recipe.ignore_unknown_tables,
         ignore_unknown_columns=recipe.ignore_unknown_columns,
         whole_files=counted_down,
+        debezium=recipe.debezium,
+        time_zone=recipe.source_zone,
+        timestamp_column=recipe.timestamp_column,
     )
 
 

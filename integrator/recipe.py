@@ -220,6 +220,17 @@ class Oversized:
 
 
 @dataclass(frozen=True)
+class DebeziumModes:
+    """How Debezium's connector was set to write values, where events come without their schemas."""
+
+    time_precision_mode: str = "ADAPTIVE"
+    decimal_handling_mode: str = "PRECISE"
+    binary_handling_mode: str = "BYTES"
+    unavailable_value: str = "__debezium_unavailable_value"
+    old_images: str = "AUTO"
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How the changes of a channel become messages, and how these reach Kafka.
 
@@ -232,6 +243,9 @@ class Recipe:
     tables: tuple[TableRecipe, ...]
     layout: Layout
     dialect: str = "hvr"
+    debezium: DebeziumModes = field(default_factory=DebeziumModes)
+    source_zone: str = "UTC"
+    timestamp_column: str | None = None
     path: str = ""
     default_table: str | None = None
     ignore_unknown_tables: bool = False

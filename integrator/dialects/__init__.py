@@ -1,6 +1,6 @@
 """The shapes of change records: each turns the files of a source into change rows.
 
-A dialect is a module with two functions, `read` and `tail`:
+A dialect is two functions:
 
 read(file, before, reading): yields the file's `Batch`es in order; `before` is where the file before it ended.
 tail(file, reading): where the file alone ends, `OpenTransaction.since_start` where its beginning lies before the file.
@@ -8,23 +8,40 @@ tail(file, reading): where the file alone ends, `OpenTransaction.since_start` wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-
-from integrator.changes import OpenTransaction
-from integrator.dialects import hvr, wal2json
-from integrator.dialects.reading import Batch, Before, Reading
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How files of one shape are read."""
-
-    read: Callable[[str, Before, Reading], Iterator[Batch]]
-    tail: Callable[[str, Reading], OpenTransaction]
-
+from integrator.dialects import (
+    airbyte,
+    canal,
+    debezium,
+    delta_cdf,
+    dms,
+    goldengate,
+    hvr,
+    maxwell,
+    opencdc,
+    wal2json,
+)
+from integrator.dialects.looking import dialect_of
+from integrator.dialects.reader import Dialect, of_lines, of_parts
 
 DIALECTS: dict[str, Dialect] = {
     "hvr": Dialect(hvr.read, hvr.tail),
     "wal2json": Dialect(wal2json.read, wal2json.tail),
+    "debezium": of_lines(debezium.decode),
+    "maxwell": of_lines(maxwell.decode),
+    "canal": of_lines(canal.decode),
+    "dms": of_parts(dms.parts),
+    "goldengate": of_lines(goldengate.decode),
+    "delta-cdf": of_parts(delta_cdf.parts),
+    "airbyte": of_lines(airbyte.decode),
+    "opencdc": of_lines(opencdc.decode),
 }
+
+
+def _by_looking(file: str) -> Dialect:
+    return DIALECTS[dialect_of(file)]
+
+
+DIALECTS["auto"] = Dialect(
+    lambda file, before, reading: _by_looking(file.path).read(file, before, reading),
+    lambda file, reading: _by_looking(file.path).tail(file, reading),
+)

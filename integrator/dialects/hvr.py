@@ -26,8 +26,8 @@ from integrator.arrays import first, mask
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, OpenTransaction, integ_seq
 from integrator.dialects import hvr_json, hvr_tables
 from integrator.dialects.hvr_records import UNKNOWN, Records
-from integrator.dialects.lines import open_file, read_lines
-from integrator.dialects.reading import Batch, Before, Reading
+from integrator.dialects.lines import container_of, read_lines
+from integrator.dialects.reading import Batch, Before, File, Reading
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -37,49 +37,39 @@ _SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
 _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 
 
-def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
+def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
-    order = _Order(file, before)
+    order = _Order(file.path, before)
     for records, ignored in _records(file, reading):
         changes = order.place(records)
         unknown = {reason: count for part in records for reason, count in part.unknown.items()}
         yield Batch(changes, order.open, ignored, unknown)
 
 
-def tail(file: str, _reading: Reading) -> OpenTransaction:
+def tail(file: File, _reading: Reading) -> OpenTransaction:
     """Return the last transaction of the file, and how many of its last rows belong to it."""
     state = OpenTransaction()
     columns: Iterator[tuple[pa.Array, pa.Array]]
-    if _container(file) == "empty":
+    container = container_of(file.path)
+    if container == "empty":
         return state
-    if _container(file) == "json":
-        columns = (hvr_json.transactions(lines) for lines in read_lines(file))
+    if container == "json":
+        columns = (hvr_json.transactions(lines) for lines in read_lines(file.path))
     else:
-        columns = hvr_tables.transactions(file, _container(file))
+        columns = hvr_tables.transactions(file.path, container)
     for tx, countdown in columns:
-        state = _trailing(_padded(file, tx, None), countdown).after(state)
+        state = _trailing(_padded(file.path, tx, None), countdown).after(state)
     return state
 
 
-def _container(file: str) -> str:
-    """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
-    with open_file(file) as stream:
-        first = stream.read(64).lstrip()
-    if not first:
-        return "empty"
-    if first.startswith(b"PAR1"):
-        return "parquet"
-    return "json" if first.startswith(b"{") else "csv"
-
-
-def _records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
-    match _container(file):
+def _records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+    match container_of(file.path):
         case "empty":
             return iter(())
         case "json":
             return hvr_json.records(file, reading)
         case container:
-            return hvr_tables.records(file, container, reading)
+            return hvr_tables.records(file.path, container, reading)
 
 
 def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:

@@ -15,13 +15,11 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
-from integrator.dialects.lines import Lines, arrow_json, parse_lines, read_lines
-from integrator.dialects.reading import ALLOW, Reading, unknown_column
+from integrator.dialects.lines import Lines, arrow_json, parse_lines
+from integrator.dialects.reading import ALLOW, File, Reading, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
-
-WHOLE = 1 << 30
 
 _TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
 _COUNTDOWN = r'"hvr_tx_countdown"\s*:\s*(?P<name>\d{1,9})'
@@ -29,9 +27,9 @@ _TX_SEQ = r'"hvr_tx_seq"\s*:\s*"(?P<name>[^"]*)"'
 _INTEG_SEQ = r'"hvr_integ_seq"\s*:\s*"(?P<name>[0-9A-F]{20})\|'
 
 
-def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
-    for lines in read_lines(file, WHOLE) if reading.whole_files else read_lines(file):
+    for lines in file.lines(reading):
         result = []
         passed: Counter[str] = Counter()
         for name, at in _by_table(lines, reading):
@@ -42,7 +40,7 @@ def records(file: str, reading: Reading) -> Iterator[tuple[list[Records], dict[s
                 passed[reason] += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
             else:
-                raise reading.unknown(file, int(lines.numbers[0 if at is None else at[0]]), name)
+                raise reading.unknown(file.path, int(lines.numbers[0 if at is None else at[0]]), name)
         yield result, passed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,25 +9,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
-import pyarrow.parquet
 
 from integrator.arrays import first, mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
-from integrator.dialects.lines import BLOCK_BYTES, open_file
 from integrator.dialects.reading import ALLOW, Reading, unknown_column
+from integrator.dialects.table_files import batches
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
-
-ROWS = 65_536
 
 
 def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, batch by batch, and how many were passed over, by reason."""
     line = 2 if container == "csv" else 1
-    batches = _batches(file, container, None)
-    for batch in [pa.Table.from_batches(list(batches))] if reading.whole_files else map(_table, batches):
+    found = batches(file, container, "hvr_op")
+    for batch in [pa.Table.from_batches(list(found))] if reading.whole_files else map(_table, found):
         numbers = np.arange(line, line + batch.num_rows)
         line += batch.num_rows
         result = []
@@ -49,7 +44,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
 
 def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array]]:
     """Yield the hvr_tx_seq and the hvr_tx_countdown of each record."""
-    for batch in map(_table, _batches(file, container, ["hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown"])):
+    for batch in map(_table, batches(file, container, "hvr_op", ["hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown"])):
         given = _meta(file, batch, "hvr_integ_seq")
         tx = pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), _meta(file, batch, "hvr_tx_seq"))
         yield tx, _meta(file, batch, "hvr_tx_countdown")
@@ -57,45 +52,6 @@ def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
-
-
-def _batches(file: str, container: str, only: list[str] | None) -> Iterator[pa.RecordBatch]:
-    try:
-        if container == "parquet":
-            with open_file(file) as stream:
-                opened = pyarrow.parquet.ParquetFile(pa.BufferReader(stream.read_buffer()))
-                columns = None if only is None else [name for name in only if name in opened.schema_arrow.names]
-                yield from opened.iter_batches(ROWS, columns=columns)
-        else:
-            yield from _csv(file, only)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{file}: not {container}, or broken: {error}") from None
-
-
-def _csv(file: str, only: list[str] | None) -> Iterator[pa.RecordBatch]:
-    with open_file(file) as stream:
-        start = stream.read(BLOCK_BYTES).split(b"\n", 1)[0]
-    header = next(csv.reader([start.decode("utf-8-sig").rstrip("\r")]), [])
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise DataError(f"{file}:1: the header has {', '.join(sorted(twice))} twice")
-    if "hvr_op" not in header:
-        raise DataError(
-            f"{file}:1: not JSON lines, not Parquet, and no CSV header with hvr_op; it begins {start[:100]!r}"
-        )
-    with open_file(file) as stream:
-        yield from pyarrow.csv.open_csv(
-            stream,
-            read_options=pyarrow.csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(header, pa.string()),
-                null_values=[""],  # an empty field is null, a quoted empty one is empty text
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                include_columns=None if only is None else [name for name in only if name in header],
-            ),
-        )
 
 
 def _meta(file: str, batch: pa.Table, name: str) -> pa.Array:

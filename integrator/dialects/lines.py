@@ -18,8 +18,7 @@ from integrator.errors import DataError, EnvironmentFault
 BLOCK_BYTES = 16 * 1024 * 1024
 _SHOWN = 200
 _SHORT = 4  # characters of a line too short to hold a record, its end included
-_QUOTE, _NEWLINE, _RETURN, _NULL = 0x22, 0x0A, 0x0D, ord("n")
-_BARE = bytes(byte not in b' \t\r\n,:[]{}"' for byte in range(256))
+_NEWLINE, _RETURN = 0x0A, 0x0D
 
 Parse = Callable[[bytes], pa.Table]
 
@@ -33,6 +32,17 @@ def open_file(path: str) -> pa.NativeFile:
         return filesystem.open_input_stream(inside, compression="detect")
     except (OSError, pa.ArrowInvalid) as error:
         raise EnvironmentFault(f"{path}: the change file cannot be read: {error}") from error
+
+
+def container_of(file: str) -> str:
+    """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
+    with open_file(file) as stream:
+        first = stream.read(64).lstrip()
+    if not first:
+        return "empty"
+    if first.startswith(b"PAR1"):
+        return "parquet"
+    return "json" if first.startswith(b"{") else "csv"
 
 
 @dataclass(frozen=True)
@@ -161,21 +171,3 @@ def _first_bad(lines: Lines, parse: Parse) -> tuple[int, str]:
 
     at = first_refused(len(lines), lambda start, stop: reason(start, stop) is None)
     return at, reason(at, at + 1) or "cannot be parsed"
-
-
-def quote_scalars(data: bytes) -> bytes:
-    """Put quotes around each number, true and false outside strings, so that Arrow reads it as its exact text.
-
-    A JSON value whose type differs from record to record (as in wal2json) has no one Arrow type but text; null stays
-    null. RFC 8259: outside strings, whatever is not punctuation or white space is a number or one of the three names.
-    """
-    text = np.frombuffer(data, np.uint8)
-    plain = data.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in data else data
-    quotes = np.frombuffer(plain, np.uint8) == _QUOTE
-    inside = np.bitwise_xor.accumulate(quotes)
-    bare = np.frombuffer(data.translate(_BARE), np.bool_) & ~inside
-    edges = np.flatnonzero(np.diff(bare, prepend=False, append=False))
-    starts, ends = edges[0::2], edges[1::2]
-    scalars = text[starts] != _NULL
-    places = np.column_stack([starts[scalars], ends[scalars]]).ravel()
-    return np.insert(text, places, _QUOTE).tobytes()

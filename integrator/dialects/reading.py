@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from integrator.changes import Changes, OpenTransaction
+from integrator.dialects.lines import Lines, read_lines
 from integrator.errors import DataError
+from integrator.recipe import DebeziumModes
 from integrator.schema import Table
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location"
 """What to do about a column that the table's definition does not have."""
+
+WHOLE = 1 << 30
+
+
+@dataclass(frozen=True)
+class File:
+    """A change file: its path, and its number in the order in which files were taken."""
+
+    path: str
+    number: int = 0
+
+    def lines(self, reading: Reading) -> Iterator[Lines]:
+        """Yield the file's lines, in blocks, or all at once where that is asked for."""
+        return read_lines(self.path, WHOLE) if reading.whole_files else read_lines(self.path)
+
 
 Before = Callable[[], OpenTransaction]
 """Asked for only when a file's first record needs it: finding out may mean to read the file before."""
@@ -29,6 +46,10 @@ class Reading:
     """Tables, by name and name in the source, that the channel has and does not send: their records are counted."""
     whole_files: bool
     """Read each file as one batch: needed where a transaction's end must be known, for {hvr_tx_countdown}."""
+    debezium: DebeziumModes = field(default_factory=DebeziumModes)
+    time_zone: str = "UTC"
+    """Of moments that are written without a zone where the column has one."""
+    timestamp_column: str | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Table]:

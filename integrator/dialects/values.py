@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import first, first_refused, flat, from_flat, to_decimal
 from integrator.dialects.intervals import intervals
+from integrator.dialects.json_text import quote_scalars
+from integrator.dialects.lines import arrow_json
 from integrator.schema import Type, arrow_type, describe
 
 _NIBBLE = np.full(256, 255, np.uint8)
@@ -28,7 +30,11 @@ class ValueRefused(ValueError):
 
 def from_text(values: pa.Array, kind: Type) -> pa.Array:
     """Return text values (null stays null) as `arrow_type(kind)`. Raises ValueRefused for the first that is none."""
-    convert = _converter(kind)
+    return guarded(values, _converter(kind), describe(kind))
+
+
+def guarded(values: pa.Array, convert: Callable[[pa.Array], pa.Array], what: str) -> pa.Array:
+    """Return `convert(values)`. Raises ValueRefused for the first value that it refuses, which is not `what`."""
 
     def accepts(start: int, stop: int) -> bool:
         try:
@@ -41,8 +47,7 @@ def from_text(values: pa.Array, kind: Type) -> pa.Array:
         return convert(values)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         index = first_refused(len(values), accepts)
-        value = values[index].as_py()
-        raise ValueRefused(index, f"{value!r} is no {describe(kind)} ({error})") from None
+        raise ValueRefused(index, f"{values[index].as_py()!r} is no {what} ({error})") from None
 
 
 def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
@@ -125,3 +130,71 @@ def parse_array(text: str) -> list[str | None]:
             raise ValueError("expected a comma between items")
         at += 1
     return items
+
+
+def from_json_list(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Return JSON arrays, as text, as lists whose items `convert` makes of text. Raises ValueRefused."""
+    lists = pc.binary_join_element_wise('{"v":', pc.fill_null(values, "null"), "}\n", "")
+    joined = b"".join(lists.cast(pa.binary()).to_pylist())
+    try:
+        parsed = arrow_json(pa.schema([("v", pa.list_(pa.string()))]), "error")(quote_scalars(joined))
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"expected a JSON array of scalars ({error})") from None
+    found = parsed["v"].combine_chunks()
+    return pa.ListArray.from_arrays(found.offsets, convert(found.flatten()), mask=pc.is_null(found))
+
+
+_SIXTY_FOUR = np.full(256, 255, np.uint8)
+_SIXTY_FOUR[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")] = np.arange(62)
+_SIXTY_FOUR[list(b"+/-_")] = [62, 63, 62, 63]
+_PAD = ord("=")
+
+
+def from_base64(values: pa.Array) -> pa.Array:
+    """Return bytes written in base64, of either alphabet, padded (RFC 4648 sections 4 and 5)."""
+    data, offsets = flat(values)
+    length = np.diff(offsets)
+    if (length % 4).any():
+        raise ValueError("expected base64, whose length is a multiple of 4")
+    ends = offsets[1:][length > 0]
+    padding = np.zeros(len(length), np.int64)
+    padding[length > 0] = (data[ends - 1] == _PAD).astype(np.int64) + (data[ends - 2] == _PAD)
+    digits = _SIXTY_FOUR[data]
+    tail = np.zeros(len(data), bool)
+    tail[ends - 1], tail[ends - 2] = data[ends - 1] == _PAD, data[ends - 2] == _PAD
+    if (digits[~tail] == 255).any():
+        raise ValueError("expected base64")
+    digits[tail] = 0
+    fours = digits.reshape(-1, 4).astype(np.uint32)
+    bits = (fours[:, 0] << 18) | (fours[:, 1] << 12) | (fours[:, 2] << 6) | fours[:, 3]
+    decoded = np.stack([bits >> 16, bits >> 8, bits], axis=1).astype(np.uint8).ravel()
+    kept = np.ones(len(decoded), bool)
+    after = offsets[1:] // 4 * 3
+    kept[after[padding > 0] - 1] = False
+    kept[after[padding > 1] - 2] = False
+    lengths = length // 4 * 3 - padding
+    return from_flat(decoded[kept], np.concatenate([[0], np.cumsum(lengths)]), pa.binary(), values)
+
+
+def from_unscaled(values: pa.Array, scale: int) -> pa.Array:
+    """Return decimals of big-endian two's complement bytes and a scale, as Connect's Decimal has them.
+
+    https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/data/Decimal.html
+    """
+    data, offsets = flat(values)
+    length = np.diff(offsets)
+    width = 16 if not len(length) or length.max() < 16 else 32  # 38 digits fit 16 bytes; of 16 bytes not all do
+    if len(length) and length.max() > width:
+        raise ValueError(f"a number of more than {width} bytes")
+    little = np.zeros((len(length), width), np.uint8)
+    negative = np.zeros(len(length), bool)
+    filled = length > 0
+    negative[filled] = data[offsets[:-1][filled]] >= 128
+    little[negative] = 255
+    row = np.repeat(np.arange(len(length)), length)
+    place = np.repeat(offsets[1:], length) - 1 - np.arange(len(data))
+    little[row, place] = data
+    kind = pa.decimal128(38, scale) if width == 16 else pa.decimal256(76, scale)
+    validity = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    bits = pa.py_buffer(np.packbits(validity, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(length), [bits, pa.py_buffer(little)])

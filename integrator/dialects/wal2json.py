@@ -11,30 +11,29 @@ import re
 from collections.abc import Iterator
 
 from integrator.changes import OpenTransaction
-from integrator.dialects import images, wal2json_v1, wal2json_v2
+from integrator.dialects import wal2json_v1, wal2json_v2
 from integrator.dialects.lines import Lines, read_lines
-from integrator.dialects.reading import Batch, Before, Reading
+from integrator.dialects.reading import Batch, Before, File, Reading
+from integrator.dialects.records import change_rows
 from integrator.errors import DataError
 
-WHOLE = 1 << 30
 
-
-def read(file: str, before: Before, reading: Reading) -> Iterator[Batch]:
+def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a wal2json file, of either version."""
     position = wal2json_v2.Position(before)
     version = 0
-    for lines in read_lines(file, WHOLE) if reading.whole_files else read_lines(file):
+    for lines in file.lines(reading):
         version = version or _version(lines)
-        records = wal2json_v1.records(lines) if version == 1 else wal2json_v2.records(lines, position)
-        changes, ignored, unknown = images.change_rows(records, reading)
+        records, placed = wal2json_v1.records(lines) if version == 1 else wal2json_v2.records(lines, position)
+        changes, ignored, unknown = change_rows(records, placed, reading)
         state = position.open if version == 2 else OpenTransaction(since_start=False)
         yield Batch(changes, state, ignored, unknown)
 
 
-def tail(file: str, _reading: Reading) -> OpenTransaction:
+def tail(file: File, _reading: Reading) -> OpenTransaction:
     """Return where the file ends; a file of version 1 holds whole transactions only."""
     state = OpenTransaction()
-    for lines in read_lines(file):
+    for lines in read_lines(file.path):
         if _version(lines) == 1:
             return OpenTransaction(since_start=False)
         state = wal2json_v2.tail(lines).after(state)

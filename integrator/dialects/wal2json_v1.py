@@ -7,9 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import first, mask
-from integrator.dialects import images, postgres
-from integrator.dialects.images import Records
-from integrator.dialects.lines import Lines, arrow_json, parse_lines, quote_scalars
+from integrator.dialects import postgres
+from integrator.dialects.json_text import quote_scalars
+from integrator.dialects.lines import Lines, arrow_json, parse_lines
+from integrator.dialects.named_values import Images, NamedValues
+from integrator.dialects.records import Placed, Records
 from integrator.errors import DataError
 
 _TEXT = pa.string()
@@ -39,7 +41,7 @@ V1 = pa.schema(
 KINDS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
 
 
-def records(lines: Lines) -> Records:
+def records(lines: Lines) -> tuple[Records, Placed]:
     """Return the changes of the transactions in `lines`. Raises DataError."""
     table = parse_lines(lines, lambda data: arrow_json(V1, "ignore")(quote_scalars(data)), "wal2json version 1")
     for name in ("change", "nextlsn"):
@@ -75,17 +77,18 @@ def records(lines: Lines) -> Records:
         if uneven is not None:
             line = lines.numbers[parent[uneven]]
             raise DataError(f"{lines.file}:{line}: a change with another number of values than of names")
-    return Records(
+    new = Images.of(names.offsets, names.flatten(), values.flatten(), names)
+    identity = Images.of(old_names.offsets, old_names.flatten(), old_values.flatten(), old)
+    found = Records(
         lines=lines,
         action=actions,
         schema=flat.field("schema"),
         table=flat.field("table"),
-        new=images.Images.of(names.offsets, names.flatten(), values.flatten(), names),
-        old=images.Images.of(old_names.offsets, old_names.flatten(), old_values.flatten(), old),
+        values=NamedValues(new, identity),
+        old=identity.has,
         line=lines.numbers[parent],
-        commit=postgres.commit(table["nextlsn"].combine_chunks()).take(index),
-        transaction=postgres.transaction(table["xid"].combine_chunks()).take(index),
         cap_tstamp=postgres.instants(lines, table["timestamp"].combine_chunks()).take(index),
-        rank=rank,
-        countdown=total[parent] - before[:-1],
     )
+    commit = postgres.commit(table["nextlsn"].combine_chunks()).take(index)
+    xid = postgres.transaction(table["xid"].combine_chunks()).take(index)
+    return found, Placed(commit, xid, rank, total[parent] - before[:-1])

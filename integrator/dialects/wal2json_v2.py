@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 
 from integrator.arrays import mask
 from integrator.changes import OpenTransaction
-from integrator.dialects import images, postgres
-from integrator.dialects.images import Records
-from integrator.dialects.lines import Lines, arrow_json, parse_lines, quote_scalars
+from integrator.dialects import postgres
+from integrator.dialects.json_text import quote_scalars
+from integrator.dialects.lines import Lines, arrow_json, parse_lines
+from integrator.dialects.named_values import Images, NamedValues
 from integrator.dialects.reading import Before
+from integrator.dialects.records import Placed, Records
 from integrator.errors import DataError
 
 _TEXT = pa.string()
@@ -51,7 +53,7 @@ def tail(lines: Lines) -> OpenTransaction:
     return _advance(_actions(table), _row_counts(table), _begins(table))
 
 
-def records(lines: Lines, position: Position) -> Records:
+def records(lines: Lines, position: Position) -> tuple[Records, Placed]:
     """Return the changes in `lines`, and move `position` to their end. Raises DataError."""
     table = parse_lines(lines, lambda data: arrow_json(V2, "ignore")(quote_scalars(data)), "wal2json version 2")
     actions = _actions(table)
@@ -67,20 +69,19 @@ def records(lines: Lines, position: Position) -> Records:
     position.move(_advance(actions, rows, begins))
     columns, identity = table["columns"].combine_chunks(), table["identity"].combine_chunks()
     commit, xid, stamp = _split(lines, transactions)
-    return Records(
+    new = Images.of(columns.offsets, columns.flatten().field(0), columns.flatten().field(1), columns)
+    old = Images.of(identity.offsets, identity.flatten().field(0), identity.flatten().field(1), identity)
+    found = Records(
         lines=lines,
         action=actions,
         schema=table["schema"].combine_chunks(),
         table=table["table"].combine_chunks(),
-        new=images.Images.of(columns.offsets, columns.flatten().field(0), columns.flatten().field(1), columns),
-        old=images.Images.of(identity.offsets, identity.flatten().field(0), identity.flatten().field(1), identity),
+        values=NamedValues(new, old),
+        old=old.has,
         line=lines.numbers,
-        commit=commit,
-        transaction=xid,
         cap_tstamp=stamp,
-        rank=transactions.rank,
-        countdown=transactions.countdown,
     )
+    return found, Placed(commit, xid, transactions.rank, transactions.countdown)
 
 
 def _actions(table: pa.Table) -> npt.NDArray[np.str_]:

@@ -23,7 +23,7 @@ from integrator.plan.registry import Registration, RegistrySettings, Strategies,
 from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.tables import table_recipe
-from integrator.recipe import Recipe
+from integrator.recipe import DebeziumModes, Recipe
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
@@ -100,6 +100,9 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
         channel=channel.channel,
         cap_loc=source_name,
         dialect=files_location.dialect,
+        source_zone=files_location.time_zone,
+        timestamp_column=files_location.timestamp_column,
+        debezium=DebeziumModes(**files_location.debezium.model_dump()),
         tables=tuple(recipes),
         default_table=files_location.table or (tables[0].name if len(tables) == 1 else None),
         ignore_unknown_tables=files_location.unknown_tables == "ignore",
@@ -136,9 +139,13 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
     return plan
 
 
+NAMED = ("wal2json", "maxwell", "canal", "airbyte")
+"""Dialects all of whose records name their tables."""
+
+
 def _check_table(location: FilesLocation, name: str, known: set[str], source: Source, problems: list[Problem]) -> None:
     place = ("locations", name, "table")
-    if location.table is not None and location.dialect != "hvr":
+    if location.table is not None and location.dialect in NAMED:
         text = f"records of the {location.dialect} dialect name their tables: leave it out"
         problems.append(source.problem(place, text))
     if location.table is not None and location.table not in known:

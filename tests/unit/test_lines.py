@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.dialects.lines import arrow_json, parse_lines, quote_scalars, read_lines
+from integrator.dialects.json_text import quote_scalars
+from integrator.dialects.lines import arrow_json, parse_lines, read_lines
 from integrator.errors import DataError
 
 JSON = st.recursive(

@@ -1,0 +1,173 @@
+"""Debezium's change events as JSON lines (https://debezium.io/documentation/reference/stable/).
+
+A line is an event's value: with its schema or without, in the envelope or flattened by ExtractNewRecordState. Lines
+that are no change of a row are counted: tombstones (`null`), transaction marks, heartbeats, schema changes, messages.
+
+Operations: c and r insert, u update, d delete, t truncate. A flattened event says by `__deleted` or `__op` what it is,
+and is an insert where it has neither.
+
+Positions: PostgreSQL's last commit before the transaction (`sequence`) and txId; MySQL's binlog file and position of
+the transaction's first event; SQL Server's commit_lsn; Oracle's commit_scn. Others, and flattened events that were not
+given such fields, stand in the order of files and lines.
+
+Missing are: `__debezium_unavailable_value` (PostgreSQL's unchanged TOAST), and what is null beside the key in an old
+image that has nothing but a key (PostgreSQL's default replica identity).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import Mask, mask
+from integrator.dialects import debezium_positions
+from integrator.dialects.debezium_values import DebeziumValues
+from integrator.dialects.json_objects import Objects, as_lines, lines_text
+from integrator.dialects.json_values import JsonValues, none_apart
+from integrator.dialects.keys_alone import KeysAlone
+from integrator.dialects.lines import Lines
+from integrator.dialects.reader import Decoded
+from integrator.dialects.reading import File, Reading
+from integrator.dialects.records import Records
+from integrator.errors import DataError
+
+EXPECTED = "a change event of Debezium"
+ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
+
+
+def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
+    """Return the changes in `lines`. Raises DataError."""
+    ignored: Counter[str] = Counter()
+    lines = _without_tombstones(lines, ignored)
+    objects, schemas = _payloads(Objects(lines, EXPECTED), ignored)
+    lines = objects.lines
+    flat = ~(objects.has("op") | objects.has("status") | objects.has("ddl") | _only(objects, "ts_ms"))
+    action, source = _actions(objects, flat), _Source(objects, flat)
+    rows = _rows(objects, action, ignored)
+    image = lines_text(lines)
+    new = pc.if_else(pa.array(flat), image, objects.raw("after"))
+    old = pc.if_else(pa.array(flat & (action == "D")), image, objects.raw("before"))
+    at = np.flatnonzero(rows)
+    keep = pa.array(at)
+    new, old = new.take(keep), old.take(keep)
+    images = JsonValues(lines, lines.numbers[at], new, old, _is_added if flat.any() else none_apart)
+    found = Records(
+        lines=lines,
+        action=action[at],
+        schema=source.text("schema").take(keep),
+        table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())).take(keep),
+        values=KeysAlone(DebeziumValues(images, schemas.take(keep), reading.debezium), reading.debezium.old_images),
+        old=mask(pc.is_valid(old)) & (action[at] == "U"),
+        line=lines.numbers[at],
+        cap_tstamp=_time(source).take(keep),
+        cap_user=source.text("user_name").take(keep),
+        ignored=dict(ignored),
+    )
+    _check_tables(found)
+    positions = debezium_positions.positions(objects, source, file, at, found)
+    return found, positions
+
+
+def _is_added(name: str) -> bool:
+    """Say whether ExtractNewRecordState added the field."""
+    return name.startswith("__")
+
+
+def _without_tombstones(lines: Lines, ignored: Counter[str]) -> Lines:
+    null = mask(pc.equal(lines.array, "null\n"))
+    if not null.any():
+        return lines
+    ignored["tombstones"] += int(null.sum())
+    return lines.take(np.flatnonzero(~null))
+
+
+def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, pa.Array]:
+    """Return the events without their schemas, and these; null where an event has none."""
+    wrapped = objects.has("payload") & objects.has("schema")
+    if not wrapped.any():
+        return objects, pa.nulls(len(objects), pa.string())
+    payload = pc.if_else(pa.array(wrapped), objects.raw("payload"), lines_text(objects.lines))
+    there = mask(pc.is_valid(payload))
+    if not there.all():
+        ignored["tombstones"] += int((~there).sum())
+    at = np.flatnonzero(there)
+    inner = Objects(as_lines(payload.take(pa.array(at)), objects.lines, at), EXPECTED)
+    return inner, objects.raw("schema").take(pa.array(at))
+
+
+def _only(objects: Objects, name: str) -> Mask:
+    """Say which objects have a member of that name and no other (heartbeats)."""
+    other = np.zeros(len(objects), bool)
+    for one in objects.names:
+        if one != name:
+            other |= objects.has(one)
+    return objects.has(name) & ~other
+
+
+def _actions(objects: Objects, flat: Mask) -> npt.NDArray[np.str_]:
+    """Return what each event does: I U D T, or its op."""
+    op = objects.text("op")
+    if flat.any():
+        deleted = pc.fill_null(pc.equal(objects.text("__deleted"), "true"), fill_value=False)
+        of_flat = pc.if_else(deleted, "d", pc.fill_null(objects.text("__op"), "c"))
+        op = pc.if_else(pa.array(flat), of_flat, op)
+    return np.array([ACTIONS.get(one, one) for one in pc.fill_null(op, "").to_pylist()], "U1")
+
+
+class _Source:
+    """The source blocks of events, or the fields of them that ExtractNewRecordState added."""
+
+    def __init__(self, objects: Objects, flat: Mask) -> None:
+        self._blocks = objects.inner("source", EXPECTED)
+        self._objects = objects if flat.any() else None
+
+    def text(self, name: str) -> pa.Array:
+        """Return a field of each."""
+        told = self._blocks.text(name)
+        if self._objects is None:
+            return told
+        return pc.coalesce(told, self._objects.first_text([f"__source_{name}", f"__{name}"]))
+
+
+def _rows(objects: Objects, action: npt.NDArray[np.str_], ignored: Counter[str]) -> Mask:
+    """Say which events change a row; count the others by what they are. Raises DataError for what is none of them."""
+    rows = np.isin(action, ["I", "U", "D", "T"])
+    others = {
+        "logical messages": action == "m",
+        "transaction marks": objects.has("status"),
+        "schema changes": objects.has("ddl"),
+        "heartbeats": _only(objects, "ts_ms"),
+    }
+    told = rows.copy()
+    for reason, which in others.items():
+        count = int((which & ~told).sum())
+        if count:
+            ignored[reason] += count
+        told |= which
+    if not told.all():
+        at = int(np.flatnonzero(~told)[0])
+        raise DataError(
+            f"{objects.lines.file}:{objects.lines.numbers[at]}: the op {str(action[at])!r} is none of c u d r t m"
+        )
+    return rows
+
+
+def _check_tables(found: Records) -> None:
+    nameless = np.flatnonzero(mask(pc.is_null(found.table)))
+    if len(nameless):
+        raise DataError(
+            f"{found.lines.file}:{found.line[nameless[0]]}: the event does not say its table, and the channel has "
+            "several; flatten with add.fields=source.table, or name the table at the source location"
+        )
+
+
+def _time(source: _Source) -> pa.Array:
+    """Return the commit time, as finely as the event has it."""
+    micros = pc.coalesce(
+        source.text("ts_us").cast(pa.int64()), pc.multiply(source.text("ts_ms").cast(pa.int64()), 1000)
+    )
+    return micros.cast(pa.timestamp("us", "UTC"))

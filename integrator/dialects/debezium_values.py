@@ -1,0 +1,194 @@
+"""Debezium's values: dates as days, times in three units, decimals and bytes in base64, by schema or by the modes set.
+
+https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-data-types
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Context
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import Mask, mask, plain_text
+from integrator.dialects.json_values import JsonValues
+from integrator.dialects.records import Cells
+from integrator.dialects.told_values import ToldValues
+from integrator.dialects.values import from_base64, from_hex, from_json_list, from_text, from_unscaled, guarded
+from integrator.formats.binary_text import base64
+from integrator.formats.durations import from_parts
+from integrator.recipe import DebeziumModes
+from integrator.schema import UNCONSTRAINED_DECIMAL, Column, Table, Type, arrow_type, describe
+
+Ints = npt.NDArray[np.int64]
+
+_UNITS = {
+    "io.debezium.time.Time": "ms",
+    "io.debezium.time.MicroTime": "us",
+    "io.debezium.time.NanoTime": "ns",
+    "io.debezium.time.Timestamp": "ms",
+    "io.debezium.time.MicroTimestamp": "us",
+    "io.debezium.time.NanoTimestamp": "ns",
+    "org.apache.kafka.connect.data.Time": "ms",
+    "org.apache.kafka.connect.data.Timestamp": "ms",
+}
+_UNIT_OF_MODE = {"CONNECT": "ms", "MICROSECONDS": "us", "NANOSECONDS": "ns"}
+_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+_VARIABLE = "io.debezium.data.VariableScaleDecimal"
+_EXACT = Context(prec=100_000)
+_PER_SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+
+@dataclass(frozen=True)
+class Field:
+    """What an event's schema says of a column: Connect's type, the logical type's name, and a decimal's scale."""
+
+    kind: str = ""
+    name: str = ""
+    scale: int | None = None
+    item: Field | None = None
+
+    @staticmethod
+    def of(told: dict[str, Any]) -> Field:
+        """Read a field of a schema (https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonSchema.html)."""
+        scale = (told.get("parameters") or {}).get("scale")
+        items = told.get("items")
+        kind, name = str(told.get("type", "")), str(told.get("name") or "")
+        return Field(kind, name, None if scale is None else int(scale), Field.of(items) if items else None)
+
+
+UNTOLD = Field()
+
+
+class DebeziumValues:
+    """The images of events; events of one batch may have several schemas."""
+
+    def __init__(self, images: JsonValues, schemas: pa.Array, modes: DebeziumModes) -> None:
+        """Take images, the schema of each record (JSON, or null), and how the connector was set."""
+        self._images, self._modes = images, modes
+        self._schemas = ToldValues(schemas, _fields_of)
+
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
+        """Return what images have, by column."""
+        cells = self._images.cells(table, record, is_old)
+        unavailable = _placeholders(self._modes)
+        for name, found in cells.items():
+            if pa.types.is_string(found.values.type):
+                gone = mask(pc.is_in(found.values, unavailable))
+                if gone.any():
+                    cells[name] = Cells(pc.if_else(pa.array(gone), None, found.values), found.has & ~gone)
+        return cells
+
+    def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
+        """Return the values of a column, by what the schema of each event says of it."""
+        return self._schemas.typed(
+            column, values, record, lambda part, field: convert(part, column.type, field or UNTOLD, self._modes)
+        )
+
+
+def _fields_of(told: dict[str, Any]) -> dict[str, Field]:
+    """Return what a schema says of the columns of the row image in it."""
+    images = [field for field in told.get("fields", []) if field.get("field") in ("after", "before")]
+    fields = images[0].get("fields", []) if images else told.get("fields", [])
+    return {str(field["field"]): Field.of(field) for field in fields}
+
+
+def _placeholders(modes: DebeziumModes) -> pa.Array:
+    """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes."""
+    text = modes.unavailable_value
+    encoded = pa.array([text.encode()])
+    plain = base64(encoded)[0].as_py()
+    forms = [text, plain, plain.replace("+", "-").replace("/", "_"), text.encode().hex()]
+    lists = [*([form] for form in forms), list(text.encode())]
+    return pa.array([*forms, *(json.dumps(one, separators=(",", ":")) for one in lists)])
+
+
+def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:
+    """Return the text of JSON values in the column's type. Raises ValueRefused."""
+    match kind:
+        case schema.Array(item):
+            return from_json_list(values, lambda items: convert(items, item, field.item or UNTOLD, modes))
+        case schema.Date() if _all_match(values, r"^-?\d+$"):
+            return values.cast(pa.int32()).cast(pa.date32())
+        case schema.Time() | schema.Timestamp() if _all_match(values, r"^-?\d+$"):
+            return _moments(values, kind, _unit(kind, field, modes))
+        case schema.Date() | schema.Time() | schema.Timestamp(zoned=False):
+            return from_text(pc.replace_substring_regex(values, r"(Z|\+00:?00)$", ""), kind)
+        case schema.Interval() if _all_match(values, r"^-?\d+$"):
+            micros = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+            zero = np.zeros(len(values), np.int64)
+            return from_parts(zero, zero, micros * 1000, pc.is_valid(values))
+        case schema.Bytes():
+            return guarded(values, lambda part: _bytes(part, field, modes), describe(kind))
+        case schema.Decimal(_, scale) if _is_precise(field, modes):
+            told = scale if field.scale is None else field.scale
+            return guarded(values, lambda part: _unscaled(part, told).cast(arrow_type(kind)), describe(kind))
+        case schema.String() if field.name == _VARIABLE or (not field.kind and kind == UNCONSTRAINED_DECIMAL):
+            return _variable(values)
+        case schema.String() if field.name == _DECIMAL:
+            return guarded(values, lambda part: plain_text(_unscaled(part, field.scale or 0)), describe(kind))
+        case _:
+            return from_text(values, kind)
+
+
+def _all_match(values: pa.Array, pattern: str) -> bool:
+    """Say whether there are values, and all of them are written so."""
+    told = values.drop_null()
+    return len(told) > 0 and bool(pc.all(pc.match_substring_regex(told, pattern)).as_py())
+
+
+def _unit(kind: schema.Time | schema.Timestamp, field: Field, modes: DebeziumModes) -> str:
+    if field.name in _UNITS:
+        return _UNITS[field.name]
+    mode = modes.time_precision_mode
+    if mode == "ADAPTIVE_TIME_MICROSECONDS" and isinstance(kind, schema.Time):
+        return "us"
+    return _UNIT_OF_MODE.get(mode, kind.unit)  # adaptive: as finely as the column is declared
+
+
+def _moments(values: pa.Array, kind: schema.Time | schema.Timestamp, unit: str) -> pa.Array:
+    """Return numbers of `unit`s as times of day or moments. Raises ValueRefused for what is no time, or finer."""
+
+    def made(part: pa.Array) -> pa.Array:
+        numbers = part.cast(pa.int64())
+        if isinstance(kind, schema.Time):
+            within = pc.and_(pc.greater_equal(numbers, 0), pc.less(numbers, 86_400 * _PER_SECOND[unit]))
+            if not pc.all(within).as_py() and numbers.null_count < len(numbers):
+                raise ValueError(f"{unit} of a day are at least 0, and fewer than a day has")
+        moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
+        zoned = isinstance(kind, schema.Timestamp) and kind.zoned
+        return pc.assume_timezone(moments, "UTC") if zoned else moments.cast(arrow_type(kind))
+
+    return guarded(values, made, describe(kind))
+
+
+def _bytes(values: pa.Array, field: Field, modes: DebeziumModes) -> pa.Array:
+    if field.kind == "string" and modes.binary_handling_mode == "BYTES" and values.null_count < len(values):
+        raise ValueError("its schema says text: say at the source location which binary_handling_mode wrote it")
+    return from_hex(values) if field.kind != "bytes" and modes.binary_handling_mode == "HEX" else from_base64(values)
+
+
+def _is_precise(field: Field, modes: DebeziumModes) -> bool:
+    return field.name == _DECIMAL or (not field.kind and modes.decimal_handling_mode == "PRECISE")
+
+
+def _unscaled(values: pa.Array, scale: int) -> pa.Array:
+    return from_unscaled(from_base64(values), scale)
+
+
+def _variable(values: pa.Array) -> pa.Array:
+    """Return the text of decimals each of which has its own scale; other text as it is."""
+    structs = mask(pc.starts_with(values, "{"))
+    if not structs.any():
+        return values
+    at = pa.array(structs)
+    told = [json.loads(text) for text in values.filter(at).to_pylist()]
+    unscaled = from_unscaled(from_base64(pa.array([str(one["value"]) for one in told])), 0).to_pylist()
+    numbers = [f"{number.scaleb(-int(one['scale']), _EXACT):f}" for number, one in zip(unscaled, told, strict=True)]
+    return pc.replace_with_mask(values, at, pa.array(numbers, pa.string()))

@@ -1,0 +1,46 @@
+"""Dialects whose files are records with positions: decoded part by part, and placed in the order of changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from integrator.changes import OpenTransaction
+from integrator.dialects.lines import Lines
+from integrator.dialects.reading import Batch, Before, File, Reading
+from integrator.dialects.records import Records, change_rows
+from integrator.dialects.transactions import Order, Positions, trailing
+
+Decoded = tuple[Records, Positions]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How files of one shape are read."""
+
+    read: Callable[[File, Before, Reading], Iterator[Batch]]
+    tail: Callable[[File, Reading], OpenTransaction]
+
+
+def of_parts(parts: Callable[[File, Reading], Iterator[Decoded]]) -> Dialect:
+    """Return the dialect whose files are decoded by `parts`."""
+
+    def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+        order = Order(before)
+        for records, positions in parts(file, reading):
+            placed = order.place(positions)
+            changes, ignored, unknown = change_rows(records, placed, reading)
+            yield Batch(changes, order.open, ignored, unknown)
+
+    def tail(file: File, reading: Reading) -> OpenTransaction:
+        state = OpenTransaction()
+        for _, positions in parts(file, reading):
+            state = trailing(positions).after(state)
+        return state
+
+    return Dialect(read, tail)
+
+
+def of_lines(decode: Callable[[Lines, File, Reading], Decoded]) -> Dialect:
+    """Return the dialect whose blocks of JSON lines are decoded by `decode`."""
+    return of_parts(lambda file, reading: (decode(lines, file, reading) for lines in file.lines(reading)))

@@ -1,0 +1,231 @@
+"""Records of several tables, with an old and a new image each -> change rows, without a look at any one row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import Mask, mask
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
+from integrator.dialects.lines import Lines
+from integrator.dialects.reading import ALLOW, Reading, unknown_column
+from integrator.dialects.values import ValueRefused, from_text
+from integrator.errors import DataError
+from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.schema import Column, Table, arrow_type
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What rows have in one column: text, or values of any other type; `has` says which rows say anything of it."""
+
+    values: pa.Array
+    has: Mask
+
+
+class Values(Protocol):
+    """The values of records, by the name of the column."""
+
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
+        """Return what the old (`is_old`) or the new images of records have, those of unknown columns among them."""
+        ...
+
+    def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
+        """Return the values of a column, which come from `record`, in its type. Raises ValueRefused."""
+        ...
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of a batch, in source order; action is one of I U D T, or another that makes no row.
+
+    old: which records have an old image. old_of_changes: it holds only what was changed, the rest is as in the new one.
+    ignored: what else there was in the batch, counted by what it is.
+    """
+
+    lines: Lines
+    action: npt.NDArray[np.str_]
+    schema: pa.Array
+    table: pa.Array
+    values: Values
+    old: Mask
+    line: Ints
+    cap_tstamp: pa.Array
+    cap_user: pa.Array | None = None
+    old_of_changes: bool = False
+    ignored: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def row_counts(self) -> Ints:
+        """How many change rows each record makes: an update with an old image makes two."""
+        one = np.isin(self.action, ["I", "U", "D", "T"]).astype(np.int64)
+        return np.asarray(one + ((self.action == "U") & self.old), np.int64)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """For each record: the first two segments of its integ_seq, the number of its first row, and rows left."""
+
+    commit: pa.Array
+    segment: pa.Array
+    rank: Ints
+    countdown: Ints
+
+
+def typed(column: Column, values: pa.Array) -> pa.Array:
+    """Return text as databases print it, or values of another type, in the column's type. Raises ValueRefused."""
+    return from_text(values, column.type) if pa.types.is_string(values.type) else values.cast(arrow_type(column.type))
+
+
+def change_rows(
+    records: Records, placed: Placed, reading: Reading
+) -> tuple[list[Changes], dict[str, int], dict[str, int]]:
+    """Return the change rows of each table, and what was counted and not sent: rows, and values of unknown columns."""
+    ignored = Counter(records.ignored)
+    unknown: Counter[str] = Counter()
+    messages = int((records.action == "M").sum())
+    if messages:
+        ignored["logical messages"] += messages
+    rows = np.isin(records.action, ["I", "U", "D", "T"])
+    names = pc.binary_join_element_wise(
+        pc.fill_null(records.schema, ""), pc.fill_null(records.table, ""), "\0"
+    ).dictionary_encode()
+    codes = names.indices.to_numpy(zero_copy_only=False)
+    result: dict[str, Changes] = {}
+    for code, full_name in enumerate(names.dictionary.to_pylist()):
+        of_table = np.flatnonzero((codes == code) & rows)
+        if not len(of_table):
+            continue
+        schema, _, name = full_name.partition("\0")
+        table = reading.find(schema, name)
+        if table is None:
+            reason = reading.passed_over(name)
+            if reason is None:
+                raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
+            ignored[reason] += len(of_table)
+        else:
+            result[full_name] = _rows_of(
+                records, placed, table, of_table, unknown if reading.ignore_unknown_columns else None
+            )
+    return list(result.values()), ignored, unknown
+
+
+def _rows_of(records: Records, placed: Placed, table: Table, at: Ints, unknown: Counter[str] | None) -> Changes:
+    """Return the change rows of a table. unknown: counts values of columns that it has not; None: those are errors."""
+    action = records.action[at]
+    old_first = (action == "U") & records.old[at]
+    count = 1 + old_first
+    record = np.repeat(at, count)
+    starts = np.concatenate([[0], np.cumsum(count)[:-1]])
+    is_old = np.zeros(len(record), bool)
+    is_old[starts[old_first]] = True
+    is_old[starts[action == "D"]] = True
+    second = np.ones(len(record), bool)
+    second[starts] = False
+    updated = records.action[record] == "U"
+
+    rank = placed.rank[record] + second
+    if len(rank) and int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
+        raise DataError(f"{records.lines.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
+    rows = _Rows(records, table, record, np.flatnonzero(second))
+    cells = rows.filled(records.values.cells(table, record, is_old))
+    rows.check_known(cells, unknown)
+    op = np.select(
+        [records.action[record] == "I", records.action[record] == "D", records.action[record] == "T", ~is_old],
+        [INSERT, DELETE, TRUNCATE, UPDATE],
+        BEFORE_UPDATE,
+    ).astype(np.int8)
+    changed = _key_changed(table, cells, rows.pairs)
+    op[rows.pairs[changed] - 1] = BEFORE_KEY_UPDATE
+    countdown = np.where(placed.countdown[record] > 0, placed.countdown[record] - (updated & second), 0)
+    index = pa.array(record)
+    commit = placed.commit.take(index)
+    user = pa.nulls(len(record), pa.string()) if records.cap_user is None else records.cap_user.take(index)
+    return Changes(
+        table=table.name,
+        file=records.lines.file,
+        columns={column.name: rows.typed(column, cells[column.name].values) for column in table.columns},
+        missing={column.name: ~cells[column.name].has for column in table.columns if not cells[column.name].has.all()},
+        op=pa.array(op),
+        integ_seq=integ_seq(commit, placed.segment.take(index), rank),
+        tx_seq=commit,
+        countdown=pa.array(countdown.astype(np.int32)),
+        cap_tstamp=records.cap_tstamp.take(index),
+        cap_user=user,
+        line=records.line[record],
+        order=record * 2 + second,
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of one table: which record each comes from, and the places of new rows that stand behind old ones."""
+
+    records: Records
+    table: Table
+    record: Ints
+    pairs: Ints
+
+    def filled(self, cells: dict[str, Cells]) -> dict[str, Cells]:
+        """Return the columns of the table, and others, with what the other image of an update says."""
+        none = Cells(pa.nulls(len(self.record), pa.string()), np.zeros(len(self.record), bool))
+        for column in self.table.columns:
+            found = cells.get(column.name, none)
+            if len(self.pairs) and not found.has.all():
+                found = self._filled(found)
+            cells[column.name] = found
+        return cells
+
+    def _filled(self, cells: Cells) -> Cells:
+        has, place = cells.has.copy(), np.arange(len(self.record))
+        new, old = self.pairs, self.pairs - 1
+        # unchanged in this update: the old image's value is the value
+        unchanged = new[~has[new] & has[old]]
+        place[unchanged] -= 1
+        if self.records.old_of_changes:
+            untold = old[~has[old] & has[new]]
+            place[untold] += 1
+            has[untold] = True
+        has[unchanged] = True
+        return Cells(cells.values.take(pa.array(place)), has)
+
+    def check_known(self, cells: dict[str, Cells], unknown: Counter[str] | None) -> None:
+        """Count values of columns that the table does not have, or raise DataError for the first."""
+        for name in cells.keys() - {column.name for column in self.table.columns}:
+            if unknown is not None:
+                unknown[unknown_column(self.table.name, name)] += int(cells[name].has.sum())
+            elif cells[name].has.any():
+                line = self.records.line[self.record[np.flatnonzero(cells[name].has)[0]]]
+                known = ", ".join(column.name for column in self.table.columns)
+                raise DataError(
+                    f"{self.records.lines.file}:{line}: table {self.table.name}: column {name!r} is not in its "
+                    f"definition, which has {known}; {ALLOW}"
+                )
+
+    def typed(self, column: Column, values: pa.Array) -> pa.Array:
+        try:
+            return self.records.values.typed(column, values, self.record)
+        except ValueRefused as error:
+            line = self.records.line[self.record[error.index]]
+            where = f"{self.records.lines.file}:{line}: table {self.table.name}, column {column.name}"
+            raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+
+
+def _key_changed(table: Table, cells: dict[str, Cells], pairs: Ints) -> Mask:
+    """Say for each update (the places of its new row) whether a key column has another value than before."""
+    changed = np.zeros(len(pairs), bool)
+    for name in table.key or tuple(column.name for column in table.columns) if len(pairs) else ():
+        new, old = cells[name].values.take(pa.array(pairs)), cells[name].values.take(pa.array(pairs - 1))
+        differs = mask(pc.not_equal(new, old))
+        one_null = mask(pc.is_null(new)) != mask(pc.is_null(old))
+        known = cells[name].has[pairs] & cells[name].has[pairs - 1]
+        changed |= (differs | one_null) & known
+    return changed

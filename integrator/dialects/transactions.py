@@ -1,0 +1,139 @@
+"""Records -> their places in the order of changes, counted on over the parts of a file, and over files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import Mask, mask
+from integrator.changes import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
+from integrator.dialects.reading import Before
+from integrator.dialects.records import Placed
+
+Ints = npt.NDArray[np.int64]
+
+NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Where records stand in their source, in source order; consecutive ones of the same `transaction` share it.
+
+    transaction: what tells it from others; null: the record is one for itself. commit: 20 hex digits, and segment: 16;
+    those of its first record count for all. rows: how many change rows each makes. ends: whether its transaction ends
+    with it; None where the source does not say.
+    """
+
+    transaction: pa.Array
+    commit: pa.Array
+    segment: pa.Array
+    rows: Ints
+    ends: Mask | None = None
+
+
+def by_line(number: int, line: Ints) -> pa.Array:
+    """Return the positions of records whose source says none, as 20 hex digits: the file's number, and the line."""
+    file = hexadecimal(np.array([number], np.uint64), 10)[0].as_py()
+    return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
+
+
+def digits(text: pa.Array, width: int) -> pa.Array:
+    """Return decimal numbers as `width` hex digits; null stays null. Raises pa.ArrowInvalid."""
+    values = pc.fill_null(text.cast(pa.uint64()), 0).to_numpy(zero_copy_only=False)
+    return pc.if_else(pc.is_valid(text), hexadecimal(values, width), None)
+
+
+def number(text: pa.Array) -> pa.Array:
+    """Return a transaction's segment of its number: none where it has none, or what is no number."""
+    plain = pc.if_else(pc.fill_null(pc.match_substring_regex(text, r"^\d{1,18}$"), fill_value=False), text, None)
+    return pc.fill_null(digits(plain, SEQUENCE_WIDTHS[1]), NO_TRANSACTION)
+
+
+def binlog(place: pa.Array) -> pa.Array:
+    """Return places in MySQL's binlog, `mysql-bin.000003:9911`, as 20 hex digits; null for what is none."""
+    parts = pc.extract_regex(place, r"\.(?P<file>\d+):(?P<at>\d+)$")
+    return pc.binary_join_element_wise(
+        digits(pc.struct_field(parts, "file"), 8), digits(pc.struct_field(parts, "at"), 12), ""
+    )
+
+
+def _starts(positions: Positions) -> Mask:
+    """Say of each record whether a transaction begins with it."""
+    names = positions.transaction
+    starts = np.ones(len(names), bool)
+    if len(names) > 1:
+        starts[1:] = ~mask(pc.equal(names.slice(1), names.slice(0, len(names) - 1)))
+        if positions.ends is not None:
+            starts[1:] |= positions.ends[:-1]
+    return starts
+
+
+def trailing(positions: Positions) -> OpenTransaction:
+    """Return where records, seen alone, end."""
+    size = len(positions.commit)
+    if not size:
+        return OpenTransaction()
+    first = int(np.flatnonzero(_starts(positions))[-1])
+    tx = f"{positions.commit[first].as_py()}|{positions.segment[first].as_py()}"
+    goes_on = None if positions.ends is None else not positions.ends[-1]
+    identity = positions.transaction[size - 1].as_py()
+    if identity is None or goes_on is False:
+        return OpenTransaction(since_start=False, goes_on=False)
+    return OpenTransaction(tx, int(positions.rows[first:].sum()), first == 0, goes_on, identity)
+
+
+class Order:
+    """Counts the rows of each transaction, on from where the file before ended."""
+
+    def __init__(self, before: Before) -> None:
+        self._before = before
+        self._known: OpenTransaction | None = None
+
+    @property
+    def open(self) -> OpenTransaction:
+        """The transaction that is open behind what was placed so far."""
+        if self._known is None:
+            self._known = self._before()
+        return self._known
+
+    def place(self, positions: Positions) -> Placed:
+        """Give each record its place, and go on to behind them."""
+        size = len(positions.commit)
+        starts = np.flatnonzero(_starts(positions))
+        index = np.zeros(size, np.int64)
+        index[starts] = 1
+        index = np.cumsum(index) - 1
+        counted = np.concatenate([[0], np.cumsum(positions.rows)])
+        rank = counted[:-1] - counted[starts][index] if size else counted[:-1]
+        commit, segment = (column.take(pa.array(starts)) for column in (positions.commit, positions.segment))
+        if size and positions.transaction[0].as_py() is not None:
+            opened = self.open
+            if opened.tx is not None and opened.identity == positions.transaction[0].as_py():
+                rank = rank + np.where(index == 0, opened.rows, 0)
+                first, second = opened.tx.split("|")
+                commit = pa.concat_arrays([pa.array([first]), commit.slice(1)])
+                segment = pa.concat_arrays([pa.array([second]), segment.slice(1)])
+        if size:
+            self._known = self._after(positions)
+        return Placed(commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index))
+
+    def _after(self, positions: Positions) -> OpenTransaction:
+        part = trailing(positions)
+        return part.after(self.open) if part.since_start else part
+
+    @staticmethod
+    def _left(positions: Positions, index: Ints) -> Ints:
+        """Return how many rows each transaction has left with each record; 0 where its end is not known."""
+        if not len(index):
+            return index
+        totals = np.bincount(index, positions.rows).astype(np.int64)
+        ended = np.ones(len(totals), bool)
+        ended[-1] = positions.ends is not None and bool(positions.ends[-1])
+        done = np.concatenate([[0], np.cumsum(positions.rows)[:-1]])
+        begin = np.concatenate([[0], np.cumsum(totals)[:-1]])
+        left = totals[index] - (done - begin[index])
+        return np.where(ended[index], left, 0)

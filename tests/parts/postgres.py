@@ -1,0 +1,157 @@
+"""A PostgreSQL of the tests' own: a temporary cluster of the server programs that are installed here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.parts.brokers import free_port
+
+INSTALLED = Path("/usr/lib/postgresql")
+"""Where Debian's packages put a folder for each major version, with its programs in `bin`."""
+SUPERUSER = "postgres"
+HOST = "127.0.0.1"
+PROGRAMS = ("initdb", "pg_ctl", "postgres", "psql")
+SETTINGS = f"""
+listen_addresses = '{HOST}'
+unix_socket_directories = ''
+wal_level = logical
+max_replication_slots = 16
+max_wal_senders = 16
+fsync = off
+synchronous_commit = off
+full_page_writes = off
+autovacuum = off
+timezone = 'UTC'
+log_timezone = 'UTC'
+"""
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A running server: where it listens, and the programs it was started with."""
+
+    host: str
+    port: int
+    bin: Path
+    user: str = SUPERUSER
+
+    @property
+    def dsn(self) -> str:
+        """The address of the database `postgres`."""
+        return self.address("postgres")
+
+    def address(self, database: str) -> str:
+        """The address of a database."""
+        return f"postgresql://{self.user}@{self.host}:{self.port}/{database}"
+
+    def psql(self, sql: str, database: str = "postgres") -> str:
+        """What psql prints for statements: unaligned, without headers; each is a transaction unless they say BEGIN.
+
+        The first statement that fails is an error, with what psql says of it.
+        """
+        words = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-", self.address(database)]
+        environment = {**os.environ, "PGCLIENTENCODING": "UTF8", "PGTZ": "UTC"}
+        done = subprocess.run(
+            [str(self.bin / "psql"), *words],
+            input=sql,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            env=environment,
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr[-4000:])
+        return done.stdout
+
+
+def programs() -> Path | None:
+    """The folder of the newest version's server programs; None where there is none."""
+
+    def version(folder: Path) -> tuple[int, ...]:
+        return tuple(int(number) for number in re.findall(r"\d+", folder.parent.name))
+
+    on_path = shutil.which("pg_ctl")
+    found = sorted(INSTALLED.glob("*/bin"), key=version, reverse=True)
+    found += [Path(on_path).resolve().parent] if on_path else []
+    return next((folder for folder in found if all((folder / program).exists() for program in PROGRAMS)), None)
+
+
+def missing(wal2json: bool = True) -> str:
+    """What is not installed here, for a test to be skipped with; nothing if all is there.
+
+    wal2json: whether that output plugin is needed too; pgoutput is a part of the server.
+    """
+    found = programs()
+    if found is None:
+        return "PostgreSQL's server programs (Debian: postgresql)"
+    if wal2json and not (found.parent / "lib" / "wal2json.so").exists():
+        return f"PostgreSQL's output plugin wal2json (Debian: postgresql-{found.parent.name}-wal2json)"
+    return (
+        "" if os.geteuid() or _unprivileged() else "a user to run PostgreSQL as, who is not root (postgres or nobody)"
+    )
+
+
+@contextlib.contextmanager
+def cluster(settings: str = "") -> Iterator[Postgres]:
+    """A new cluster, which listens on a free port of this host only and trusts everybody; it is gone afterwards.
+
+    settings: more lines of its postgresql.conf.
+    """
+    found = programs()
+    if found is None:
+        raise RuntimeError(missing())
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
+        directory = Path(name)
+        owner = _unprivileged() if os.geteuid() == 0 else None
+        if owner is not None:
+            os.chown(directory, owner.pw_uid, owner.pw_gid)
+        data, log = directory / "data", directory / "log"
+        initdb = [str(found / "initdb"), "-D", str(data), "-U", SUPERUSER, "--auth=trust", "--no-sync"]
+        _run([*initdb, "--encoding=UTF8", "--locale=C"], directory, owner)
+        port = free_port()
+        with (data / "postgresql.conf").open("a") as file:
+            file.write(f"{SETTINGS}port = {port}\n{settings}\n")
+        pg_ctl = [str(found / "pg_ctl"), "-D", str(data), "-w"]
+        _run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
+        try:
+            yield Postgres(HOST, port, found)
+        finally:
+            _run([*pg_ctl, "-m", "immediate", "stop"], directory, owner, log)
+
+
+def _unprivileged() -> pwd.struct_passwd | None:
+    """Whom root runs the server as, which refuses to be run by root."""
+    for name in (SUPERUSER, "nobody"):
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    return None
+
+
+def _run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, log: Path | None = None) -> None:
+    """Run a server program; its output goes to a file, since a pipe would be kept open by the server that it starts."""
+    said = directory / "said"
+    with said.open("wb") as file:
+        done = subprocess.run(
+            words,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            check=False,
+            user=owner.pw_uid if owner else None,
+            group=owner.pw_gid if owner else None,
+            extra_groups=[] if owner else None,
+        )
+    if done.returncode:
+        logged = log.read_text(errors="replace")[-2000:] if log and log.exists() else ""
+        raise RuntimeError(f"{Path(words[0]).name} failed: {said.read_text(errors='replace')[-2000:]}{logged}")
