@@ -1,0 +1,80 @@
+"""Airbyte's protocol as JSON lines: what a source writes to its standard output.
+
+https://docs.airbyte.com/platform/understanding-airbyte/airbyte-protocol
+
+Operations: a RECORD whose `_ab_cdc_deleted_at` is not null deletes; any other is an insert, for Airbyte does not tell
+them from updates. Other messages (STATE, LOG, TRACE …) are counted. The fields `_ab_cdc_…` are no columns, unless the
+table has them.
+
+Positions: the order of files and lines, in which a source writes what is to be applied; there are no transactions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import mask
+from integrator.dialects.json_objects import Objects
+from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.keys_alone import KeysAlone
+from integrator.dialects.kinds import Kinds
+from integrator.dialects.lines import Lines
+from integrator.dialects.reader import Decoded
+from integrator.dialects.reading import File, Reading
+from integrator.dialects.records import Records
+from integrator.dialects.transactions import NO_TRANSACTION, Positions, by_line
+from integrator.dialects.values import from_base64, guarded
+from integrator.schema import Column, describe
+
+EXPECTED = "a message of Airbyte's protocol"
+KINDS = Kinds(
+    actions={"RECORD": "I"},
+    ignored={"STATE": "states"}
+    | dict.fromkeys(("LOG", "TRACE", "SPEC", "CONNECTION_STATUS", "CATALOG", "CONTROL"), "messages of no record"),
+)
+_INSTANT = pa.timestamp("us", "UTC")
+_UPDATED = Column("_ab_cdc_updated_at", schema.Timestamp("us", zoned=True))
+
+
+def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
+    """Return the changes in `lines`. Raises DataError."""
+    objects = Objects(lines, EXPECTED)
+    action, at, ignored = KINDS.sort(objects.text("type"), objects.lines, "type")
+    keep, line = pa.array(at), objects.lines.numbers[at]
+    record = objects.inner("record", EXPECTED)
+    data, cdc = record.raw("data").take(keep), record.inner("data")
+    action[mask(pc.is_valid(cdc.raw("_ab_cdc_deleted_at").take(keep)))] = "D"
+    emitted = record.text("emitted_at").take(keep).cast(pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(_INSTANT)
+    images = JsonValues(objects.lines, line, data, data, _is_cdc, _typed)
+    found = Records(
+        lines=objects.lines,
+        action=action,
+        schema=record.text("namespace").take(keep),
+        table=record.text("stream").take(keep),
+        values=KeysAlone(images, reading.debezium.old_images),
+        old=np.zeros(len(at), bool),
+        line=line,
+        cap_tstamp=pc.coalesce(zoned(_UPDATED, cdc.text("_ab_cdc_updated_at").take(keep), "UTC"), emitted),
+        ignored=ignored,
+    )
+    place = by_line(file.number, line)
+    alone = pa.nulls(len(at), pa.string())
+    return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
+
+
+def _is_cdc(name: str) -> bool:
+    """Say whether Airbyte added the field."""
+    return name.startswith("_ab_cdc_")
+
+
+def _typed(column: Column, values: pa.Array) -> pa.Array:
+    match column.type:
+        case schema.Bytes():
+            return guarded(values, from_base64, describe(column.type))
+        case schema.Timestamp(zoned=True):
+            return zoned(column, values, "UTC")
+        case _:
+            return json_typed(column, values)

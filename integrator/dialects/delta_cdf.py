@@ -1,0 +1,130 @@
+"""Delta Lake's change data feed, as JSON lines, CSV or Parquet (https://docs.delta.io/latest/delta-change-data-feed.html).
+
+Rows have `_change_type`, `_commit_version` and `_commit_timestamp` beside the columns of one table. Operations: insert,
+delete, and update_preimage with update_postimage, which stand in any order and are one update where version and key are
+the same; others are a delete and an insert.
+
+Positions: the commit's version, which is also the transaction. There is no order in a commit: deletes come first, then
+updates, then inserts, each in the order of lines. A file is read as a whole, and holds whole commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import first
+from integrator.changes import SEQUENCE_WIDTHS
+from integrator.dialects.json_text import NULL, all_text
+from integrator.dialects.json_values import json_typed
+from integrator.dialects.lines import Lines, arrow_json, container_of, parse_lines, read_lines
+from integrator.dialects.reader import Decoded
+from integrator.dialects.reading import WHOLE, File, Reading
+from integrator.dialects.records import Ints, Records
+from integrator.dialects.row_values import RowValues
+from integrator.dialects.table_files import batches
+from integrator.dialects.transactions import NO_TRANSACTION, Positions, digits
+from integrator.errors import DataError
+from integrator.schema import Table
+
+TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
+PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
+
+
+def parts(file: File, reading: Reading) -> Iterator[Decoded]:
+    """Yield the changes of a file. Raises DataError."""
+    container = container_of(file.path)
+    if container == "empty":
+        return
+    table = reading.find(None, reading.default_table) if reading.default_table else None
+    if table is None:
+        raise DataError(
+            f"{file.path}: a change data feed does not say its table, and the channel has several; name it at the "
+            "source location (table: …)"
+        )
+    if container == "json":
+        for lines in read_lines(file.path, WHOLE):
+            yield _decoded(_of_json(lines, table), lines.numbers, file, table)
+    else:
+        rows = pa.Table.from_batches(list(batches(file.path, container, TYPE)))
+        start = 1 if container == "parquet" else 2
+        yield _decoded(rows, np.arange(start, start + len(rows)), file, table)
+
+
+def _of_json(lines: Lines, table: Table) -> pa.Table:
+    """Return rows of JSON; a column that a row does not have is null, as Spark leaves null out."""
+    known = pa.schema([(name, pa.string()) for name in (*(c.name for c in table.columns), TYPE, VERSION, STAMP)])
+    parse = arrow_json(known, "infer")
+    rows = parse_lines(lines, lambda data: parse(all_text(data)), f"a row of {table.name} with {TYPE}")
+    for place, name in enumerate(rows.column_names):
+        if pa.types.is_string(rows[name].type):
+            values = rows[name].combine_chunks()
+            null = pc.fill_null(pc.equal(values, NULL), fill_value=False)
+            rows = rows.set_column(place, name, pc.if_else(null, None, values))
+    return rows
+
+
+def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
+    for name in (TYPE, VERSION):
+        lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
+        if lost is not None:
+            raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
+    kind, version = rows[TYPE].combine_chunks(), rows[VERSION].combine_chunks().cast(pa.string())
+    wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
+    if wrong is not None:
+        raise DataError(
+            f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(PHASES)}"
+        )
+    kinds = np.asarray(kind.to_pylist(), "U20")
+    before = _preimages(rows, kinds, version, table)
+    used = np.zeros(len(rows), bool)
+    used[before[before >= 0]] = True
+    action = np.select(
+        [(kinds == "insert") | ((kinds == "update_postimage") & (before < 0)), kinds == "update_postimage"],
+        ["I", "U"],
+        "D",
+    )
+    phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
+    numbers = version.cast(pa.int64()).to_numpy()
+    order = np.lexsort((np.arange(len(rows)), phase, numbers))
+    order = order[~used[order]]
+    stamp = pa.nulls(len(rows), pa.timestamp("us", "UTC"))
+    if STAMP in rows.column_names:
+        stamp = rows[STAMP].combine_chunks().cast(pa.timestamp("us", "UTC"))
+    keep = pa.array(order)
+    found = Records(
+        lines=Lines(file.path, b"", line, np.zeros(len(rows) + 1, np.int32)),
+        action=action[order],
+        schema=pa.nulls(len(order), pa.string()),
+        table=pa.repeat(table.name, len(order)),
+        values=RowValues(
+            rows,
+            order,
+            np.where(before[order] >= 0, before[order], order),
+            frozenset((TYPE, VERSION, STAMP)),
+            json_typed,
+        ),
+        old=before[order] >= 0,
+        line=line[order],
+        cap_tstamp=stamp.take(keep),
+    )
+    version = version.take(keep)
+    commit = digits(version, SEQUENCE_WIDTHS[0])
+    return found, Positions(version, commit, pa.repeat(NO_TRANSACTION, len(order)), found.row_counts)
+
+
+def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, table: Table) -> Ints:
+    """Return for each row the place of the image before it, -1 where there is none."""
+    before = np.full(len(rows), -1, np.int64)
+    pre, post = np.flatnonzero(kinds == "update_preimage"), np.flatnonzero(kinds == "update_postimage")
+    if not table.key or not len(pre) or not len(post):
+        return before
+    parts = [pc.fill_null(rows[name].combine_chunks().cast(pa.string()), NULL) for name in table.key]
+    names = pc.binary_join_element_wise(version, *parts, "\0")
+    place = pc.index_in(names.take(pa.array(post)), names.take(pa.array(pre)))
+    found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)
+    before[post[found >= 0]] = pre[found[found >= 0]]
+    return before

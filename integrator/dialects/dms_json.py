@@ -1,0 +1,65 @@
+"""AWS DMS's messages for Kafka and Kinesis as JSON lines (MessageFormat json-unformatted)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import mask
+from integrator.dialects.json_objects import Objects
+from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.kinds import Kinds
+from integrator.dialects.lines import Lines
+from integrator.dialects.reader import Decoded
+from integrator.dialects.reading import File, Reading
+from integrator.dialects.records import Records
+from integrator.dialects.transactions import Positions, by_line, number
+from integrator.dialects.values import from_hex, guarded
+from integrator.schema import Column, describe
+
+EXPECTED = "a message of DMS"
+CONTROL = ("create-table", "rename-table", "drop-table", "change-columns", "add-column", "drop-column", "rename-column")
+KINDS = Kinds(
+    actions={"load": "I", "insert": "I", "update": "U", "delete": "D"},
+    ignored=dict.fromkeys((*CONTROL, "column-type-change"), "control records"),
+)
+_STAMP = Column("timestamp", schema.Timestamp("us", zoned=True))
+
+
+def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
+    """Return the changes in `lines`. Raises DataError."""
+    objects = Objects(lines, EXPECTED)
+    metadata = objects.inner("metadata", EXPECTED)
+    action, at, ignored = KINDS.sort(metadata.text("operation"), objects.lines, "metadata.operation")
+    keep, line = pa.array(at), objects.lines.numbers[at]
+    data, before = objects.raw("data").take(keep), objects.raw("before-image").take(keep)
+    before = pc.if_else(pc.equal(before, "{}"), None, before)
+    old = pc.if_else(pa.array(action == "D"), data, before)
+    stamp = pc.coalesce(metadata.text("commit-timestamp"), metadata.text("timestamp")).take(keep)
+    found = Records(
+        lines=objects.lines,
+        action=action,
+        schema=metadata.text("schema-name").take(keep),
+        table=metadata.text("table-name").take(keep),
+        values=JsonValues(objects.lines, line, data, old, convert=typed),
+        old=np.asarray(mask(pc.is_valid(before)) & (action == "U")),
+        line=line,
+        cap_tstamp=zoned(_STAMP, stamp, "UTC"),
+        old_of_changes=True,
+        ignored=ignored,
+    )
+    xid = metadata.text("transaction-id").take(keep)
+    return found, Positions(xid, by_line(file.number, line), number(xid), found.row_counts)
+
+
+def typed(column: Column, values: pa.Array) -> pa.Array:
+    """Return the text of values in the column's type. Raises ValueRefused."""
+    match column.type:
+        case schema.Bytes():
+            return guarded(values, from_hex, describe(column.type))
+        case schema.Timestamp(zoned=True):
+            return zoned(column, values, "UTC")
+        case _:
+            return json_typed(column, values)

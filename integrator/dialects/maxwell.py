@@ -1,0 +1,79 @@
+"""Maxwell's daemon's JSON lines (https://maxwells-daemon.io/dataformat/).
+
+Operations: insert and bootstrap-insert, update, delete. An old image holds the values that changed; the others are as
+in the new one. Maxwell says nothing of truncates. Definitions (table-alter …) and bootstrap marks are counted.
+
+Positions: the place in the binlog, `position`, of the transaction's first row (output_binlog_position), or the order of
+files and lines; a transaction is what has one `xid`, to the row with `commit`.
+
+Values: dates and times as MySQL prints them, moments of TIMESTAMP columns in UTC; bytes in base64; sets as JSON.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrays import mask
+from integrator.dialects.json_objects import Objects
+from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.kinds import Kinds
+from integrator.dialects.lines import Lines
+from integrator.dialects.reader import Decoded
+from integrator.dialects.reading import File, Reading
+from integrator.dialects.records import Records
+from integrator.dialects.transactions import Positions, binlog, by_line, number
+from integrator.dialects.values import from_base64, guarded
+from integrator.schema import Column, describe
+
+INSTANT = pa.timestamp("us", "UTC")
+EXPECTED = "a record of Maxwell"
+KINDS = Kinds(
+    actions={"insert": "I", "bootstrap-insert": "I", "update": "U", "delete": "D"},
+    ignored={
+        "bootstrap-start": "bootstrap marks",
+        "bootstrap-complete": "bootstrap marks",
+        **dict.fromkeys(
+            ("table-create", "table-alter", "table-drop", "database-create", "database-alter", "database-drop"),
+            "schema changes",
+        ),
+    },
+)
+
+
+def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
+    """Return the changes in `lines`. Raises DataError."""
+    objects = Objects(lines, EXPECTED)
+    action, at, ignored = KINDS.sort(objects.text("type"), objects.lines, "type")
+    keep = pa.array(at)
+    data, changed = objects.raw("data").take(keep), objects.raw("old").take(keep)
+    old = pc.if_else(pa.array(action == "D"), data, changed)
+    line = objects.lines.numbers[at]
+    found = Records(
+        lines=objects.lines,
+        action=action,
+        schema=objects.text("database").take(keep),
+        table=objects.text("table").take(keep),
+        values=JsonValues(objects.lines, line, data, old, convert=typed),
+        old=mask(pc.is_valid(changed)) & (action == "U"),
+        line=line,
+        cap_tstamp=objects.text("ts").take(keep).cast(pa.int64()).cast(pa.timestamp("s", "UTC")).cast(INSTANT),
+        old_of_changes=True,
+        ignored=ignored,
+    )
+    xid, commits = objects.text("xid").take(keep), mask(pc.equal(objects.text("commit").take(keep), "true"))
+    commit = pc.coalesce(binlog(objects.text("position").take(keep)), by_line(file.number, line))
+    ends = commits if commits.any() or xid.null_count < len(xid) else None
+    return found, Positions(xid, commit, number(xid), found.row_counts, ends)
+
+
+def typed(column: Column, values: pa.Array) -> pa.Array:
+    """Return the text of values in the column's type. Raises ValueRefused."""
+    match column.type:
+        case schema.Bytes():
+            return guarded(values, from_base64, describe(column.type))
+        case schema.Timestamp(zoned=True):
+            return zoned(column, values, "UTC")
+        case _:
+            return json_typed(column, values)
