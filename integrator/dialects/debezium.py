@@ -115,7 +115,9 @@ def _actions(objects: Objects, flat: Mask) -> npt.NDArray[np.str_]:
         deleted = pc.fill_null(pc.equal(objects.text("__deleted"), "true"), fill_value=False)
         of_flat = pc.if_else(deleted, "d", pc.fill_null(objects.text("__op"), "c"))
         op = pc.if_else(pa.array(flat), of_flat, op)
-    return np.array([ACTIONS.get(one, one) for one in pc.fill_null(op, "").to_pylist()], "U1")
+    words = pc.fill_null(op, "").dictionary_encode()
+    meant = np.array([ACTIONS.get(word, word) for word in words.dictionary.to_pylist()], "U1")
+    return np.asarray(meant[words.indices.to_numpy(zero_copy_only=False)], "U1") if len(meant) else meant
 
 
 class _Source:

@@ -18,6 +18,7 @@ from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 
+_FEW = 1 << 15
 _IS_SPACE = np.zeros(256, bool)
 _IS_SPACE[list(b" \t\r")] = True
 
@@ -63,36 +64,41 @@ class Objects:
         return int(((byte[:-1] == OPEN[0]) & (byte[1:] == CLOSE[0]) & (np.diff(at) == 1)).sum())
 
     @cached_property
-    def names(self) -> list[str]:
-        """The names of all members, each once."""
+    def _by_name(self) -> dict[str, Ints]:
+        """The places of the members of each name, in the order of lines."""
         name, colon, _, _ = self._members
         if not len(name):
-            return []
-        found = pc.unique(_pieces(self.lines.data, name + 1, colon - 1))
-        return [str(one) for one in found.to_pylist()]
+            return {}
+        encoded = _pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        codes = codes.astype(np.int16) if len(encoded.dictionary) < _FEW else codes  # numpy sorts these by radix
+        order = np.argsort(codes, kind="stable")
+        bounds = np.cumsum(np.bincount(codes, minlength=len(encoded.dictionary)))
+        return dict(zip(encoded.dictionary.to_pylist(), np.split(order, bounds[:-1]), strict=True))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all members, each once."""
+        return list(self._by_name)
 
     def _places(self, name: str) -> tuple[Ints, Ints, Mask]:
         """Return where each line's value of that name begins and ends, and which lines have one."""
-        begin, colon, end, line = self._members
-        wanted = np.frombuffer(f'"{name}"'.encode(), np.uint8)
-        right = np.flatnonzero(colon - begin == len(wanted))
-        text = np.frombuffer(self.lines.data, np.uint8)
-        for place, byte in enumerate(wanted):
-            right = right[text[begin[right] + place] == byte]
-        starts, ends = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64)
-        has = np.zeros(len(self), bool)
-        starts[line[right]], ends[line[right]], has[line[right]] = colon[right] + 1, end[right], True
+        _, colon, end, line = self._members
+        starts, ends, has = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64), np.zeros(len(self), bool)
+        at = self._by_name.get(name)
+        if at is not None:
+            starts[line[at]], ends[line[at]], has[line[at]] = colon[at] + 1, end[at], True
         return starts, ends, has
 
     def has(self, name: str) -> Mask:
         """Say which lines have a member of that name, null or not."""
-        return self._places(name)[2]
+        return self._places(name)[2] if name in self._by_name else np.zeros(len(self), bool)
 
     def raw(self, name: str) -> pa.Array:
         """Return the JSON text of each line's member of that name; null where it has none, or it is null."""
-        starts, ends, has = self._places(name)
-        if not has.any():
+        if name not in self._by_name:
             return pa.nulls(len(self), pa.string())
+        starts, ends, has = self._places(name)
         # the places of lines without one must not go back
         at = np.maximum.accumulate(np.where(has, ends, 0))
         texts = _pieces(self.lines.data, np.where(has, starts, at), np.where(has, ends, at))
@@ -183,11 +189,16 @@ def unquoted(values: pa.Array) -> pa.Array:
         return values
     string = pc.starts_with(values, '"')
     plain = pc.if_else(string, pc.utf8_slice_codeunits(values, 1, -1), values)
+    plain = pc.replace_substring(plain, '\\"', '"') if _has_backslash(plain) else plain
     escaped = pc.fill_null(pc.and_(string, pc.match_substring(plain, "\\")), fill_value=False)
-    if pc.any(escaped).as_py():  # rare: positions and names have no escapes
+    if pc.any(escaped).as_py():  # rare: positions and names have no escapes but quotes
         read = [json.loads(text) for text in values.filter(escaped).to_pylist()]
         plain = pc.replace_with_mask(plain, escaped, pa.array(read, pa.string()))
     return plain
+
+
+def _has_backslash(values: pa.Array) -> bool:
+    return bool(pc.any(pc.match_substring(values, "\\")).as_py())
 
 
 def _pieces(data: bytes, starts: Ints, ends: Ints) -> pa.Array:

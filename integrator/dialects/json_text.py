@@ -47,11 +47,8 @@ class Structure:
         at = np.flatnonzero(np.frombuffer(data.translate(_MARKS), np.bool_))
         byte = text[at]
         quote = byte == QUOTE
-        if b"\\" in data:
-            quotes = np.flatnonzero(quote)
-            escaped = quotes[_escaped(text, at[quotes])]
-            quote[escaped] = False
-            byte[escaped] = SPACE  # a quote in a string: neither mark nor structure
+        escaped = np.searchsorted(at, _escaped_quotes(text) if b"\\" in data else [])
+        quote[escaped], byte[escaped] = False, SPACE  # in a string: neither mark nor structure
         outside = (np.cumsum(quote, dtype=np.int32) & 1) == 0
         structure = outside & ~quote
         at, byte = at[structure], byte[structure]
@@ -76,15 +73,17 @@ class Structure:
         return starts, ends
 
 
-def _escaped(text: Octets, at: Ints) -> Mask:
-    """Say which quotes stand behind an odd number of backslashes."""
+def _escaped_quotes(text: Octets) -> Ints:
+    """Return the places of quotes that stand behind an odd number of backslashes."""
+    at = np.flatnonzero(text[:-1] == BACKSLASH) + 1
+    at = at[text[at] == QUOTE]
     odd = np.zeros(len(at), bool)
     going = np.ones(len(at), bool)
     back = 1
     while (going := going & (at >= back) & (text[at - back] == BACKSLASH)).any():
         odd ^= going
         back += 1
-    return odd
+    return np.asarray(at[odd], np.int64)
 
 
 def compact(data: bytes) -> bytes:
