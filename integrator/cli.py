@@ -39,7 +39,9 @@ ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML 
 @app.callback(invoke_without_command=True)
 def integrate(
     context: typer.Context,
-    channel: Annotated[str | None, typer.Option(help="The channel's YAML file.")] = None,
+    channel: Annotated[
+        list[str] | None, typer.Option(help="The channel's YAML file; several for several channels in one process.")
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Integrate what is there, and end.")] = False,
     contexts: Contexts = None,
     variables: Variables = None,
@@ -47,13 +49,15 @@ def integrate(
     """Integrate database changes into Kafka."""
     if context.invoked_subcommand is not None:
         return
-    if channel is None:
+    if not channel:
         raise typer.BadParameter("--channel FILE is needed")
     from integrator import daemon  # noqa: PLC0415 - check and plan need no Spark
 
-    plan = _plan(context, channel, contexts, variables)
-    progress.configure(plan.secrets)
-    daemon.integrate(plan, once=once)
+    plans = [_plan(context, file, contexts, variables) for file in channel]
+    if len({plan.state for plan in plans}) < len(plans):
+        raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
+    progress.configure(*(plan.secrets for plan in plans))
+    daemon.integrate(plans, once=once)
 
 
 def _plan(context: typer.Context, channel: str, contexts: list[str] | None, variables: list[str] | None) -> Plan:
@@ -127,7 +131,33 @@ def state(
             kept.unlock()
         said = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
         console.print(f"channel {made.channel} goes on behind cycle {back_to}; {said}", highlight=False)
+    if kept.suspended is not None:
+        console.print(f"suspended: {kept.suspended}", highlight=False)
     show.state(rewind.history(kept)[-cycles:], console)
+
+
+@app.command()
+def suspend(
+    context: typer.Context,
+    channel: ChannelFile,
+    reason: Annotated[str, typer.Option(help="Shown by state and in the log.")] = "by the operator",
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Have a channel's daemon wait behind the cycle that it is in."""
+    made = _plan(context, channel, contexts, variables)
+    State(made.state).suspend(reason)
+    Console(soft_wrap=True).print(f"channel {made.channel} is suspended: {reason}", highlight=False)
+
+
+@app.command()
+def resume(
+    context: typer.Context, channel: ChannelFile, contexts: Contexts = None, variables: Variables = None
+) -> None:
+    """Have a suspended channel's daemon go on."""
+    made = _plan(context, channel, contexts, variables)
+    State(made.state).resume()
+    Console(soft_wrap=True).print(f"channel {made.channel} goes on", highlight=False)
 
 
 @app.command()

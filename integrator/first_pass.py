@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,6 +31,16 @@ RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
+_SEGMENT = re.compile(r"\d{12}\.([A-Za-z0-9_-]+)\.\d+\.jsonl")
+"""A file of lines that came through a socket, see sources.spool: its sender is named in the middle."""
+
+
+def stream_of(path: str) -> str:
+    """Return what a file is a part of: of lines from sockets, each sender is a stream; change files are all of one."""
+    found = _SEGMENT.fullmatch(path.rpartition("/")[2])
+    return found[1] if found else ""
+
+
 @dataclass(frozen=True)
 class Run:
     """A file to read, or only to be asked where it ends."""
@@ -43,6 +54,11 @@ class Run:
     def file(self) -> File:
         """The file, as dialects know it."""
         return File(self.path, self.ordinal)
+
+    @property
+    def stream(self) -> str:
+        """What the file is a part of: a transaction goes on in the next file of the same stream."""
+        return stream_of(self.path)
 
 
 def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool = False) -> Pass:
@@ -71,7 +87,8 @@ class _Task:
         self._reading = reading_of(recipe)
         self._tables = {table.table.name: TableEncoder(table, recipe) for table in recipe.tables}
         self._before: list[Run] = []
-        self._state: OpenTransaction | None = None
+        self._open: dict[str, OpenTransaction] = {}
+        """The transaction that is open in each stream before its next record."""
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._unheld = 0, 0, 0
         self._tally = Tally()
@@ -101,8 +118,16 @@ class _Task:
                     self._pairs.end()
                 self._last = (run.ordinal, batch)
                 said = self._tally
-                note = Note(run.ordinal, self._rows, batch, said.not_sent, self._unheld, said.warnings, said.details)
-                yield note.to_fragment()
+                yield Note(
+                    run.ordinal,
+                    self._rows,
+                    batch,
+                    said.not_sent,
+                    self._unheld,
+                    said.warnings,
+                    said.details,
+                    run.stream,
+                ).to_fragment()
         if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
@@ -118,32 +143,31 @@ class _Task:
                 _check_unchanged(run)
                 yield run, None
                 for part in self._records(run):
-                    self._state = part.open
+                    self._open[run.stream] = part.open
                     yield run, part
-                self._before = [run]
-                yield run, self._open()
+                yield run, self._before_next(run.stream)
 
     def _records(self, run: Run) -> Iterator[Batch]:
         """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""
         try:
-            yield from self._dialect.read(run.file, self._open, self._reading)
+            yield from self._dialect.read(run.file, lambda: self._before_next(run.stream), self._reading)
         except pa.ArrowInvalid as error:
             raise DataError(f"{run.path}: a record cannot be read: {error}") from error
         except OSError as error:
             raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
 
-    def _open(self) -> OpenTransaction:
-        """Return the transaction that is open before the next record, looking back over files as far as needed."""
-        if self._state is None:
+    def _before_next(self, stream: str) -> OpenTransaction:
+        """Return the transaction that is open before a stream's next record, looking back as far as needed."""
+        if stream not in self._open:
             state = OpenTransaction()
-            for run in reversed(self._before):
+            for run in reversed([run for run in self._before if run.stream == stream]):
                 state = self._dialect.tail(run.file, self._reading).after(state)
                 if not state.since_start:
                     break
             else:
-                state = state.after(self._carry.open)
-            self._state = state
-        return self._state
+                state = state.after(self._carry.open_in(stream))
+            self._open[stream] = state
+        return self._open[stream]
 
 
 def reading_of(recipe: Recipe) -> Reading:

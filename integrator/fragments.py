@@ -98,6 +98,12 @@ class Carry:
     held: bytes = field(default=b"", repr=False)
     """Rows of that transaction that were not sent yet, for they are to share a message with those to come: fragments as
     an Arrow IPC stream."""
+    streams: dict[str, OpenTransaction] = field(default_factory=dict)
+    """The transactions that are open in streams that have names (senders)."""
+
+    def open_in(self, stream: str) -> OpenTransaction:
+        """Return the transaction that is open in a stream."""
+        return self.streams.get(stream, OpenTransaction()) if stream else self.open
 
     def held_rows(self) -> list[pa.RecordBatch]:
         """Return the held rows."""
@@ -144,6 +150,7 @@ class Note:
     """Values that were changed, by reason."""
     details: list[dict[str, Any]] = field(default_factory=list)
     """What is said of some of those."""
+    stream: str = ""
 
     def to_json(self) -> str:
         """Return the note as text."""

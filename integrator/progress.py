@@ -14,11 +14,16 @@ from integrator.channel.secret import Secrets
 from integrator.sync import Cycle
 
 
-def configure(secrets: Secrets, *, json_lines: bool | None = None) -> None:
+def configure(*secrets: Secrets, json_lines: bool | None = None) -> None:
     """Log to stderr: for people where that is a terminal, else one JSON object a line; secrets are stars."""
 
     def hide(_logger: Any, _method: str, event: Any) -> Any:
-        return {key: secrets.mask(value) if isinstance(value, str) else value for key, value in event.items()}
+        return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
+
+    def masked(text: str) -> str:
+        for known in secrets:
+            text = known.mask(text)
+        return text
 
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
     renderer: Any = (

@@ -33,7 +33,7 @@ def run(channel: str, timezone: str) -> None:
         console.print(f"An embedded Kafka listens on {cluster.brokers}. Starting Spark …", highlight=False)
         progress.configure(plan.secrets)
         started = time.monotonic()
-        daemon.integrate(plan, once=True)
+        daemon.integrate([plan], once=True)
         seconds = time.monotonic() - started
         received = read_back(cluster.brokers, plan.topics)
     _show(plan, received, seconds, console)

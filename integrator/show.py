@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from integrator.channel.secret import mask_properties
+from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.messages import value_schema
 from integrator.plan import Plan
@@ -27,14 +28,19 @@ def state(cycles: Sequence[Synced], console: Console) -> None:
     console.print(grid if cycles else "no cycle is synced yet", highlight=False)
 
 
+def _source(location: FilesLocation | SocketLocation) -> str:
+    if isinstance(location, FilesLocation):
+        return f"{location.path} ({location.dialect}, by {location.order})"
+    where = f"listens on {location.listen}" if location.listen else f"connects to {location.connect}"
+    return f"{where} ({location.dialect})"
+
+
 def plan(plan: Plan, only: list[str], console: Console) -> None:
     """Print what `plan` would send; `only` these tables, if any are named."""
     recipe = plan.recipe
     say = partial(console.print, highlight=False, markup=False)
     say(f"channel   {plan.channel}")
-    console.print(
-        f"source    {plan.source.path} ({plan.source.dialect}, by {plan.source.order})", highlight=False, markup=False
-    )
+    say(f"source    {_source(plan.source)}")
     say(f"kafka     {plan.brokers}")
     producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
     say(f"producer  {producer}")

@@ -5,6 +5,9 @@ senders         held (shared) by each task that is sending: a successor waits un
 files.jsonl     the journal of change files, see sources.journal
 checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
+integrating     held while rows are sent, by the daemon's stream or by a refresh
+suspended       why the daemon waits, while it is there
+spool/          lines that came through sockets, see sources.spool
 heartbeat.json  that the daemon lives, and what it does
 coerced.jsonl   values that were made to fit, where the channel wants them written down
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
@@ -16,6 +19,9 @@ import dataclasses
 import fcntl
 import json
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +32,7 @@ from integrator.produce.senders import SENDERS, wait_for_senders
 from integrator.sync import Cycle
 
 KEPT_CYCLES = 100
+_POLL_S = 0.2
 
 
 class State:
@@ -74,6 +81,45 @@ class State:
     def wait_for_senders(self, wait_s: float) -> None:
         """Wait until no task is sending for this channel. Raises EnvironmentFault after `wait_s` seconds."""
         wait_for_senders(self.path / SENDERS, wait_s)
+
+    @contextmanager
+    def integrating(self, wait_s: float = 60.0) -> Iterator[None]:
+        """Hold what says that rows are sent: by a running stream, or by a refresh; never by both.
+
+        Raises EnvironmentFault if another process holds it for longer than `wait_s` seconds.
+        """
+        deadline = time.monotonic() + wait_s
+        with (self.path / "integrating").open("ab") as held:
+            while True:
+                try:
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() > deadline:
+                        raise EnvironmentFault(
+                            f"{self.path / 'integrating'}: another process sends rows of this channel; wait for it"
+                        ) from None
+                    time.sleep(_POLL_S)
+            yield
+
+    @property
+    def suspended(self) -> str | None:
+        """Why the channel is suspended; None if it is not."""
+        try:
+            return (self.path / "suspended").read_text(encoding="utf-8").strip() or "no reason given"
+        except FileNotFoundError:
+            return None
+
+    def suspend(self, reason: str) -> None:
+        """Have the daemon end its stream behind the cycle it is in, and wait."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        temporary = self.path / "suspended.tmp"
+        temporary.write_text(reason, encoding="utf-8")
+        temporary.replace(self.path / "suspended")
+
+    def resume(self) -> None:
+        """Have the daemon go on."""
+        (self.path / "suspended").unlink(missing_ok=True)
 
     def unlock(self) -> None:
         """Give the channel back."""
@@ -154,4 +200,5 @@ class State:
                 "channel (or the version) as it was; run that until the end has come: then it can change"
             )
             raise ConfigurationError([Problem(str(path), 0, "", text)])
-        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), carry.get("integ_key", 0), held)
+        streams = {name: OpenTransaction(**state) for name, state in carry.get("streams", {}).items()}
+        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), carry.get("integ_key", 0), held, streams)

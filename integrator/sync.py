@@ -74,7 +74,9 @@ def _carry(notes: Sequence[Note], before: Carry, held: Sequence[bytes]) -> Carry
         return before
     files = notes[-1].ordinal - before.ordinal
     seed = seed_of(before, datetime.now(timezone.utc)) + (files >> SEED_BITS - FILE_BITS) + 1
-    return Carry(notes[-1].ordinal, notes[-1].open, seed, joined_held(held))
+    opened = {note.stream: note.open for note in notes}
+    streams = {**before.streams, **{stream: state for stream, state in opened.items() if stream}}
+    return Carry(notes[-1].ordinal, opened.get("", before.open), seed, joined_held(held), streams)
 
 
 def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:

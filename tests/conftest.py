@@ -87,20 +87,15 @@ def name() -> str:
 @pytest.fixture(scope="session")
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
-    from integrator import daemon, plan, registry
-    from integrator.heartbeat import Heart
-    from integrator.produce import topics
-    from integrator.state import State
+    from integrator import plan
+    from integrator.job import Job
 
     def run(channel: Path) -> None:
-        made = plan.make(str(channel), "UTC")
-        state = State(made.state)
-        state.lock(made.channel, 10)
+        job = Job(plan.make(str(channel), "UTC"), threading.Event())
         try:
-            made = registry.resolve(made)
-            topics.ensure(made.recipe.producer, made.topics, made.create_topics)
-            daemon.run(spark, made, state, threading.Event(), Heart(state.path, made.channel), once=True)  # type: ignore[arg-type]
+            job.prepare()
+            job.run(spark, once=True)  # type: ignore[arg-type]
         finally:
-            state.unlock()
+            job.close()
 
     return run

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import errors, schema
-from integrator.channel import base, locations, model
+from integrator.channel import base, locations, model, sources
 from integrator.formats import FORMATS
 from integrator.formats.contract import Options
 from integrator.plan import kafka
@@ -41,7 +41,10 @@ def reference() -> str:
         "# Reference\n\nMade from the model by `make docs`; do not edit.\n",
         _model("Channel", model.Channel),
         _model("Restart", model.Restart),
-        _model("Location of class files", locations.FilesLocation),
+        _model("Location of class files", sources.FilesLocation),
+        _model("Location of class socket", sources.SocketLocation),
+        _model("debezium", sources.Debezium),
+        _model("tls", sources.SocketTls),
         _model("Location of class kafka", locations.KafkaLocation),
         _model("Create_Topics", locations.TopicCreation),
         _model("Schema_Registry", locations.RegistryAccess),

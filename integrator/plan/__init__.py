@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeVar
 
 from integrator.channel import load as loading
 from integrator.channel import scope
 from integrator.channel.actions import ColumnProperties, Integrate
 from integrator.channel.load import Run, Source
-from integrator.channel.locations import FilesLocation, KafkaLocation, TopicCreation
+from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
+from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
@@ -22,12 +22,15 @@ from integrator.plan.layout import layout_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
+from integrator.plan.source import check_source, of_source
 from integrator.plan.tables import table_recipe
-from integrator.recipe import DebeziumModes, Recipe
+from integrator.recipe import Recipe
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
-_Location = TypeVar("_Location", FilesLocation, KafkaLocation)
+
+_Location = TypeVar("_Location")
+CHANGES: tuple[type[FilesLocation | SocketLocation], ...] = (FilesLocation, SocketLocation)
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept."""
 
     channel: str
-    source: FilesLocation
+    source: FilesLocation | SocketLocation
     brokers: str
     create_topics: TopicCreation | None
     cycle_bytes: int
@@ -71,13 +74,13 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
     tables = read_tables(channel, source, problems)
     problems += scope.unknown_words(channel, source)
     problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
-    files = _one(channel, FilesLocation, "files", source, problems)
-    kafka = _one(channel, KafkaLocation, "kafka", source, problems)
-    if files is None or kafka is None:
+    changes = _one(channel, CHANGES, "files or socket", source, problems)
+    kafka = _one(channel, (KafkaLocation,), "kafka", source, problems)
+    if changes is None or kafka is None:
         raise ConfigurationError(problems)
-    (source_name, files_location), (kafka_name, kafka_location) = files, kafka
+    (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
     problems += scope.idle_actions(channel, kafka_name, source_name, source)
-    _check_table(files_location, source_name, {table.name for table in tables}, source, problems)
+    check_source(source_location, source_name, {table.name for table in tables}, source, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
     registry = settings_of(kafka_location, kafka_name, source, problems)
     layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, source, problems)
@@ -96,30 +99,24 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
     schedule = schedule_of(channel, kafka_name, source, problems)
     if problems:
         raise ConfigurationError(list(dict.fromkeys(problems)))
+    state = f"{channel.state}/{channel.channel}"
     recipe = Recipe(
+        **of_source(source_location, tables, state),
         channel=channel.channel,
         cap_loc=source_name,
-        dialect=files_location.dialect,
-        source_zone=files_location.time_zone,
-        timestamp_column=files_location.timestamp_column,
-        debezium=DebeziumModes(**files_location.debezium.model_dump()),
         tables=tuple(recipes),
-        default_table=files_location.table or (tables[0].name if len(tables) == 1 else None),
-        ignore_unknown_tables=files_location.unknown_tables == "ignore",
-        ignore_unknown_columns=files_location.unknown_columns == "ignore",
         absent=tuple(name for table in absent for name in (table.name, table.base_name)),
         layout=layout,
         timezone=timezone,
         max_bytes=settings.max_bytes,
         oversized=oversized,
         rate_limit=settings.rate_limit,
-        path=files_location.path if "://" in files_location.path else str(Path(files_location.path).absolute()),
         delivery_timeout_s=settings.delivery_timeout_s,
         producer=settings.producer,
     )
     plan = Plan(
         channel=channel.channel,
-        source=files_location,
+        source=source_location,
         brokers=settings.producer["bootstrap.servers"],
         create_topics=kafka_location.Create_Topics,
         delay=limit.get("Delay") or 0,
@@ -127,7 +124,7 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
         restart=channel.restart,
         notes=tuple(notes_of(channel, kafka_location)),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
-        state=f"{channel.state}/{channel.channel}",
+        state=state,
         recipe=recipe,
         registry=registry,
         strategies=strategies,
@@ -139,24 +136,10 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
     return plan
 
 
-NAMED = ("wal2json", "maxwell", "canal", "airbyte")
-"""Dialects all of whose records name their tables."""
-
-
-def _check_table(location: FilesLocation, name: str, known: set[str], source: Source, problems: list[Problem]) -> None:
-    place = ("locations", name, "table")
-    if location.table is not None and location.dialect in NAMED:
-        text = f"records of the {location.dialect} dialect name their tables: leave it out"
-        problems.append(source.problem(place, text))
-    if location.table is not None and location.table not in known:
-        text = f"{location.table!r} is no table; known are {', '.join(sorted(known))}"
-        problems.append(source.problem(place, text))
-
-
 def _one(
-    channel: Channel, kind: type[_Location], name: str, source: Source, problems: list[Problem]
+    channel: Channel, kinds: tuple[type[_Location], ...], name: str, source: Source, problems: list[Problem]
 ) -> tuple[str, _Location] | None:
-    found = [(key, location) for key, location in channel.locations.items() if isinstance(location, kind)]
+    found = [(key, location) for key, location in channel.locations.items() if isinstance(location, kinds)]
     if len(found) != 1:
         text = f"a channel has one location of class {name}; found {len(found)}"
         problems.append(source.problem(("locations",), text))

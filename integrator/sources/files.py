@@ -15,10 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
-from integrator.channel.locations import FilesLocation
+from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import IntegratorError
 from integrator.first_pass import RUN_DDL
 from integrator.sources.journal import Entry, Journal, Listing
+from integrator.sources.spool import PATTERN
 
 NAME = "change_files"
 ONE_TASK_BYTES = 4 * 1024 * 1024
@@ -43,9 +44,10 @@ def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: in
     return spark.readStream.format(NAME).options(**options).load()
 
 
-def listing_of(location: FilesLocation, delay_s: int = 0) -> Listing:
-    """Return where and how the files of `location` are found, those at least that are older than `delay_s` seconds."""
-    path = location.path if "://" in location.path else str(Path(location.path).absolute())
+def listing_of(location: FilesLocation | SocketLocation, path: str, delay_s: int = 0) -> Listing:
+    """Return how the files of `location`, at `path`, are found: those that are older than `delay_s` seconds."""
+    if isinstance(location, SocketLocation):
+        return Listing(path, PATTERN, (), "name", delay_s)
     return Listing(path, location.pattern, tuple(location.ignore), location.order, delay_s)
 
 

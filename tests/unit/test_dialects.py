@@ -297,6 +297,6 @@ def test_a_record_of_no_dialect_is_refused(tmp_path):
 
 
 def test_every_dialect_has_a_name_in_the_model():
-    from integrator.channel.locations import FilesLocation
+    from integrator.channel.sources import FilesLocation
 
     assert set(FilesLocation.model_fields["dialect"].annotation.__args__) == set(DIALECTS)

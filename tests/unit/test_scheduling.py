@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from integrator import daemon, plan, progress
+from integrator import plan, progress
 from integrator.errors import ConfigurationError
 from integrator.fragments import Carry
-from integrator.heartbeat import Heart
+from integrator.job import Job
 from integrator.plan.schedule import Schedule
 from integrator.produce.pace import Pace
 from integrator.sources.journal import Listing
@@ -151,16 +151,17 @@ def test_a_pace_lets_so_many_pass_a_second(rate, batches):
 def test_what_failed_at_its_time_is_tried_again_at_once_and_not_at_the_next_time(at_once, runs, tmp_path, monkeypatch):
     plan_made = made(tmp_path, "action: Scheduling, IntegrateStartTimes: '* * * * * *'")
     stopping, waits = threading.Event(), []
+    job = Job(plan_made, stopping)
 
-    def run(*_, once):
+    def run(_spark, *, once):
         assert once
         waits.append([log["event"] for log in logs].count("waiting"))
         if len(waits) == runs:
             stopping.set()
 
-    monkeypatch.setattr(daemon, "run", run)
+    monkeypatch.setattr(job, "run", run)
     with capture_logs() as logs:
-        daemon.run_scheduled(None, plan_made, None, stopping, Heart(tmp_path, "pure"), at_once=at_once)
+        job.run_scheduled(None, at_once=at_once)
     assert waits == ([0, 1] if at_once else [1])
 
 

@@ -1,0 +1,135 @@
+"""Locations that change records come from (extensions: HVR captures by itself)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, Field
+
+from integrator.channel.base import Group, Model
+
+
+def zone(name: str) -> str:
+    """Return the name of a zone. Raises ValueError for what is none."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("no IANA time zone, such as Europe/Berlin or UTC") from None
+    return name
+
+
+ADDRESS = r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):[0-9]{1,5}$"
+
+
+class Debezium(Model):
+    """How Debezium's connector was set. The modes are for events without schemas, which do not say what values mean."""
+
+    time_precision_mode: Literal[
+        "ADAPTIVE", "ADAPTIVE_TIME_MICROSECONDS", "CONNECT", "ISOSTRING", "MICROSECONDS", "NANOSECONDS"
+    ] = Field("ADAPTIVE", description="The connector's time.precision.mode; MySQL's is ADAPTIVE_TIME_MICROSECONDS.")
+    decimal_handling_mode: Literal["PRECISE", "DOUBLE", "STRING"] = Field(
+        "PRECISE", description="The connector's decimal.handling.mode."
+    )
+    binary_handling_mode: Literal["BYTES", "BASE64", "BASE64_URL_SAFE", "HEX"] = Field(
+        "BYTES", description="The connector's binary.handling.mode."
+    )
+    unavailable_value: str = Field(
+        "__debezium_unavailable_value", description="The connector's unavailable.value.placeholder."
+    )
+    old_images: Literal["AUTO", "FULL", "KEY"] = Field(
+        "AUTO",
+        description="What old images hold beside the key: all values (PostgreSQL's REPLICA IDENTITY FULL, MySQL), or "
+        "nothing, which Debezium writes as null or as empty values. AUTO: those that have nothing but null and empty "
+        "values there are taken for the latter.",
+    )
+
+
+class SourceLocation(Model):
+    """Where change records come from, whatever way they take."""
+
+    group: Group = Field("SOURCE", description="The location group that actions name.")
+    dialect: Literal[
+        "auto",
+        "hvr",
+        "wal2json",
+        "debezium",
+        "maxwell",
+        "canal",
+        "dms",
+        "goldengate",
+        "delta-cdf",
+        "airbyte",
+        "opencdc",
+    ] = Field("auto", description="The shape of the records; auto: each file's, by the names in its first record.")
+    debezium: Debezium = Field(default_factory=Debezium, description="With the debezium dialect: its modes.")
+    table: str | None = Field(None, description="The table of all records, where these do not name theirs.")
+    time_zone: Annotated[str, AfterValidator(zone)] = Field(
+        "UTC", description="The IANA zone of moments that canal and goldengate write without one: their machine's."
+    )
+    timestamp_column: str | None = Field(
+        None, description="With dms and files that have column names: TimestampColumnName, the commit's time."
+    )
+    unknown_tables: Literal["error", "ignore"] = Field(
+        "error", description="What to do with changes of tables that the channel does not have."
+    )
+    unknown_columns: Literal["error", "ignore"] = Field(
+        "error",
+        description="What to do with columns that the table's definition does not have: an error, or their values are "
+        "counted and not sent (HVR's AdaptDDL does neither by default, and adds none to Kafka here).",
+    )
+    poll_seconds: Annotated[float, Field(ge=0.05, le=3600)] = Field(
+        0.5, description="How often the daemon looks for new files."
+    )
+
+
+class FilesLocation(SourceLocation):
+    """A directory of change files, read as a stream: each file is one ordered run."""
+
+    class_: Literal["files"] = Field(alias="class", description="Change files.")
+    path: str = Field(description="A directory, one file, or a pattern such as data/*.jsonl.")
+    pattern: str = Field("*", description="Which file names of the directory are change files.")
+    ignore: list[str] = Field(
+        default=[".*", "_*", "*.tmp", "*.part", "*.partial", "*.inprogress", "*~"],
+        description="Temporary names: such a file is not read before it is renamed.",
+    )
+    order: Literal["name", "time"] = Field("name", description="Files follow each other by name, or by time of change.")
+
+
+class SocketTls(Model):
+    """TLS on a socket."""
+
+    certificate: str | None = Field(None, description="PEM file of our certificate; needed to listen.")
+    private_key: str | None = Field(None, description="PEM file of its key, where it is not in the same file.")
+    authority: str | None = Field(
+        None, description="PEM file of the authority that must have signed the other side's certificate."
+    )
+
+
+class SocketLocation(SourceLocation):
+    """Lines of change records through TCP: agents connect to us, or we connect. They are spooled before they count."""
+
+    class_: Literal["socket"] = Field(alias="class", description="Lines through a socket.")
+    listen: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
+        None, description="host:port on which agents connect, several at once, such as 127.0.0.1:7010."
+    )
+    connect: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
+        None, description="host:port that we connect to, again and again."
+    )
+    secret: str | None = Field(
+        None, description="What agents say in their hello; needed, or tls with an authority, beyond loopback."
+    )
+    tls: SocketTls | None = Field(None, description="Have the connections encrypted.")
+    line_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = Field(
+        16 * 1024 * 1024, description="A sender of a longer line is refused."
+    )
+    line_seconds: Annotated[float, Field(gt=0)] = Field(
+        60.0, description="A sender that does not end a line that it began, for so long, is refused."
+    )
+    idle_seconds: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="A sender that sends nothing for so long is refused; 0: it may be quiet."
+    )
+    connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="So many agents at once.")
+    spool_bytes: Annotated[int, Field(ge=1024 * 1024)] = Field(
+        1024 * 1024 * 1024, description="When so much waits to be sent, senders have to wait too."
+    )

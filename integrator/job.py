@@ -1,0 +1,233 @@
+"""The integrate job of one channel: one streaming query, ended at the end of a cycle, never in one."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import structlog
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from integrator import progress, registry, session
+from integrator.channel.sources import SocketLocation
+from integrator.cycle import cycle
+from integrator.errors import EnvironmentFault, IntegratorError, from_wire
+from integrator.heartbeat import Heart
+from integrator.plan import Plan
+from integrator.produce import topics
+from integrator.restart import restarting
+from integrator.sources import files
+from integrator.sources.journal import Journal, Listing
+from integrator.sources.spooled import Spooled
+from integrator.state import KEPT_CYCLES, State
+from integrator.sync import Cycle
+
+SUCCESSOR_WAIT_S = 60.0
+"""How long a successor waits for what a killed process left running."""
+_POLL_S = 0.1
+_SUSPENDED_POLL_S = 0.5
+
+
+class Job:
+    """Integrates one channel, whose lock it has from `prepare` to `close`."""
+
+    def __init__(self, plan: Plan, stopping: threading.Event) -> None:
+        """Take a plan; `stopping` is set when the end is asked for."""
+        self.plan, self._stopping = plan, stopping
+        self.state = State(plan.state)
+        self.heart = Heart(self.state.path, plan.channel)
+        self._log = structlog.get_logger().bind(channel=plan.channel)
+        self._spooled: Spooled | None = None
+
+    def prepare(self) -> None:
+        """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
+        if isinstance(self.plan.source, SocketLocation):
+            Path(self.plan.recipe.path).mkdir(parents=True, exist_ok=True)
+        self._listing().files()
+        self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
+        self.plan = registry.resolve(self.plan)
+        created = topics.ensure(self.plan.recipe.producer, self.plan.topics, self.plan.create_topics)
+        if created:
+            self._log.info("topics created", topics=created)
+        if isinstance(self.plan.source, SocketLocation):
+            location, journal = self.plan.source, self.state.path / "files.jsonl"
+            self._spooled = Spooled(location, self.plan.recipe.path, journal, KEPT_CYCLES, self.plan.channel)
+
+    def close(self) -> None:
+        """Give the channel back."""
+        if self._spooled is not None:
+            self._spooled.close()
+        self.state.unlock()
+
+    def integrate(self, spark: SparkSession, *, once: bool) -> None:
+        """Integrate what is there (`once`), or go on until the end is asked for. Raises IntegratorError."""
+        session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
+        self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
+        if once:
+            if self.state.suspended is not None:
+                raise EnvironmentFault(
+                    f"channel {self.plan.channel} is suspended: {self.state.suspended}; resume it first"
+                )
+            self.run(spark, once=True)
+        else:
+            if self._spooled is not None:
+                self._spooled.start(self.state.last_file())
+            starts = itertools.count()
+            restarting(
+                lambda: self._again(spark, after_failure=next(starts) > 0),
+                self.plan.restart,
+                self.state.last_file,
+                self._stopping,
+                self._rest,
+                self.plan.channel,
+            )
+        self.heart.beat("ended")
+        self._log.info("ended")
+
+    def _rest(self, seconds: float) -> None:
+        self.heart.rest(seconds, self._stopping, "resting")
+
+    def _again(self, spark: SparkSession, *, after_failure: bool) -> None:
+        """Integrate continuously or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
+        if self._stopping.is_set():
+            return
+        self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+        if not self.plan.schedule.continuous:
+            self.run_scheduled(spark, at_once=after_failure or self.plan.schedule.on_start)
+            return
+        while not self._stopping.is_set():
+            self._while_suspended()
+            self.run(spark, once=False)
+
+    def _while_suspended(self) -> None:
+        """Wait until the channel is resumed."""
+        told = False
+        while (reason := self.state.suspended) is not None and not self._stopping.is_set():
+            if not told:
+                self._log.info("suspended", reason=reason)
+            told = True
+            self.heart.rest(_SUSPENDED_POLL_S, self._stopping, "suspended")
+        if told and not self._stopping.is_set():
+            self._log.info("resumed")
+
+    def _listing(self) -> Listing:
+        return files.listing_of(self.plan.source, self.plan.recipe.path, self.plan.delay)
+
+    def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
+        """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
+
+        at_once: now, too, for it has just started, or what it should have done at its time failed.
+        """
+        zone = ZoneInfo(self.plan.recipe.timezone)
+        if at_once:
+            self._while_suspended()
+            self.run(spark, once=True)
+        while not self._stopping.is_set():
+            now = datetime.now(zone)
+            at = self.plan.schedule.next(now)
+            if at is None:
+                return
+            self._log.info("waiting", until=at.isoformat())
+            left = at.timestamp() - now.timestamp()  # the difference of two readings of one zone's clock is another
+            if not self.heart.rest(left, self._stopping, "waiting"):
+                self._while_suspended()
+                self.run(spark, once=True)
+
+    def run(self, spark: SparkSession, *, once: bool) -> None:
+        """Run the stream until it is through (`once`), until the end is asked for, or until it is suspended.
+
+        Raises IntegratorError, or what Spark itself failed with.
+        """
+        if self._stopping.is_set():
+            return
+        with self.state.integrating():
+            self._run(spark, once=once)
+
+    def _run(self, spark: SparkSession, *, once: bool) -> None:
+        self.state.check_whole()
+        journal = self.state.path / "files.jsonl"
+        mended = Journal(journal).renew(self._listing().files(), self.state.last_file())
+        if mended:
+            self._log.info("change files mended", files=mended)
+        gate = _Gate(self._ending)
+        report = progress.reporter(self.plan.channel, self.plan.schedule.latency_s)
+
+        def synced(done: Cycle) -> None:
+            self.heart.synced(done.cycle)
+            if self._spooled is not None:
+                self._spooled.synced(done.carry.ordinal)
+            report(done)
+
+        integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)
+        runs = files.stream(spark, self._listing(), journal, self.plan.cycle_bytes)
+        writer = (
+            runs.writeStream.queryName(self.plan.channel)
+            .option("checkpointLocation", self.state.checkpoint)
+            .foreachBatch(gate.around(integrate_cycle))
+        )
+        trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.source.poll_seconds} seconds"}
+        query = writer.trigger(**trigger).start()
+        while query.isActive and not self._ending():
+            self.heart.beat("integrating")
+            time.sleep(_POLL_S)
+        if self._ending():
+            gate.end_between_cycles(query, Path(self.state.checkpoint))
+        _raise_failure(query, gate.error)
+
+    def _ending(self) -> bool:
+        return self._stopping.is_set() or self.state.suspended is not None
+
+
+def _raise_failure(query: StreamingQuery, error: BaseException | None) -> None:
+    failure = query.exception()
+    if isinstance(error, _Ended):
+        return
+    if isinstance(error, IntegratorError):
+        raise error
+    if failure is not None:
+        raise from_wire(str(failure)) or failure
+
+
+class _Ended(Exception):
+    """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it."""
+
+
+class _Gate:
+    """Lets cycles through until the end is asked for; keeps the error that a cycle failed with."""
+
+    def __init__(self, ending: Callable[[], bool]) -> None:
+        self._ending = ending
+        self._one = threading.Lock()
+        self._last: int | None = None
+        self.error: BaseException | None = None
+
+    def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """Return `integrate_cycle`, behind the gate."""
+
+        def integrate(batch: DataFrame, number: int) -> None:
+            with self._one:
+                if self._ending():
+                    self.error = _Ended()
+                    raise self.error
+                try:
+                    integrate_cycle(batch, number)
+                except BaseException as error:
+                    self.error = error
+                    raise
+                self._last = number
+
+        return integrate
+
+    def end_between_cycles(self, query: StreamingQuery, checkpoint: Path) -> None:
+        """Stop the query when the cycle that is being integrated, if any, is synced and committed."""
+        with self._one:
+            last = self._last
+        while query.isActive and last is not None and not (checkpoint / "commits" / str(last)).exists():
+            time.sleep(_POLL_S)
+        query.stop()

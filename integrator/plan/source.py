@@ -1,0 +1,76 @@
+"""The source of changes -> what executors need to know of it, and what cannot be."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from integrator.channel.load import Source
+from integrator.channel.sources import FilesLocation, SocketLocation
+from integrator.errors import Problem
+from integrator.recipe import DebeziumModes
+from integrator.schema import Table
+
+NAMED = ("wal2json", "maxwell", "canal", "airbyte")
+"""Dialects all of whose records name their tables."""
+SPOOL = "spool"
+"""Where in a channel's state directory the lines of sockets are kept."""
+
+
+def of_source(location: FilesLocation | SocketLocation, tables: Sequence[Table], state: str) -> dict[str, Any]:
+    """Return what a Recipe says of the source; `state` is the channel's state directory."""
+    path = str(Path(state).absolute() / SPOOL) if isinstance(location, SocketLocation) else location.path
+    return {
+        "dialect": location.dialect,
+        "source_zone": location.time_zone,
+        "timestamp_column": location.timestamp_column,
+        "debezium": DebeziumModes(**location.debezium.model_dump()),
+        "default_table": location.table or (tables[0].name if len(tables) == 1 else None),
+        "ignore_unknown_tables": location.unknown_tables == "ignore",
+        "ignore_unknown_columns": location.unknown_columns == "ignore",
+        "path": path if "://" in path else str(Path(path).absolute()),
+    }
+
+
+def check_source(
+    location: FilesLocation | SocketLocation, name: str, known: set[str], source: Source, problems: list[Problem]
+) -> None:
+    """Add the problems of a source; `known` are the tables of the channel."""
+
+    def problem(key: str, text: str) -> None:
+        problems.append(source.problem(("locations", name, key), text))
+
+    if location.table is not None and location.dialect in NAMED:
+        problem("table", f"records of the {location.dialect} dialect name their tables: leave it out")
+    if location.table is not None and location.table not in known:
+        problem("table", f"{location.table!r} is no table; known are {', '.join(sorted(known))}")
+    if isinstance(location, SocketLocation):
+        _check_socket(location, problem)
+
+
+def _check_socket(location: SocketLocation, problem: Any) -> None:
+    if (location.listen is None) == (location.connect is None):
+        problem("listen", "either listen or connect is needed, and not both")
+    for key, address in (("listen", location.listen), ("connect", location.connect)):
+        if address is not None and not 0 <= int(address.rpartition(":")[2]) <= 65535:
+            problem(key, "a port is 0 to 65535")
+    if location.listen is not None and not location.secret and not (location.tls and location.tls.authority):
+        host = location.listen.rpartition(":")[0].strip("[]")
+        if not _is_loopback(host):
+            problem("listen", f"whoever reaches {host} could send changes: set a secret, or tls with an authority")
+    if location.listen is not None and location.tls is not None and not location.tls.certificate:
+        problem("tls", "to listen with TLS, a certificate is needed")
+    if location.connect is not None and location.secret:
+        problem("secret", "who we connect to says no hello, and so no secret; use tls with an authority")
+    for key, file in (location.tls.model_dump() if location.tls else {}).items():
+        if file is not None and not Path(file).is_file():
+            problem("tls", f"{key}: there is no file {file}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

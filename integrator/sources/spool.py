@@ -1,0 +1,214 @@
+"""The spool: lines that came through a socket, durable on disk before they count as received.
+
+Each sender writes a segment of its own, NAME.FIRST.open, which is sealed (named NUMBER.NAME.FIRST.jsonl) when a cycle
+may take it: from then on it is a change file like any other. FIRST is the number of its first line among all of that
+sender, so that the files alone say how many lines of each sender are here, whenever a crash comes.
+
+senders.json   how many lines of each sender there were, for those whose segments are gone
+refused.jsonl  connections that were closed for what they sent
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import IO
+
+PATTERN = "[0-9]*.jsonl"
+_SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
+_OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
+_OLD_ROW = re.compile(rb'"hvr_op"\s*:\s*"?[34]\b')
+_MOST_REFUSED = 1024 * 1024
+
+
+class Spool:
+    """The segments of a channel. One process has it at a time, the one that has the channel's lock."""
+
+    def __init__(self, directory: Path) -> None:
+        """Open the spool, and seal what a crash left open, cut to whole lines."""
+        self.path = directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._writers: dict[str, Writer] = {}
+        self._received = self._told()
+        self._next = 1
+        self._sizes: dict[str, int] = {}
+        for path in sorted(directory.glob(PATTERN)):
+            number, sender, first = self._parts(path)
+            self._next = max(self._next, number + 1)
+            self._received[sender] = max(self._received.get(sender, 0), first - 1 + _lines(path))
+            self._sizes[path.name] = path.stat().st_size
+        for path in directory.glob("*.open"):
+            self._recover(path)
+
+    def _told(self) -> dict[str, int]:
+        path = self.path / "senders.json"
+        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return {str(name): int(count) for name, count in told.items()}
+
+    @staticmethod
+    def _parts(path: Path) -> tuple[int, str, int]:
+        found = _SEALED.fullmatch(path.name)
+        if found is None:
+            raise RuntimeError(f"{path}: is no segment of the spool")
+        return int(found[1]), found[2], int(found[3])
+
+    def _recover(self, path: Path) -> None:
+        found = _OPEN.fullmatch(path.name)
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if found is None or not whole:
+            path.unlink()
+            return
+        with path.open("r+b") as file:
+            file.truncate(len(whole))
+            os.fsync(file.fileno())
+        writer = self._writers[found[1]] = Writer(self, found[1])
+        writer.go_on(path, int(found[2]), whole)
+        writer.seal()
+
+    def received(self, sender: str) -> int:
+        """Return how many lines of a sender are durable."""
+        return self._received.get(sender, 0)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much is sealed and not synced."""
+        with self._lock:
+            return sum(self._sizes.values())
+
+    def writer(self, sender: str) -> Writer:
+        """Return the writer of a sender's segments; a sender has one connection at a time."""
+        with self._lock:
+            return self._writers.setdefault(sender, Writer(self, sender))
+
+    def sealed(self, path: Path, sender: str, first: int, lines: int) -> None:
+        """Name a segment that is whole, and durable, so that cycles find it."""
+        with self._lock:
+            name = f"{self._next:012d}.{sender}.{first}.jsonl"
+            self._next += 1
+            self._sizes[name] = path.stat().st_size
+            self._received[sender] = max(self.received(sender), first - 1 + lines)
+            path.rename(self.path / name)
+            self._sync_directory()
+
+    def _sync_directory(self) -> None:
+        directory = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    def synced(self, names: list[str]) -> None:
+        """Take note of segments that are in a synced cycle: they wait no longer."""
+        with self._lock:
+            for name in names:
+                self._sizes.pop(name, None)
+
+    def remove(self, names: list[str]) -> None:
+        """Remove segments that no cycle will be gone back to for."""
+        with self._lock:
+            temporary = self.path / "senders.tmp"
+            with temporary.open("w", encoding="utf-8") as file:  # before the segments that said it are gone
+                file.write(json.dumps(self._received))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.rename(self.path / "senders.json")
+            last = f"{self._next - 1:012d}."
+        for name in names:
+            if not name.startswith(last):  # it says which number is next
+                (self.path / name).unlink(missing_ok=True)
+
+    def refuse(self, peer: str, sender: str, line: int, reason: str, begins: bytes) -> None:
+        """Write down why a connection was closed: the number of the line, and how it begins."""
+        path = self.path / "refused.jsonl"
+        if path.exists() and path.stat().st_size > _MOST_REFUSED:
+            path.replace(path.with_suffix(".old.jsonl"))
+        said = {
+            "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            "peer": peer,
+            "sender": sender,
+            "line": line,
+            "reason": reason,
+            "begins": begins[:200].decode("utf-8", "backslashreplace"),
+        }
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+
+class Writer:
+    """Writes the lines of one sender, segment after segment; one thread writes, and any may seal."""
+
+    def __init__(self, spool: Spool, sender: str) -> None:
+        self._spool, self._sender = spool, sender
+        self._lock = threading.Lock()
+        self._file: IO[bytes] | None = None
+        self._first, self._lines, self._durable = 0, 0, 0
+        self._last_line = b""
+        self.size = 0
+
+    def go_on(self, path: Path, first: int, whole: bytes) -> None:
+        """Go on with a segment that was not sealed, which has `whole` lines."""
+        self._file = path.open("ab")
+        self._first, self.size = first, len(whole)
+        self._lines = self._durable = whole.count(b"\n")
+        self._last_line = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+
+    @property
+    def lines(self) -> int:
+        """How many lines the segment has that is not sealed."""
+        return self._lines if self._file is not None else 0
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether lines were written that are not durable yet."""
+        return self._file is not None and self._lines > self._durable
+
+    @property
+    def received(self) -> int:
+        """How many lines of the sender are written, since its first one."""
+        return self._first - 1 + self._lines if self._file is not None else self._spool.received(self._sender)
+
+    def write(self, data: bytes) -> None:
+        """Write whole lines."""
+        with self._lock:
+            if self._file is None:
+                self._first, self._lines, self._durable = self._spool.received(self._sender) + 1, 0, 0
+                self.size = 0
+                self._file = (self._spool.path / f"{self._sender}.{self._first}.open").open("wb")
+            self._file.write(data)
+            self._lines += data.count(b"\n")
+            self._last_line = data[data.rfind(b"\n", 0, -1) + 1 :]
+            self.size += len(data)
+
+    def sync(self) -> int:
+        """Make what was written durable; return how many lines of the sender are."""
+        with self._lock:
+            return self._sync()
+
+    def _sync(self) -> int:
+        if self._file is not None and self._lines > self._durable:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._durable = self._lines
+        return self.received
+
+    def seal(self) -> None:
+        """Hand the segment over to the cycles; not yet where it ends with the old row of an update (hvr)."""
+        with self._lock:
+            self._sync()
+            if self._file is None or _OLD_ROW.search(self._last_line):
+                return
+            path = Path(self._file.name)
+            self._file.close()
+            self._file = None
+            self._spool.sealed(path, self._sender, self._first, self._lines)
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))

@@ -1,0 +1,308 @@
+"""Lines through sockets into the spool: what counts as received, what senders are told, and which are refused."""
+
+import json
+import socket
+import ssl
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+from structlog.testing import capture_logs
+
+from integrator.channel.sources import SocketTls
+from integrator.errors import ConfigurationError
+from integrator.fragments import Carry
+from integrator.plan import make
+from integrator.sources.receiver import Endpoint, Limits, Receiver
+from integrator.sources.spool import Spool
+from integrator.sources.spooled import context_of
+from tests.parts import certificates, pure
+
+
+class Receiving:
+    """A receiver on a free port of loopback, and what it has spooled."""
+
+    def __init__(self, directory, secret=None, tls=None, **limits):
+        self.directory = directory
+        self.spool = Spool(directory)
+        given = {"segment_seconds": 0.05, **limits}
+        self.receiver = Receiver(
+            Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t"
+        )
+
+    def __enter__(self):
+        self.receiver.start()
+        return self
+
+    def __exit__(self, *_):
+        self.receiver.close()
+
+    def connect(self):
+        connected = socket.create_connection(("127.0.0.1", self.receiver.port), 5)
+        connected.settimeout(5)
+        return connected
+
+    def lines(self, sender=None):
+        paths = sorted(self.directory.glob("[0-9]*.jsonl"))
+        chosen = [path for path in paths if sender is None or f".{sender}." in path.name]
+        return [json.loads(line) for path in chosen for line in path.read_text().splitlines() if line.strip()]
+
+    def wait_for(self, count, seconds=5):
+        until = time.monotonic() + seconds
+        while len(self.lines()) < count and time.monotonic() < until:
+            time.sleep(0.01)
+        return self.lines()
+
+    def refused(self):
+        path = self.directory / "refused.jsonl"
+        until = time.monotonic() + 5
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def records(count, start=1):
+    return b"".join(b'{"n":%d}\n' % n for n in range(start, start + count))
+
+
+def answers(connected):
+    return [json.loads(line) for line in connected.makefile("rb")]
+
+
+def test_lines_without_a_hello_are_taken(tmp_path):
+    with Receiving(tmp_path) as receiving:
+        with receiving.connect() as sender:
+            sender.sendall(b'{"n":1}\n\n  \n{"n":2}\r\nnull\n{"n":')
+            time.sleep(0.1)
+            sender.sendall(b"3}\n")
+            assert receiving.wait_for(4)[:2] == [{"n": 1}, {"n": 2}]
+            assert receiving.lines()[-1] == {"n": 3}
+        assert {path.name.split(".")[1] for path in tmp_path.glob("[0-9]*")} == {"anonymous-1"}
+
+
+def test_a_sender_is_told_what_is_durable_and_goes_on_from_there(tmp_path):
+    with Receiving(tmp_path) as receiving:
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a","from":1}}\n' + records(1000))
+            replies = sender.makefile("rb")
+            assert json.loads(next(replies)) == {"received": 0}
+            assert any(json.loads(line) == {"received": 1000} for line in replies)
+        with receiving.connect() as sender:  # again from line 991: ten lines are known
+            sender.sendall(b'{"hello":{"sender":"a","from":991}}\n' + records(20, 991))
+            sender.shutdown(socket.SHUT_WR)
+            assert answers(sender)[0] == {"received": 1000}
+        assert [line["n"] for line in receiving.wait_for(1010)] == list(range(1, 1011))
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a","from":1012}}\n')
+            assert "it begins with line 1012, and 1010 lines are received" in answers(sender)[-1]["refused"]
+
+
+def test_several_senders_at_once_keep_their_lines_apart(tmp_path):
+    def send(name):
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"%s"}}\n' % name.encode())
+            for at in range(20):
+                sender.sendall(records(50, 1 + 50 * at))
+            sender.shutdown(socket.SHUT_WR)
+            assert answers(sender)[-1] == {
+                "received": 1000
+            }  # who closes without reading, resets: TCP drops what is unread
+
+    with Receiving(tmp_path, segment_seconds=0.01) as receiving:
+        threads = [threading.Thread(target=send, args=(name,)) for name in ("a", "b", "c")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        receiving.wait_for(3000)
+        for name in ("a", "b", "c"):
+            assert [line["n"] for line in receiving.lines(name)] == list(range(1, 1001))
+
+
+def test_whoever_connects_last_is_the_sender(tmp_path):
+    with Receiving(tmp_path) as receiving, receiving.connect() as first:
+        first.sendall(b'{"hello":{"sender":"a"}}\n{"n":1}\n')
+        receiving.wait_for(1)
+        with receiving.connect() as second:
+            second.sendall(b'{"hello":{"sender":"a"}}\n{"n":2}\n')
+            assert json.loads(next(second.makefile("rb"))) == {"received": 1}
+            assert answers(first)[-1] == {"received": 1}  # and it is closed
+        assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
+
+
+REFUSED = [
+    ("a long line", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000, "a line of more than 2000 bytes", 2),
+    ("a long line with its end", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000 + b'"}\n', "a line of more than 2000 bytes", None),
+    ("garbage", {}, b'{"n":1}\nGET / HTTP/1.1\n', "no JSON record in one line", 2),
+    ("bytes", {}, b'{"n":1}\n{"x":"\xff"}\n', "not UTF-8", 2),
+    ("a line that has no end", {"line_seconds": 0.3}, b'{"n":1}\n{"x":', "a line has no end after", 2),
+    ("silence", {"idle_seconds": 0.3}, b'{"n":1}\n', "no line for", 2),
+    ("an odd hello", {}, b'{"hello":5}\n', "a hello that cannot be read", 1),
+    ("an odd name", {}, b'{"hello":{"sender":"../a"}}\n', "a sender's name has 1 to 64 letters", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "limits", "sent", "reason", "line"), REFUSED)
+def test_misbehaving_senders_are_refused_and_written_down(what, limits, sent, reason, line, tmp_path):
+    with Receiving(tmp_path, **limits) as receiving, receiving.connect() as sender, capture_logs():
+        sender.sendall(sent)
+        sender.makefile("rb").read()  # until it is closed
+        [said] = receiving.refused()
+    assert said["reason"].startswith(reason)
+    assert line is None or said["line"] == line
+    assert set(said) == {"time", "peer", "sender", "line", "reason", "begins"}
+    if line == 2:  # what came before is received
+        assert receiving.lines() == [{"n": 1}]
+
+
+def test_no_more_senders_than_allowed(tmp_path):
+    with Receiving(tmp_path, connections=1) as receiving, receiving.connect() as first, receiving.connect() as second:
+        first.sendall(b'{"n":1}\n')
+        receiving.wait_for(1)
+        second.sendall(b'{"hello":{"sender":"b"}}\n')
+        second.makefile("rb").read()
+        assert receiving.refused()[0]["reason"].startswith("1 senders are connected")
+
+
+@pytest.mark.parametrize("hello", [b'{"n":1}\n', b'{"hello":{"sender":"a","secret":"guess"}}\n{"n":1}\n'])
+def test_without_the_secret_nothing_is_taken(hello, tmp_path):
+    with Receiving(tmp_path, secret="s3cret") as receiving:
+        with receiving.connect() as sender:
+            sender.sendall(hello)
+            sender.makefile("rb").read()
+        assert not receiving.lines()
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a","secret":"s3cret"}}\n{"n":1}\n')
+            assert receiving.wait_for(1) == [{"n": 1}]
+        assert "s3cret" not in (tmp_path / "refused.jsonl").read_text()
+
+
+def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
+    """The spool is full: no more is read, so that TCP holds the sender back; and it goes on when cycles have taken it."""
+    with Receiving(tmp_path, spool_bytes=200_000, segment_bytes=50_000) as receiving, receiving.connect() as sender:
+        done = threading.Event()
+
+        def send():
+            for at in range(400):
+                sender.sendall(records(5000, 1 + 5000 * at))
+            done.set()
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        assert not done.wait(1.0)
+        spooled = sum(path.stat().st_size for path in tmp_path.glob("*"))
+        assert spooled < 200_000 + 2 * 256 * 1024 + 50_000
+        until = time.monotonic() + 60
+        while receiving.spool.received("anonymous-1") < 2_000_000 and time.monotonic() < until:
+            receiving.spool.synced([path.name for path in tmp_path.glob("[0-9]*")])
+            time.sleep(0.01)
+        thread.join(5)
+    assert [line["n"] for line in receiving.lines()] == list(range(1, 2_000_001))
+
+
+def test_tls_and_a_certificate_on_both_sides(tmp_path):
+    authority = certificates.Authority(tmp_path)
+    ours = SocketTls(
+        **dict(zip(["certificate", "private_key"], map(str, authority.sign("we")), strict=True)),
+        authority=str(authority.certificate),
+    )
+    theirs = SocketTls(
+        **dict(zip(["certificate", "private_key"], map(str, authority.sign("agent")), strict=True)),
+        authority=str(authority.certificate),
+    )
+    with Receiving(tmp_path / "spool", tls=context_of(ours, listen=True)) as receiving:
+        unknown = ssl.create_default_context(cafile=str(authority.certificate))
+        with suppress(OSError), unknown.wrap_socket(receiving.connect(), server_hostname="127.0.0.1") as sender:
+            sender.sendall(b'{"n":0}\n')
+            sender.recv(1)
+        with context_of(theirs, listen=False).wrap_socket(receiving.connect(), server_hostname="127.0.0.1") as sender:
+            sender.sendall(b'{"n":1}\n')
+            assert receiving.wait_for(1) == [{"n": 1}]
+
+
+def test_a_crash_loses_nothing_that_was_durable(tmp_path):
+    spool = Spool(tmp_path)
+    writer = spool.writer("a")
+    writer.write(records(10))
+    assert writer.sync() == 10
+    writer.write(b'{"n":11}\n{"n"')  # on its way when the process dies
+    writer._file.flush()
+    again = Spool(tmp_path)
+    assert again.received("a") == 11
+    assert [path.name for path in tmp_path.iterdir()] == ["000000000001.a.1.jsonl"]
+    assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == records(11)
+
+
+def test_an_old_row_waits_for_its_new_one(tmp_path):
+    """Two lines of the hvr dialect are one update: a segment does not end between them, crash or not."""
+    old, new = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
+    spool = Spool(tmp_path)
+    writer = spool.writer("a")
+    writer.write(new + old)
+    writer.seal()
+    assert not list(tmp_path.glob("[0-9]*"))
+    again = Spool(tmp_path)
+    assert not list(tmp_path.glob("[0-9]*"))
+    writer = again.writer("a")
+    assert writer.received == 2
+    writer.write(new)
+    writer.seal()
+    assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == new + old + new
+    assert again.received("a") == 3
+
+
+def test_removed_segments_are_still_counted(tmp_path):
+    spool = Spool(tmp_path)
+    for part in (records(3), records(4, 4), records(5, 8)):
+        writer = spool.writer("a")
+        writer.write(part)
+        writer.seal()
+    spool.remove([path.name for path in tmp_path.glob("[0-9]*")])
+    assert [path.name for path in tmp_path.glob("[0-9]*")] == ["000000000003.a.8.jsonl"]  # says what the next number is
+    again = Spool(tmp_path)
+    assert again.received("a") == 12
+
+
+def test_each_senders_transactions_go_on_in_its_own_segments(tmp_path):
+    """Segments of two senders in turn: a transaction is counted on in the next segment of the same sender."""
+    ddl = "create table t(k int primary key);"
+    seq = '  - {action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, TimeKey: true, IntegrateExpression: "{hvr_integ_seq}"}\n'
+    recipe = pure.recipe(tmp_path, ddl, seq, "hvr")
+
+    def segment(number, sender, tx, *keys):
+        path = tmp_path / f"{number:012d}.{sender}.1.jsonl"
+        path.write_text("".join(json.dumps({"hvr_op": 1, "hvr_tx_seq": tx, "k": k}) + "\n" for k in keys))
+        return path
+
+    parts = [segment(1, "a", "5", 1, 2), segment(2, "b", "9", 1), segment(3, "a", "5", 3), segment(4, "b", "9", 2)]
+    rows = [(row["k"], row["seq"]) for row in pure.payloads(recipe, *parts)]
+    assert [(k, int(seq.split("|")[0], 16), int(seq.split("|")[2], 16)) for k, seq in rows] == [
+        (1, 5, 0), (2, 5, 1), (1, 9, 0), (3, 5, 2), (2, 9, 1),
+    ]  # fmt: skip
+    _, notes = pure.fragments(recipe, *parts[:2])
+    carry = Carry(2, notes[-1].open, streams={note.stream: note.open for note in notes})
+    sent, _ = pure.fragments(recipe, *parts[2:], carry=carry)
+    assert [seq[-1] for seq in sent["integ_seq"].to_pylist()] == ["2", "1"]
+
+
+CHANNELS = [
+    ("{class: socket, dialect: hvr}", "either listen or connect is needed"),
+    ("{class: socket, dialect: hvr, listen: '0.0.0.0:7010'}", "whoever reaches 0.0.0.0 could send changes"),
+    ("{class: socket, dialect: hvr, listen: 'localhost:99999'}", "a port is 0 to 65535"),
+    ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {}}", "to listen with TLS, a certificate is needed"),
+    ("{class: socket, dialect: hvr, connect: 'h:1', secret: x}", "who we connect to says no hello"),
+    ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {certificate: none.pem}}", "there is no file none.pem"),
+]
+
+
+@pytest.mark.parametrize(("location", "reason"), CHANNELS)
+def test_a_socket_that_cannot_be(location, reason, tmp_path):
+    (tmp_path / "t.sql").write_text("create table t(k int primary key);")
+    channel = tmp_path / "c.yaml"
+    channel.write_text(
+        f"channel: c\nlocations:\n  src: {location}\n  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\ntables: [{tmp_path}/t.sql]\n"
+    )
+    with pytest.raises(ConfigurationError) as raised:
+        make(str(channel), "UTC")
+    assert reason in str(raised.value)
