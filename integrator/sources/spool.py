@@ -123,6 +123,12 @@ class Spool:
             if not name.startswith(last):  # it says which number is next
                 (self.path / name).unlink(missing_ok=True)
 
+    def close(self) -> None:
+        """Close the files; what is not sealed is gone on with by the next one that opens the spool."""
+        with self._lock:
+            for writer in self._writers.values():
+                writer.close()
+
     def refuse(self, peer: str, sender: str, line: int, reason: str, begins: bytes) -> None:
         """Write down why a connection was closed: the number of the line, and how it begins."""
         path = self.path / "refused.jsonl"
@@ -196,6 +202,14 @@ class Writer:
             os.fsync(self._file.fileno())
             self._durable = self._lines
         return self.received
+
+    def close(self) -> None:
+        """Make what was written durable, and close the file."""
+        with self._lock:
+            self._sync()
+            if self._file is not None:
+                self._file.close()
+                self._file = None
 
     def seal(self) -> None:
         """Hand the segment over to the cycles; not yet where it ends with the old row of an update (hvr)."""

@@ -58,6 +58,7 @@ class Spooled:
     def close(self) -> None:
         """End to receive."""
         self._receiver.close()
+        self._spool.close()
 
     @property
     def port(self) -> int:

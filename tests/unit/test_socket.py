@@ -37,6 +37,7 @@ class Receiving:
 
     def __exit__(self, *_):
         self.receiver.close()
+        self.spool.close()
 
     def connect(self):
         connected = socket.create_connection(("127.0.0.1", self.receiver.port), 5)
@@ -184,7 +185,7 @@ def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
         done = threading.Event()
 
         def send():
-            for at in range(400):
+            for at in range(100):
                 sender.sendall(records(5000, 1 + 5000 * at))
             done.set()
 
@@ -194,11 +195,11 @@ def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
         spooled = sum(path.stat().st_size for path in tmp_path.glob("*"))
         assert spooled < 200_000 + 2 * 256 * 1024 + 50_000
         until = time.monotonic() + 60
-        while receiving.spool.received("anonymous-1") < 2_000_000 and time.monotonic() < until:
+        while receiving.spool.received("anonymous-1") < 500_000 and time.monotonic() < until:
             receiving.spool.synced([path.name for path in tmp_path.glob("[0-9]*")])
             time.sleep(0.01)
         thread.join(5)
-    assert [line["n"] for line in receiving.lines()] == list(range(1, 2_000_001))
+    assert [line["n"] for line in receiving.lines()] == list(range(1, 500_001))
 
 
 def test_tls_and_a_certificate_on_both_sides(tmp_path):
@@ -229,6 +230,7 @@ def test_a_crash_loses_nothing_that_was_durable(tmp_path):
     writer.write(b'{"n":11}\n{"n"')  # on its way when the process dies
     writer._file.flush()
     again = Spool(tmp_path)
+    spool.close()
     assert again.received("a") == 11
     assert [path.name for path in tmp_path.iterdir()] == ["000000000001.a.1.jsonl"]
     assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == records(11)
@@ -242,6 +244,7 @@ def test_an_old_row_waits_for_its_new_one(tmp_path):
     writer.write(new + old)
     writer.seal()
     assert not list(tmp_path.glob("[0-9]*"))
+    spool.close()
     again = Spool(tmp_path)
     assert not list(tmp_path.glob("[0-9]*"))
     writer = again.writer("a")
