@@ -60,13 +60,20 @@ def integrate(
     daemon.integrate(plans, once=once)
 
 
-def _plan(context: typer.Context, channel: str, contexts: list[str] | None, variables: list[str] | None) -> Plan:
+def _plan(
+    context: typer.Context,
+    channel: str,
+    contexts: list[str] | None,
+    variables: list[str] | None,
+    *,
+    refreshing: bool = False,
+) -> Plan:
     """Make the plan; its secrets are hidden in what `main` prints, and librdkafka has seen its properties."""
     given = [tuple(text.partition("=")[::2]) for text in variables or []]
     if any("=" not in text for text in variables or []):
         raise typer.BadParameter("--variable is written NAME=VALUE")
     run = Run(frozenset(contexts or []), tuple((name, value) for name, value in given))
-    made = planning.make(channel, local_timezone(), run)
+    made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
     context.obj.append(made.secrets)
     topics.check(made.recipe.producer)
     return made
@@ -134,6 +141,39 @@ def state(
     if kept.suspended is not None:
         console.print(f"suspended: {kept.suspended}", highlight=False)
     show.state(rewind.history(kept)[-cycles:], console)
+
+
+@app.command()
+def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    channel: ChannelFile,
+    table: Annotated[list[str] | None, typer.Option(help="Refresh these tables only.")] = None,
+    slices: Annotated[
+        list[str] | None,
+        typer.Option("--slice", help="[T.]COL%N, [T.]COL<B1<B2, [T.]N or [T.]V1;V2: cut tables into slices."),
+    ] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="So many slices at once.")] = 1,
+    truncate_record: Annotated[
+        bool, typer.Option("--truncate-record", help="A truncate record before the first rows of each table.")
+    ] = False,
+    select_moment: Annotated[
+        str | None, typer.Option("--select-moment", help="lsn=…, scn=… or hvr_tx_seq=…: where the rows stand.")
+    ] = None,
+    online: Annotated[
+        bool, typer.Option("--online", help="Changes up to the moment are passed over, those after it are applied.")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Do not go on with an unfinished refresh.")] = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Send whole tables into Kafka; one that was cut off goes on with the slices that are not through."""
+    from integrator.refresh import job  # noqa: PLC0415 - check and plan need no Spark
+
+    made = _plan(context, channel, contexts, variables, refreshing=True)
+    progress.configure(made.secrets)
+    given = (tuple(table or ()), tuple(slices or ()), parallel, truncate_record, select_moment, online, anew)
+    for name, rows in job.refresh(made, job.Options(*given)).items():
+        Console(soft_wrap=True).print(f"{name}: {rows:,} rows", highlight=False)
 
 
 @app.command()

@@ -9,10 +9,12 @@ from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs
 
 from integrator.ahead import ahead
-from integrator.changes import OpenTransaction
+from integrator.arrays import mask
+from integrator.changes import Changes, OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, File, Reading
 from integrator.encode import TableEncoder
@@ -101,6 +103,7 @@ class _Task:
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
                 whole = self._pairs.whole(batch.changes) if self._pairs else batch.changes
+                whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
                 encoded = [self._tables[part.table].encode(part, clock, self._tally) for part in whole]
                 yield from _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
@@ -168,6 +171,17 @@ class _Task:
                 state = state.after(self._carry.open_in(stream))
             self._open[stream] = state
         return self._open[stream]
+
+
+def _after_refresh(changes: Changes, recipe: Recipe, tally: Tally) -> Changes:
+    """Leave out the changes that the table's rows had already when it was refreshed."""
+    refreshed = dict(recipe.refreshed).get(changes.table)
+    if refreshed is None:
+        return changes
+    before = mask(pc.less_equal(changes.tx_seq, refreshed))
+    if before.any():
+        tally.leave_out("changes before the refresh", int(before.sum()))
+    return changes.where(~before)
 
 
 def reading_of(recipe: Recipe) -> Reading:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import threading
 import time
@@ -30,6 +31,8 @@ from integrator.sync import Cycle
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
+ORDERED = ("hvr", "wal2json")
+"""Dialects whose changes have the position of their own commit, which a refresh's moment can be compared with."""
 _POLL_S = 0.1
 _SUSPENDED_POLL_S = 0.5
 
@@ -117,7 +120,7 @@ class Job:
             self._log.info("resumed")
 
     def _listing(self) -> Listing:
-        return files.listing_of(self.plan.source, self.plan.recipe.path, self.plan.delay)
+        return files.listing_of(self.plan.changes, self.plan.recipe.path, self.plan.delay)
 
     def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
         """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
@@ -164,6 +167,9 @@ class Job:
                 self._spooled.synced(done.carry.ordinal)
             report(done)
 
+        if self.plan.recipe.dialect in ORDERED:
+            recipe = dataclasses.replace(self.plan.recipe, refreshed=self.state.refreshed())
+            self.plan = dataclasses.replace(self.plan, recipe=recipe)
         integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)
         runs = files.stream(spark, self._listing(), journal, self.plan.cycle_bytes)
         writer = (
@@ -171,7 +177,7 @@ class Job:
             .option("checkpointLocation", self.state.checkpoint)
             .foreachBatch(gate.around(integrate_cycle))
         )
-        trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.source.poll_seconds} seconds"}
+        trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
         query = writer.trigger(**trigger).start()
         while query.isActive and not self._ending():
             self.heart.beat("integrating")

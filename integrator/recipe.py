@@ -235,7 +235,8 @@ class Recipe:
     """How the changes of a channel become messages, and how these reach Kafka.
 
     path: where the change files are. absent: names of tables whose records are passed over. rate_limit: messages a
-    second of all tasks; 0 is any number.
+    second of all tasks; 0 is any number. refreshed: tables, and up to which commit their rows were refreshed with what
+    changed: such changes are passed over.
     """
 
     channel: str
@@ -244,6 +245,7 @@ class Recipe:
     layout: Layout
     dialect: str = "hvr"
     debezium: DebeziumModes = field(default_factory=DebeziumModes)
+    refreshed: tuple[tuple[str, str], ...] = ()
     source_zone: str = "UTC"
     timestamp_column: str | None = None
     path: str = ""

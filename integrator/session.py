@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -36,8 +36,8 @@ _POLL_S = 0.2
 _HELD: list[object] = []
 
 
-def start(name: str) -> SparkSession:
-    """Return a session: the one of spark-submit, or a local one on all cores."""
+def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
+    """Return a session: the one of spark-submit, or a local one on all cores, with `jars` on its class path."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: its JVM has the user's configuration
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
@@ -46,6 +46,8 @@ def start(name: str) -> SparkSession:
     for key, value in DEFAULTS.items():
         if given.get(key) is None:
             builder = builder.config(key, value)
+    if jars:
+        builder = builder.config("spark.jars", ",".join(str(Path(jar).absolute()) for jar in jars))
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
     os.environ["PYTHONPATH"] = path
     return builder.config("spark.executorEnv.PYTHONPATH", path).getOrCreate()

@@ -10,10 +10,11 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from integrator.channel.secret import mask_properties
-from integrator.channel.sources import FilesLocation, SocketLocation
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
 from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.messages import value_schema
 from integrator.plan import Plan
+from integrator.plan.source import AnySource
 from integrator.recipe import CaptureRecipe, Field, KeyRecipe, Recipe
 from integrator.rewind import Synced
 from integrator.schema import describe
@@ -28,9 +29,13 @@ def state(cycles: Sequence[Synced], console: Console) -> None:
     console.print(grid if cycles else "no cycle is synced yet", highlight=False)
 
 
-def _source(location: FilesLocation | SocketLocation) -> str:
+def _source(location: AnySource) -> str:
     if isinstance(location, FilesLocation):
         return f"{location.path} ({location.dialect}, by {location.order})"
+    if isinstance(location, SnapshotLocation):
+        return f"{location.path} ({location.format})"
+    if isinstance(location, JdbcLocation):
+        return location.url.partition("?")[0]
     where = f"listens on {location.listen}" if location.listen else f"connects to {location.connect}"
     return f"{where} ({location.dialect})"
 

@@ -7,6 +7,8 @@ checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
 integrating     held while rows are sent, by the daemon's stream or by a refresh
 suspended       why the daemon waits, while it is there
+refresh/        slices of a refresh that are through, see refresh.ledger
+refreshed.json  tables that were refreshed online, and up to which commit
 spool/          lines that came through sockets, see sources.spool
 heartbeat.json  that the daemon lives, and what it does
 coerced.jsonl   values that were made to fit, where the channel wants them written down
@@ -47,17 +49,22 @@ class State:
         """Where Spark keeps its offsets and commits."""
         return str(self.path / "checkpoint")
 
+    def make(self) -> None:
+        """Make the directory, if it is not there. Raises EnvironmentFault if it cannot be used."""
+        try:
+            (self.path / "synced").mkdir(parents=True, exist_ok=True)
+            for name in (SENDERS, "lock"):
+                (self.path / name).touch()
+        except OSError as error:
+            raise EnvironmentFault(f"{self.path}: the state directory cannot be used: {error}") from error
+
     def lock(self, channel: str, wait_s: float) -> None:
         """Take the channel. Raises EnvironmentFault if another process has it, or `wait_s` is over.
 
         `wait_s` is for the tasks of a process that was killed: they end by themselves.
         """
-        try:
-            (self.path / "synced").mkdir(parents=True, exist_ok=True)
-            (self.path / SENDERS).touch()
-            self._lock = (self.path / "lock").open("a+b")
-        except OSError as error:
-            raise EnvironmentFault(f"{self.path}: the state directory cannot be used: {error}") from error
+        self.make()
+        self._lock = (self.path / "lock").open("a+b")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -109,6 +116,18 @@ class State:
             return (self.path / "suspended").read_text(encoding="utf-8").strip() or "no reason given"
         except FileNotFoundError:
             return None
+
+    def refreshed(self) -> tuple[tuple[str, str], ...]:
+        """Return the tables that were refreshed online, and up to which commit their rows have all changes."""
+        path = self.path / "refreshed.json"
+        return tuple(json.loads(path.read_text(encoding="utf-8")).items()) if path.exists() else ()
+
+    def mark_refreshed(self, tables: dict[str, str]) -> None:
+        """Write down that tables were refreshed, and up to which commit."""
+        known = {**dict(self.refreshed()), **tables}
+        temporary = self.path / "refreshed.tmp"
+        temporary.write_text(json.dumps(known), encoding="utf-8")
+        temporary.replace(self.path / "refreshed.json")
 
     def suspend(self, reason: str) -> None:
         """Have the daemon end its stream behind the cycle it is in, and wait."""

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from integrator.channel.access import KafkaAccess
 from integrator.channel.base import Group, Model
-from integrator.channel.sources import FilesLocation, SocketLocation
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 
 
 class TopicCreation(Model):
@@ -129,4 +129,6 @@ class KafkaLocation(KafkaAccess):
     )
 
 
-Location = Annotated[FilesLocation | SocketLocation | KafkaLocation, Field(discriminator="class_")]
+Location = Annotated[
+    FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation | KafkaLocation, Field(discriminator="class_")
+]

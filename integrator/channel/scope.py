@@ -26,7 +26,9 @@ AT_SOURCE: dict[str, frozenset[str]] = {
         {"BaseName", "Absent", "CaptureExpression", "CaptureExpressionType", "TrimDatatype", "IgnoreDuringCompare"}
     ),
     "TableProperties": frozenset({"BaseName", "Absent", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}),
-    "Restrict": frozenset({"CaptureCondition", "AddressTo"}),
+    "Restrict": frozenset(
+        {"CaptureCondition", "AddressTo", "RefreshCondition", "SliceCountCondition", "SliceSeriesCondition"}
+    ),
 }
 """The parameters that do something at the source."""
 NAMED_AT_SOURCE = frozenset({"BaseName", "Absent"})
@@ -35,7 +37,7 @@ HVR_WANTS = ("Capture", "Integrate")
 """Every channel of HVR has these actions, without parameters too: they say which location is which."""
 GENERAL = "GENERAL"
 """HVR's table group of all tables that are in no other."""
-ONLY_AT_SOURCE = frozenset({"CaptureExpression", "CaptureExpressionType", "CaptureCondition", "AddressTo"})
+ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressionType"}
 
 
 def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:

@@ -133,3 +133,39 @@ class SocketLocation(SourceLocation):
     spool_bytes: Annotated[int, Field(ge=1024 * 1024)] = Field(
         1024 * 1024 * 1024, description="When so much waits to be sent, senders have to wait too."
     )
+
+
+class SnapshotLocation(Model):
+    """Files that hold whole tables, for `run.py refresh`."""
+
+    group: Group = Field("SOURCE", description="The location group that actions name.")
+    class_: Literal["snapshot"] = Field(alias="class", description="Files of whole tables.")
+    path: str = Field(
+        description="Where the files of a table are, with {hvr_tbl_name}, {hvr_tbl_base_name} or {hvr_schema} in it: a "
+        "file, a directory or a pattern that Spark can read."
+    )
+    format: Literal["csv", "json", "parquet", "orc", "avro"] = Field(
+        description="Their format; avro needs Spark's own package (jars)."
+    )
+    options: dict[str, str] = Field(
+        default={}, description="Options of Spark's reader; CSV has a header by default, and null is an empty field."
+    )
+    jars: list[str] = Field(default=[], description="Jar files that Spark needs for it.")
+
+
+class JdbcLocation(Model):
+    """A database whose tables are read through Spark's JDBC reader, for `run.py refresh`."""
+
+    group: Group = Field("SOURCE", description="The location group that actions name.")
+    class_: Literal["jdbc"] = Field(alias="class", description="A database.")
+    url: Annotated[str, Field(pattern=r"^jdbc:[a-z]+:")] = Field(
+        description="jdbc:postgresql://host/database, jdbc:mysql:, jdbc:mariadb:, or another database's."
+    )
+    user: str | None = Field(None, description="Its user.")
+    password: str | None = Field(None, description="That user's password, as ${NAME} best.")
+    driver: str | None = Field(None, description="The driver's Java class, where Spark cannot tell it by the URL.")
+    jars: list[str] = Field(
+        default=[], description="The driver's jar file, where it is not in Spark's own directory of jars."
+    )
+    fetch_rows: Annotated[int, Field(ge=1)] = Field(10_000, description="Rows that the driver fetches at a time.")
+    options: dict[str, str] = Field(default={}, description="Further options of Spark's JDBC reader.")

@@ -13,16 +13,17 @@ from integrator.channel.load import Run, Source
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
-from integrator.channel.sources import FilesLocation, SocketLocation
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
 from integrator.plan.kafka import kafka_settings
 from integrator.plan.layout import layout_of
+from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
-from integrator.plan.source import check_source, of_source
+from integrator.plan.source import AnySource, check_source, of_source
 from integrator.plan.tables import table_recipe
 from integrator.recipe import Recipe
 
@@ -30,7 +31,8 @@ DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
 
 _Location = TypeVar("_Location")
-CHANGES: tuple[type[FilesLocation | SocketLocation], ...] = (FilesLocation, SocketLocation)
+CHANGES: tuple[type[AnySource], ...] = (FilesLocation, SocketLocation)
+TABLES: tuple[type[AnySource], ...] = (SnapshotLocation, JdbcLocation)
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept."""
 
     channel: str
-    source: FilesLocation | SocketLocation
+    source: AnySource
     brokers: str
     create_topics: TopicCreation | None
     cycle_bytes: int
@@ -49,8 +51,16 @@ class Plan:
     state: str
     recipe: Recipe
     registry: RegistrySettings | None
+    conditions: dict[str, Conditions]
     strategies: Strategies = field(repr=False)
     secrets: Secrets = field(compare=False, repr=False)
+
+    @property
+    def changes(self) -> FilesLocation | SocketLocation:
+        """Where changes come from, in a plan that is to integrate them."""
+        if isinstance(self.source, SnapshotLocation | JdbcLocation):
+            raise TypeError("a plan that is for refreshing")
+        return self.source
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -64,17 +74,19 @@ class Plan:
         return registrations(self.recipe, self.strategies) if self.registry else ()
 
 
-def make(file: str, timezone: str, run: Run | None = None) -> Plan:
+def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool = False) -> Plan:
     """Make the plan of the channel in `file` for a run. Raises ConfigurationError with all of its problems.
 
-    `timezone` is the IANA name of the zone that `%[localtime]` means.
+    `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
+    integrate changes.
     """
     channel, source = loading.load(file, run or Run())
     problems: list[Problem] = []
     tables = read_tables(channel, source, problems)
     problems += scope.unknown_words(channel, source)
     problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
-    changes = _one(channel, CHANGES, "files or socket", source, problems)
+    kinds, named = (TABLES, "snapshot or jdbc") if refreshing else (CHANGES, "files or socket")
+    changes = _one(channel, kinds, named, source, problems)
     kafka = _one(channel, (KafkaLocation,), "kafka", source, problems)
     if changes is None or kafka is None:
         raise ConfigurationError(problems)
@@ -127,6 +139,7 @@ def make(file: str, timezone: str, run: Run | None = None) -> Plan:
         state=state,
         recipe=recipe,
         registry=registry,
+        conditions={table.name: conditions_of(scene, table) for table in tables},
         strategies=strategies,
         secrets=source.secrets,
     )

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from integrator.channel.load import Source
-from integrator.channel.sources import FilesLocation, SocketLocation
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.errors import Problem
 from integrator.recipe import DebeziumModes
 from integrator.schema import Table
+
+AnySource = FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation
 
 NAMED = ("wal2json", "maxwell", "canal", "airbyte")
 """Dialects all of whose records name their tables."""
@@ -19,8 +21,10 @@ SPOOL = "spool"
 """Where in a channel's state directory the lines of sockets are kept."""
 
 
-def of_source(location: FilesLocation | SocketLocation, tables: Sequence[Table], state: str) -> dict[str, Any]:
+def of_source(location: AnySource, tables: Sequence[Table], state: str) -> dict[str, Any]:
     """Return what a Recipe says of the source; `state` is the channel's state directory."""
+    if isinstance(location, SnapshotLocation | JdbcLocation):
+        return {}
     path = str(Path(state).absolute() / SPOOL) if isinstance(location, SocketLocation) else location.path
     return {
         "dialect": location.dialect,
@@ -34,14 +38,17 @@ def of_source(location: FilesLocation | SocketLocation, tables: Sequence[Table],
     }
 
 
-def check_source(
-    location: FilesLocation | SocketLocation, name: str, known: set[str], source: Source, problems: list[Problem]
-) -> None:
+def check_source(location: AnySource, name: str, known: set[str], source: Source, problems: list[Problem]) -> None:
     """Add the problems of a source; `known` are the tables of the channel."""
 
     def problem(key: str, text: str) -> None:
         problems.append(source.problem(("locations", name, key), text))
 
+    if isinstance(location, SnapshotLocation | JdbcLocation):
+        for at, jar in enumerate(location.jars):
+            if not Path(jar).is_file():
+                problems.append(source.problem(("locations", name, "jars", at), f"there is no file {jar}"))
+        return
     if location.table is not None and location.dialect in NAMED:
         problem("table", f"records of the {location.dialect} dialect name their tables: leave it out")
     if location.table is not None and location.table not in known:

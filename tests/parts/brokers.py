@@ -79,21 +79,23 @@ def _docker() -> Iterator[Broker | None]:
 
 def libraries() -> str | None:
     """The class path of Kafka's jars from Maven Central, fetched if need be; None where there is no Maven or Java."""
-    if not LIBRARIES.exists():
-        if not (shutil.which("mvn") and shutil.which("java")):
-            return None
-        command = ["mvn", "-q", "-B", "-f", str(HERE / "kafka" / "pom.xml"), "dependency:copy-dependencies"]
-        command += [
-            "-DincludeScope=runtime",
-            f"-DoutputDirectory={LIBRARIES}.part",
-            f"-DbuildDirectory={LIBRARIES}.build",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            print(f"Maven Central gave no Kafka: {done.stdout[-2000:]}")
-            return None
-        Path(f"{LIBRARIES}.part").rename(LIBRARIES)
-    return f"{LIBRARIES}/*"
+    return f"{LIBRARIES}/*" if fetched(HERE / "kafka" / "pom.xml", LIBRARIES) else None
+
+
+def fetched(pom: Path, directory: Path) -> bool:
+    """Whether the jars that a pom depends on are in a directory, fetched from Maven Central if need be."""
+    if directory.exists():
+        return True
+    if not (shutil.which("mvn") and shutil.which("java")):
+        return False
+    command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+    command += [f"-DoutputDirectory={directory}.part", f"-DbuildDirectory={directory}.build"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"Maven Central gave nothing for {pom}: {done.stdout[-2000:]}")
+        return False
+    Path(f"{directory}.part").rename(directory)
+    return True
 
 
 @contextlib.contextmanager

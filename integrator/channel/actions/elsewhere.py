@@ -27,7 +27,6 @@ ELSEWHERE: dict[str, str] = {
     "JournalRouterFiles": "not there: change files are yours to keep",
     "Method": "not needed: Kafka is integrated continuously",
     "OrderByTable": "for file and database targets",
-    "RefreshCondition": "not there yet",
     "RenameExpression": "for file targets; here Integrate Topic",
     "ReorderRows": "for file and database targets",
     "Resilient": "without effect where each change is a message",

@@ -28,6 +28,22 @@ class Restrict(InContext):
         "be told is not taken away. An update without an old row stays one in the condition, and is a delete out of "
         "it.",
     )
+    RefreshCondition: str | None = parameter(
+        None,
+        "A condition in the SQL of the database, or of Spark for files: only rows for which it is true are refreshed. "
+        "{hvr_var_NAME} may stand in it.",
+        example="\"region = 'EU' and created >= '2026-01-01'\"",
+    )
+    SliceCountCondition: str | None = parameter(
+        None,
+        "With --slice N: the condition of each slice, with {hvr_slice_num} (from 0) and {hvr_slice_total} in it.",
+        example='"mod(id, {hvr_slice_total}) = {hvr_slice_num}"',
+    )
+    SliceSeriesCondition: str | None = parameter(
+        None,
+        "With --slice 'V1;V2;…': the condition of each slice, with {hvr_slice_value} in it.",
+        example="\"region = '{hvr_slice_value}'\"",
+    )
     AddressTo: str | None = parameter(
         None,
         "Where rows go: locations, location groups, aliases or patterns with commas between, or {column} for what the "

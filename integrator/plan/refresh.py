@@ -1,0 +1,25 @@
+"""What is said of refreshing each table: conditions in the database's SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from integrator.channel.actions import Restrict
+from integrator.plan.scene import Scene, merged_of
+from integrator.schema import Table
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Restrict's RefreshCondition, SliceCountCondition and SliceSeriesCondition of a table."""
+
+    refresh: str | None = None
+    count: str | None = None
+    series: str | None = None
+
+
+def conditions_of(scene: Scene, table: Table) -> Conditions:
+    """Return the conditions that hold for a table at its source."""
+    values, _ = merged_of(scene, table, Restrict, "source")
+    names = ("RefreshCondition", "SliceCountCondition", "SliceSeriesCondition")
+    return Conditions(*(values.get(name) for name in names))

@@ -1,0 +1,230 @@
+"""A refresh of tables: the daemon waits, slices are sent, each is marked when it is acknowledged, and changes go on."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import structlog
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from integrator import registry, session
+from integrator.ahead import ahead
+from integrator.channel.sources import JdbcLocation, SnapshotLocation
+from integrator.errors import ConfigurationError, DeliveryError, Problem, from_wire
+from integrator.plan import Plan
+from integrator.produce import topics
+from integrator.produce.report import Report
+from integrator.recipe import Recipe
+from integrator.refresh import ledger as ledgers
+from integrator.refresh import moment
+from integrator.refresh.bars import Bars
+from integrator.refresh.ledger import Ledger, Run
+from integrator.refresh.rows import BEGINNING, Rows, fragments
+from integrator.refresh.slices import Slice, slices_of
+from integrator.refresh.tables import database_of, frame, quoting
+from integrator.second_pass import REPORT_DDL, second_pass
+from integrator.state import State
+
+REASON = "refresh"
+_WAIT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was told. tables: all, where none is named. online: changes go on from the select's moment."""
+
+    tables: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
+    parallel: int = 1
+    truncate_record: bool = False
+    select_moment: str | None = None
+    online: bool = False
+    anew: bool = False
+
+    def told(self) -> dict[str, Any]:
+        """Return what must be the same to go on with an unfinished run."""
+        return {
+            "tables": list(self.tables),
+            "slices": list(self.slices),
+            "truncate_record": self.truncate_record,
+            "select_moment": self.select_moment,
+            "online": self.online,
+        }
+
+
+def refresh(plan: Plan, options: Options) -> dict[str, int]:
+    """Send whole tables; return how many rows of each. Raises IntegratorError.
+
+    A run that was cut off is gone on with: slices that are through are not sent again.
+    """
+    location = plan.source
+    if not isinstance(location, SnapshotLocation | JdbcLocation):
+        raise TypeError("a plan that is not for refreshing")
+    _check(plan, options)
+    state = State(plan.state)
+    state.make()
+    plan = registry.resolve(plan)
+    topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
+    spark = session.start(f"{plan.channel} refresh", location.jars)
+    try:
+        return _Refresh(plan, options, state, spark, location).run()
+    finally:
+        spark.stop()
+
+
+def _check(plan: Plan, options: Options) -> None:
+    known = {table.table.name: table for table in plan.recipe.tables}
+    problems = [
+        f"--table {name!r} is no table; known are {', '.join(known)}" for name in options.tables if name not in known
+    ]
+    if options.truncate_record:
+        others = [
+            name for name, table in known.items() if table.style != "TimeKey" and name in (options.tables or known)
+        ]
+        problems += [f"--truncate-record is for TimeKey tables; {name} is none" for name in others]
+    if problems:
+        raise ConfigurationError([Problem("refresh", 0, "", text) for text in problems])
+
+
+class _Refresh:
+    def __init__(
+        self, plan: Plan, options: Options, state: State, spark: SparkSession, location: SnapshotLocation | JdbcLocation
+    ) -> None:
+        self._plan, self._options, self._state, self._spark, self._location = plan, options, state, spark, location
+        self._log = structlog.get_logger().bind(channel=plan.channel)
+        chosen = [table for table in plan.recipe.tables if table.table.name in (options.tables or {table.table.name})]
+        self._tables = {table.table.name: table for table in chosen}
+        in_source = [dataclasses.replace(table.in_source, name=name) for name, table in self._tables.items()]
+        quote = quoting(database_of(location))
+        self._slices = slices_of(in_source, options.slices, plan.conditions, quote)
+        self._ledger = Ledger(state.path)
+        self._told = self._ledger.path / "rows"
+        self._bars = Bars(self._slices, self._told)
+
+    def run(self) -> dict[str, int]:
+        """Send what is not through yet."""
+        suspended = self._state.suspended
+        if suspended is None:
+            self._state.suspend(REASON)
+        try:
+            with self._state.integrating(_WAIT_S):
+                self._state.wait_for_senders(_WAIT_S)
+                run = self._begin()
+                self._send(run)
+                if run.online and run.moment is not None:
+                    self._state.mark_refreshed(dict.fromkeys(self._tables, run.moment))
+                rows = dict.fromkeys(self._tables, 0)
+                for part in self._slices:
+                    rows[part.table] += self._ledger.rows(part)
+                self._ledger.end()
+        finally:
+            if suspended in (None, REASON):
+                self._state.resume()
+        self._log.info("refreshed", rows=rows, moment=run.moment)
+        return rows
+
+    def _begin(self) -> Run:
+        told, fingerprint = self._options.told(), self._plan.recipe.fingerprint
+        run = None if self._options.anew else self._ledger.unfinished()
+        if run is not None:
+            self._ledger.check(run, told, fingerprint)
+            done = sum(map(self._ledger.through, self._slices))
+            self._log.info("goes on", started=run.started, through=done, slices=len(self._slices))
+            return run
+        given = moment.told(self._options.select_moment) if self._options.select_moment else None
+        if given is None and self._options.online:
+            given = moment.of_database(self._spark, self._location)
+        run = Run(told, fingerprint, ledgers.now(), given, self._options.online)
+        self._ledger.begin(run)
+        return run
+
+    def _send(self, run: Run) -> None:
+        self._told.mkdir(exist_ok=True)
+        for path in self._told.glob("*"):
+            path.unlink()
+        left = []
+        for part in self._slices:
+            if self._ledger.through(part):
+                self._bars.through(part, self._ledger.rows(part), earlier=True)
+            else:
+                left.append(part)
+        if self._options.truncate_record:
+            self._truncate(run)
+        stop = threading.Event()
+        with self._bars.shown(), ThreadPoolExecutor(self._options.parallel) as pool:
+            futures = [pool.submit(self._slice, run, part, stop) for part in left]
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            errors = [error for future in done if (error := future.exception()) is not None]
+            if errors:
+                stop.set()
+                for future in futures:
+                    future.cancel()
+                self._spark.sparkContext.cancelAllJobs()
+                raise errors[0]
+
+    def _truncate(self, run: Run) -> None:
+        """Send a truncate before the first rows of each table that none of its slices is through of."""
+        for name in self._tables:
+            if not any(self._ledger.through(part) for part in self._slices if part.table == name):
+                self._deliver(self._spark.range(1).coalesce(1).toDF("id"), self._rows(run, name, 0))
+
+    def _rows(self, run: Run, table: str, number: int) -> Rows:
+        commit = run.moment or BEGINNING
+        return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._told))
+
+    def _slice(self, run: Run, part: Slice, stop: threading.Event) -> None:
+        if stop.is_set():
+            return
+        started = time.monotonic()
+        number = self._slices.index(part) + 1
+        source = frame(self._spark, self._location, self._tables[part.table], part.condition)
+        reports = self._deliver(source, self._rows(run, part.table, number))
+        rows = _read_rows(self._told, number)
+        messages, seconds = sum(report.messages for report in reports), time.monotonic() - started
+        self._ledger.mark(part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3)})  # I1
+        self._bars.through(part, rows)
+        rate = round(rows / seconds) if seconds else 0
+        self._log.info("slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate)
+
+    def _deliver(self, source: DataFrame, rows: Rows) -> list[Report]:
+        second = second_pass(rows.recipe, str(self._state.path), max(1, self._options.parallel))
+
+        def passes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return second(ahead(fragments(rows, batches)))
+
+        try:
+            collected = source.mapInArrow(passes, REPORT_DDL).collect()
+        except PySparkException as error:
+            raise from_wire(str(error)) or error from None
+        reports = [Report.of_json(row.report) for row in collected]
+        wrong = [report.error for report in reports if report.error]
+        sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
+        if wrong or sent != acknowledged:
+            raise DeliveryError(
+                f"refresh of {rows.table}: {acknowledged} of {sent} messages acknowledged; "
+                f"{wrong[0] if wrong else 'no reason given'}; run it again, it goes on with what is not through"
+            )
+        return reports
+
+
+def _read_rows(told: Path, number: int) -> int:
+    return sum(int(path.read_text()) for path in told.glob(f"{number}.[0-9]*") if not path.name.endswith(".tmp"))
+
+
+def _recipe(recipe: Recipe) -> Recipe:
+    """Return how rows of a refresh are bundled: there are no transactions (HVR: TRANSACTION is as THRESHOLD)."""
+    bundling = recipe.layout.bundling
+    if bundling.mode != "TRANSACTION":
+        return recipe
+    return dataclasses.replace(
+        recipe, layout=dataclasses.replace(recipe.layout, bundling=dataclasses.replace(bundling, mode="THRESHOLD"))
+    )

@@ -1,0 +1,128 @@
+"""Rows of a slice -> fragments, in Arrow, on executors: each row is an insert below all changes of the source."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, hexadecimal, integ_seq
+from integrator.dialects.values import ValueRefused, from_text, guarded
+from integrator.encode import TableEncoder
+from integrator.errors import DataError, IntegratorError
+from integrator.fragments import SEED_BITS
+from integrator.properties.expression import Clock
+from integrator.recipe import INSERT, TRUNCATE, Recipe
+from integrator.schema import Column, arrow_type, describe
+from integrator.tally import Tally
+
+_SLICE_DIGITS, _PART_DIGITS = 6, 10
+_TELL_S = 0.5
+BEGINNING = "0" * 20
+"""The commit of a refresh that stands at no moment: before all changes."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the rows of a slice are: of which table; the slice's number in the run, from 1 (0 is a truncate's).
+
+    commit: the moment that they stand at, 20 hex digits. started: of the run. told: the directory in which each task
+    says how many rows it has read.
+    """
+
+    recipe: Recipe
+    table: str
+    number: int
+    commit: str
+    started: datetime
+    told: str
+
+
+def fragments(rows: Rows, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield fragments of a slice's rows, whose columns are named as in the source. Errors leave as wire text."""
+    try:
+        yield from _Task(rows).fragments(batches)
+    except IntegratorError as error:
+        raise RuntimeError(error.to_wire()) from None
+
+
+class _Task:
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        [self._table] = [table for table in rows.recipe.tables if table.table.name == rows.table]
+        self._encoder = TableEncoder(self._table, rows.recipe)
+        context = TaskContext.get()
+        self._part = context.partitionId() if context is not None else 0
+        self._count, self._tally, self._told = 0, Tally(), 0.0
+
+    def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        seed = int(self._rows.started.timestamp()) << SEED_BITS
+        for batch in batches:
+            if batch.num_rows:
+                clock = Clock(self._rows.started, seed + (self._rows.number << 24) + self._part, self._count)
+                yield self._encoder.encode(self._changes(batch), clock, self._tally)[0]
+                self._count += batch.num_rows
+                self._tell()
+        self._tell(last=True)
+
+    def _tell(self, *, last: bool = False) -> None:
+        if not last and time.monotonic() - self._told < _TELL_S:
+            return
+        self._told = time.monotonic()
+        path = Path(self._rows.told) / f"{self._rows.number}.{self._part}"
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.write_text(str(self._count), encoding="ascii")
+        temporary.replace(path)
+
+    def _changes(self, batch: pa.RecordBatch) -> Changes:
+        size, at = batch.num_rows, np.arange(self._count, self._count + batch.num_rows)
+        truncate = self._rows.number == 0
+        chunk = at // MAX_ROWS_IN_TRANSACTION
+        parts = np.full(size, self._part << 20, np.uint64) + chunk.astype(np.uint64)
+        number = f"{self._rows.number:0{_SLICE_DIGITS}X}"
+        segment = pa.compute.binary_join_element_wise(number, hexadecimal(parts, _PART_DIGITS), "")
+        commit = pa.repeat(self._rows.commit, size)
+        placed = self._rows.commit != BEGINNING
+        return Changes(
+            table=self._rows.table,
+            file=f"refresh of {self._rows.table}",
+            columns={column.name: self._typed(batch, column) for column in self._table.in_source.columns},
+            missing={},
+            op=pa.array(np.full(size, TRUNCATE if truncate else INSERT, np.int8)),
+            integ_seq=integ_seq(commit, segment, at % MAX_ROWS_IN_TRANSACTION),
+            tx_seq=commit if placed else pa.nulls(size, pa.string()),
+            countdown=pa.nulls(size, pa.int32()),
+            cap_tstamp=pa.repeat(pa.scalar(self._rows.started, pa.timestamp("us", "UTC")), size),
+            cap_user=pa.nulls(size, pa.string()),
+            line=at + 1,
+            order=at,
+        )
+
+    def _typed(self, batch: pa.RecordBatch, column: Column) -> pa.Array:
+        wanted = arrow_type(column.type)
+        if self._rows.number == 0:
+            return pa.nulls(batch.num_rows, wanted)
+        values = batch.column(column.name)
+        try:
+            if pa.types.is_string(values.type):
+                return from_text(values, column.type)
+            return guarded(values, lambda part: _cast(part, wanted), describe(column.type))
+        except ValueRefused as error:
+            row = self._count + error.index + 1
+            raise DataError(
+                f"refresh of {self._rows.table}, slice {self._rows.number}, part {self._part}, row {row}: column "
+                f"{column.name}: {error}; mend the row or the table definition"
+            ) from None
+
+
+def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(values.type) and pa.types.is_time(wanted):
+        return values.cast(pa.timestamp("us")).cast(wanted)
+    return values.cast(wanted)

@@ -1,0 +1,114 @@
+"""Slices: conditions that cut a table's rows into parts, each of which is read and sent for itself.
+
+https://fivetran.com/docs/hvr6/command-line-interface/command-reference/hvrrefresh, option -S.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from integrator.errors import ConfigurationError, Problem
+from integrator.plan.refresh import Conditions
+from integrator.schema import Table
+
+_MODULO = re.compile(r"\s*([^%<;]+?)\s*%\s*(\d+)\s*")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of a table: the rows for which `condition` is true; all if it is empty. number: from 0, of total."""
+
+    table: str
+    number: int
+    total: int
+    condition: str
+
+    @property
+    def name(self) -> str:
+        """How it is called in files and logs."""
+        return f"{self.table}.{self.number}-of-{self.total}"
+
+
+def slices_of(
+    tables: Iterable[Table], wanted: Iterable[str], conditions: dict[str, Conditions], quote: Callable[[str], str]
+) -> list[Slice]:
+    """Return the slices of tables; `wanted` as HVR writes them, `quote` is the database's way to write a name.
+
+    [T.]COL%N, [T.]COL<B1<B2, [T.]N, [T.]V1;V2; without a table, for each. Raises ConfigurationError.
+    """
+    known = list(tables)
+    told: dict[str, str] = {}
+    problems: list[str] = []
+    for text in wanted:
+        name, _, expression = (
+            text.rpartition(".") if text.partition(".")[0] in {t.name for t in known} else ("", "", text)
+        )
+        for table in known:
+            if name in ("", table.name) and (name or table.name not in told):
+                told[table.name] = expression
+    result: list[Slice] = []
+    for table in known:
+        try:
+            parts = _conditions(table, told.get(table.name), conditions.get(table.name, Conditions()), quote)
+        except ValueError as error:
+            problems.append(f"--slice, table {table.name}: {error}")
+            continue
+        only = conditions.get(table.name, Conditions()).refresh
+        whole = [" and ".join(f"({part})" for part in (only, part) if part) for part in parts]
+        result += [Slice(table.name, number, len(whole), condition) for number, condition in enumerate(whole)]
+    if problems:
+        raise ConfigurationError([Problem("refresh", 0, "", text) for text in problems])
+    return result
+
+
+def _conditions(table: Table, expression: str | None, said: Conditions, quote: Callable[[str], str]) -> list[str]:
+    if expression is None:
+        return [""]
+    if modulo := _MODULO.fullmatch(expression):
+        column, count = _column(table, modulo[1], quote), int(modulo[2])
+        if count < 1:
+            raise ValueError("there is at least one slice")
+        return [f"mod(round(abs(coalesce({column}, 0)), 0), {count}) = {number}" for number in range(count)]
+    if "<" in expression:
+        name, *bounds = (part.strip() for part in expression.split("<"))
+        return _between(_column(table, name, quote), [_literal(bound) for bound in bounds])
+    if expression.strip().isdigit():
+        if said.count is None:
+            raise ValueError("a number of slices needs Restrict SliceCountCondition at the source")
+        total = int(expression)
+        fill = {"{hvr_slice_total}": str(total)}
+        return [_filled(said.count, fill | {"{hvr_slice_num}": str(number)}) for number in range(total)]
+    if ";" in expression:
+        if said.series is None:
+            raise ValueError("a series of values needs Restrict SliceSeriesCondition at the source")
+        values = [part.strip().replace("'", "''") for part in expression.split(";")]
+        return [_filled(said.series, {"{hvr_slice_value}": value}) for value in values if value]
+    raise ValueError(f"{expression!r} is none of COL%N, COL<B1<B2, a number, or V1;V2")
+
+
+def _column(table: Table, name: str, quote: Callable[[str], str]) -> str:
+    if table.column(name) is None:
+        known = ", ".join(column.name for column in table.columns)
+        raise ValueError(f"{name!r} is no column; there are {known}")
+    return quote(name)
+
+
+def _literal(text: str) -> str:
+    plain = text.strip("'")
+    return text if _NUMBER.fullmatch(text) else "'" + plain.replace("'", "''") + "'"
+
+
+def _between(column: str, bounds: list[str]) -> list[str]:
+    first = [f"{column} <= {bounds[0]}"]
+    middle = [f"{column} > {low} and {column} <= {high}" for low, high in pairwise(bounds)]
+    return [*first, *middle, f"{column} > {bounds[-1]} or {column} is null"]
+
+
+def _filled(condition: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        condition = condition.replace(name, value)
+    return condition

@@ -1,0 +1,105 @@
+"""One slice of a table as a Spark DataFrame, with the columns that the channel's table has, named as in the source.
+
+PostgreSQL, MySQL and MariaDB are asked for text, which is read as exactly as in their change streams; other databases
+give what their drivers make of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import StringType, StructField, StructType
+
+from integrator import schema
+from integrator.channel.sources import JdbcLocation, SnapshotLocation
+from integrator.errors import EnvironmentFault
+from integrator.recipe import TableRecipe
+from integrator.schema import Column, Table
+
+POSTGRES, MYSQL, MARIADB = "postgresql", "mysql", "mariadb"
+_SESSION = {
+    POSTGRES: "set timezone = 'UTC'; set bytea_output = 'hex'; set intervalstyle = 'postgres'; set datestyle = 'ISO'",
+    MYSQL: "set time_zone = '+00:00'",
+    MARIADB: "set time_zone = '+00:00'",
+}
+"""What makes text that is the same for all sessions; floating point numbers are printed exactly by default."""
+
+
+def database_of(location: SnapshotLocation | JdbcLocation) -> str:
+    """Return whose SQL conditions are in: the database named in the URL, or spark."""
+    return location.url.split(":")[1] if isinstance(location, JdbcLocation) else "spark"
+
+
+def quoting(database: str) -> Callable[[str], str]:
+    """Return how a database writes names."""
+    mark = "`" if database in ("spark", MYSQL, MARIADB) else '"'
+    return lambda name: mark + name.replace(mark, mark * 2) + mark
+
+
+def frame(
+    spark: SparkSession, location: SnapshotLocation | JdbcLocation, recipe: TableRecipe, condition: str
+) -> DataFrame:
+    """Return the rows of a table for which `condition` is true; all of them if it is empty. Raises EnvironmentFault."""
+    table = recipe.in_source
+    try:
+        if isinstance(location, JdbcLocation):
+            return query(spark, location, _select(table, database_of(location), condition))
+        read = _files(spark, location, table)
+        return read.where(condition) if condition else read
+    except AnalysisException as error:
+        raise EnvironmentFault(f"table {table.name}: cannot be read: {error}") from error
+
+
+def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
+    """Return the result of a query."""
+    options = {"url": location.url, "query": text, "fetchsize": str(location.fetch_rows), **location.options}
+    if location.url.split(":")[1] in _SESSION:
+        options.setdefault("sessionInitStatement", _SESSION[location.url.split(":")[1]])
+    given = {"user": location.user, "password": location.password, "driver": location.driver}
+    options |= {name: value for name, value in given.items() if value is not None}
+    return spark.read.format("jdbc").options(**options).load()
+
+
+def _select(table: Table, database: str, condition: str) -> str:
+    quote = quoting(database)
+    columns = ", ".join(f"{_asked(column, database, quote)} as {quote(column.name)}" for column in table.columns)
+    name = ".".join(quote(part) for part in (table.schema, table.base_name) if part)
+    said = f"select {columns} from {name}"  # noqa: S608 - names are quoted, and the condition is the channel's SQL
+    return f"{said} where {condition}" if condition else said
+
+
+def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
+    name = quote(column.name)
+    if database == POSTGRES:
+        return f"{name}::text"
+    if database in (MYSQL, MARIADB):
+        match column.type:
+            case schema.Bytes():
+                return f"hex({name})"
+            case schema.Boolean():
+                return f"cast({name} + 0 as char)"
+            case _:
+                return f"cast({name} as char)"
+    return name
+
+
+def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> DataFrame:
+    names = {"{hvr_tbl_name}": table.name, "{hvr_tbl_base_name}": table.base_name, "{hvr_schema}": table.schema or ""}
+    path = location.path
+    for name, value in names.items():
+        path = path.replace(name, value)
+    options = {"header": "true", **location.options} if location.format == "csv" else location.options
+    reader = spark.read.format(location.format).options(**options)
+    if location.format == "json":
+        reader = reader.schema(StructType([StructField(column.name, StringType()) for column in table.columns]))
+    read = reader.load(path)
+    known = {name.lower(): name for name in read.columns}
+    absent = [column.name for column in table.columns if column.name.lower() not in known]
+    if absent:
+        raise EnvironmentFault(
+            f"{path}: has no {', '.join(absent)}, which table {table.name} has; it has {', '.join(read.columns)}"
+        )
+    return read.select(*(f.col(f"`{known[column.name.lower()]}`").alias(column.name) for column in table.columns))
