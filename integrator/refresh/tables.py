@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
@@ -26,6 +27,17 @@ _SESSION = {
     MARIADB: "set time_zone = '+00:00'",
 }
 """What makes text that is the same for all sessions; floating point numbers are printed exactly by default."""
+
+
+_DRIVERS = {
+    POSTGRES: "org.postgresql.Driver",
+    MYSQL: "com.mysql.cj.jdbc.Driver",
+    MARIADB: "org.mariadb.jdbc.Driver",
+    "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+    "oracle": "oracle.jdbc.OracleDriver",
+    "db2": "com.ibm.db2.jcc.DB2Driver",
+}
+"""Java does not find a driver by itself in jars that came after its start."""
 
 
 def database_of(location: SnapshotLocation | JdbcLocation) -> str:
@@ -56,11 +68,17 @@ def frame(
 def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
     """Return the result of a query."""
     options = {"url": location.url, "query": text, "fetchsize": str(location.fetch_rows), **location.options}
-    if location.url.split(":")[1] in _SESSION:
-        options.setdefault("sessionInitStatement", _SESSION[location.url.split(":")[1]])
-    given = {"user": location.user, "password": location.password, "driver": location.driver}
+    database = database_of(location)
+    if database in _SESSION:
+        options.setdefault("sessionInitStatement", _SESSION[database])
+    driver = location.driver or _DRIVERS.get(database)
+    given = {"user": location.user, "password": location.password, "driver": driver}
     options |= {name: value for name, value in given.items() if value is not None}
-    return spark.read.format("jdbc").options(**options).load()
+    try:
+        return spark.read.format("jdbc").options(**options).load()
+    except (PySparkException, Py4JError) as error:
+        said = str(error).split("\n\tat ")[0].partition(": ")[2] or str(error)
+        raise EnvironmentFault(f"{location.url.partition('?')[0]}: cannot be queried: {said}") from error
 
 
 def _select(table: Table, database: str, condition: str) -> str:
