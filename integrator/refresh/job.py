@@ -66,19 +66,28 @@ def refresh(plan: Plan, options: Options) -> dict[str, int]:
 
     A run that was cut off is gone on with: slices that are through are not sent again.
     """
-    location = plan.source
-    if not isinstance(location, SnapshotLocation | JdbcLocation):
-        raise TypeError("a plan that is not for refreshing")
+    _check(plan, options)
+    spark = session.start(f"{plan.channel} refresh", _tables_at(plan).jars)
+    try:
+        return send(plan, options, spark)
+    finally:
+        spark.stop()
+
+
+def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
+    """Refresh in a session that is there. Returns and raises as `refresh`."""
     _check(plan, options)
     state = State(plan.state)
     state.make()
     plan = registry.resolve(plan)
     topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
-    spark = session.start(f"{plan.channel} refresh", location.jars)
-    try:
-        return _Refresh(plan, options, state, spark, location).run()
-    finally:
-        spark.stop()
+    return _Refresh(plan, options, state, spark, _tables_at(plan)).run()
+
+
+def _tables_at(plan: Plan) -> SnapshotLocation | JdbcLocation:
+    if not isinstance(plan.source, SnapshotLocation | JdbcLocation):
+        raise TypeError("a plan that is not for refreshing")
+    return plan.source
 
 
 def _check(plan: Plan, options: Options) -> None:

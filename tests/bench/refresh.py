@@ -47,7 +47,7 @@ def _batch(start: int, count: int) -> pa.Table:
             "customer": pa.array([i % 100_000 for i in ids], pa.int32()),
             "status": [f"status {i % 7}" for i in ids],
             "note": [f"{'note ' * 8}{i}" for i in ids],
-            "amount": pa.array(ids, pa.int64()).cast(pa.decimal128(12, 2)),
+            "amount": pa.array(ids, pa.int64()).cast(pa.decimal128(21, 2)).cast(pa.decimal128(12, 2)),
             "placed": pa.array([1_767_225_600_000_000 + i * 1_000_000 for i in ids], pa.timestamp("us")),
         }
     )

@@ -1,0 +1,245 @@
+"""Bulk refresh into a real broker: from files and from a live PostgreSQL, in slices, cut off and gone on with, online."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pyarrow as pa
+import pyarrow.orc
+import pyarrow.parquet
+import pytest
+
+from integrator import plan
+from integrator.channel.load import Run
+from integrator.errors import IntegratorError
+from integrator.refresh import job
+from tests.parts import jdbc, kafka_io, postgres
+from tests.parts.daemon import ROOT
+from tests.unit import test_debezium
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+COLUMNS = """
+  - {action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: "{hvr_op}"}
+  - {action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, TimeKey: true, IntegrateExpression: "{hvr_integ_seq}"}
+  - {action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}
+"""
+
+
+def channel(directory, servers, topic, location, ddl, more="", actions=COLUMNS):
+    (directory / "tables.sql").write_text(ddl)
+    path = directory / "channel.yaml"
+    path.write_text(
+        f"""
+channel: re
+state: {directory}/state
+locations:
+  tab: {location}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{topic}.{{hvr_tbl_name}}", Create_Topics: {{Partitions: 2}}}}
+{more}
+tables: [{directory}/tables.sql]
+actions:
+{actions}
+"""
+    )
+    return path
+
+
+def command(path, *words):
+    return [sys.executable, "run.py", *words, "--channel", str(path)]
+
+
+def run(path, *words, code=0):
+    """What `run.py` says, on both of its outputs."""
+    environment = {**os.environ, "SPARK_MASTER": "local[2]"}
+    done = subprocess.run(command(path, *words), cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == code, done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def refresh(spark):
+    """`run.py refresh` in the shared session; without jars, which a session takes at its start only."""
+
+    def run(path, variables=(), **options):
+        return job.send(
+            plan.make(str(path), "UTC", Run(frozenset(), tuple(variables)), refreshing=True),
+            job.Options(**options),
+            spark,
+        )
+
+    return run
+
+
+def rows(broker, topic):
+    return [json.loads(message.value) for message in kafka_io.read_all(broker.servers, [topic])]
+
+
+DDL = "create table orders(id int primary key, name varchar(40), amount decimal(10,2), at timestamp);"
+TABLE = pa.table(
+    {
+        "id": pa.array(range(100), pa.int32()),
+        "name": [None if i % 10 == 0 else f'"n", {i}' for i in range(100)],
+        "amount": pa.array(range(100)).cast(pa.decimal128(21, 2)).cast(pa.decimal128(10, 2)),
+        "at": pa.array([1735689600000000 + i for i in range(100)], pa.timestamp("us")),
+    }
+)
+
+
+def as_csv(path):
+    lines = [
+        f"{i},{'' if n is None else chr(34) + n.replace(chr(34), chr(34) * 2) + chr(34)},{a},{t}"
+        for i, n, a, t in zip(*(TABLE[name].to_pylist() for name in TABLE.column_names), strict=True)
+    ]
+    path.write_text("\n".join([",".join(TABLE.column_names), *lines]) + "\n")
+
+
+def as_json(path):
+    path.write_text("".join(json.dumps(row, default=str) + "\n" for row in TABLE.to_pylist()))
+
+
+WRITERS = {
+    "csv": (as_csv, ', options: {escape: "\\""}'),
+    "json": (as_json, ""),
+    "parquet": (lambda path: pyarrow.parquet.write_table(TABLE, path), ""),
+    "orc": (lambda path: pyarrow.orc.write_table(TABLE, path), ""),
+}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_files_of_whole_tables(form, refresh, broker, tmp_path, name):
+    write, more = WRITERS[form]
+    write(tmp_path / f"orders.{form}")
+    location = f'{{class: snapshot, path: "{tmp_path}/{{hvr_tbl_base_name}}.{form}", format: {form}{more}}}'
+    path = channel(tmp_path, broker.servers, name, location, DDL)
+    assert refresh(path, slices=("id%3",), parallel=2) == {"orders": 100}
+    got = sorted(rows(broker, f"{name}.orders"), key=lambda row: row["id"])
+    assert [(row["id"], row["name"], row["amount"], row["op"]) for row in got] == [
+        (row["id"], row["name"], float(row["amount"]), 1) for row in TABLE.to_pylist()
+    ]
+    assert {row["seq"][:20] for row in got} == {"0" * 20}
+    assert {row["seq"][21:27] for row in got} == {"000001", "000002", "000003"}
+    assert len({row["seq"] for row in got}) == 100
+
+
+def test_a_condition_and_slices_of_values(refresh, broker, tmp_path, name):
+    pyarrow.parquet.write_table(TABLE, tmp_path / "orders.parquet")
+    location = f'{{class: snapshot, path: "{tmp_path}/orders.parquet", format: parquet}}'
+    actions = COLUMNS + (
+        '  - {action: Restrict, RefreshCondition: "id >= {hvr_var_least}", SliceSeriesCondition: "id % 2 = {hvr_slice_value}"}\n'
+    )
+    path = channel(tmp_path, broker.servers, name, location, DDL, actions=actions)
+    assert refresh(path, [("least", "90")], slices=("0;1",), truncate_record=True) == {"orders": 10}
+    assert {path.stem for path in (tmp_path / "state" / "re" / "refresh").glob("orders*")} == {
+        "orders.0-of-2",
+        "orders.1-of-2",
+    }
+    [first, *others] = sorted(rows(broker, f"{name}.orders"), key=lambda row: row["seq"])
+    assert (first["op"], first["id"]) == (5, None)
+    assert sorted(row["id"] for row in others) == list(range(90, 100))
+
+
+def test_a_refresh_that_was_cut_off_sends_the_other_slices_only(broker, tmp_path, name):
+    """Killed with -9 when two slices are through: the next run sends the others, and another refresh is refused."""
+    count = 400_000
+    big = pa.table({"id": pa.array(range(count), pa.int32()), "name": [f"row {i}" for i in range(count)]})
+    pyarrow.parquet.write_table(big, tmp_path / "orders.parquet")
+    location = f'{{class: snapshot, path: "{tmp_path}/orders.parquet", format: parquet}}'
+    path = channel(
+        tmp_path, broker.servers, name, location, "create table orders(id int primary key, name varchar(40));"
+    )
+    words = command(path, "refresh", "--slice", "id%8")
+    process = subprocess.Popen(
+        words, cwd=ROOT, stderr=subprocess.PIPE, text=True, env={**os.environ, "SPARK_MASTER": "local[2]"}
+    )
+    sent = 0
+    for line in process.stderr:
+        sent += '"slice sent"' in line
+        if sent == 2:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.stderr.close()
+    process.wait()
+    through = {path.stem for path in (tmp_path / "state" / "re" / "refresh").glob("orders.*.json")}
+    assert 2 <= len(through) < 8
+    assert "a refresh of" in run(path, "refresh", "--slice", "id%4", code=5)
+    said = run(path, "refresh", "--slice", "id%8")
+    assert "orders: 400,000 rows" in said
+    assert said.count('"slice sent"') == 8 - len(through)
+    assert not any(f'"slice": "{one}"' in said for one in through)
+    got = rows(broker, f"{name}.orders")
+    assert {row["id"] for row in got} == set(range(count))
+    assert len(got) <= count + count // 8  # the slice that was cut off may come twice
+    assert "orders: 400,000 rows" in run(path, "refresh")  # a new one
+
+
+MISTAKES = [
+    ({"tables": ("none",)}, "--table 'none' is no table; known are orders"),
+    ({"slices": ("nope%3",)}, "'nope' is no column; there are id, name, amount, at"),
+    ({"slices": ("5",)}, "a number of slices needs Restrict SliceCountCondition at the source"),
+    ({"slices": ("odd",)}, "'odd' is none of COL%N, COL<B1<B2, a number, or V1;V2"),
+    ({"select_moment": "yesterday"}, "'yesterday' is none of lsn=0/16B3748 (PostgreSQL)"),
+    ({}, "has no at, which table orders has"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), MISTAKES)
+def test_mistakes_are_named(options, reason, refresh, broker, tmp_path, name):
+    pyarrow.parquet.write_table(TABLE.drop_columns(["at"]), tmp_path / "orders.parquet")
+    location = f'{{class: snapshot, path: "{tmp_path}/orders.parquet", format: parquet}}'
+    path = channel(tmp_path, broker.servers, name, location, DDL)
+    with pytest.raises(IntegratorError) as raised:
+        refresh(path, **options)
+    assert reason in str(raised.value)
+    assert not (tmp_path / "state" / "re" / "suspended").exists()
+
+
+@pytest.fixture(scope="module")
+def server():
+    lacks = postgres.missing() or ("" if jdbc.driver() else "PostgreSQL's JDBC driver from Maven Central")
+    if lacks:
+        pytest.skip(f"a live PostgreSQL needs {lacks}")
+    with postgres.cluster() as running:
+        yield running
+
+
+def location_of(server):
+    url = f"jdbc:postgresql://{server.host}:{server.port}/postgres"
+    return f"{{class: jdbc, url: '{url}', user: {server.user}, jars: ['{jdbc.driver()}'], fetch_rows: 100}}"
+
+
+def test_every_type_of_a_live_postgresql(server, broker, tmp_path, name):
+    """The rows are what the hvr dialect reads of what PostgreSQL prints: exact, infinity and all that no type holds aside."""
+    recorded = test_debezium.RECORDED
+    server.psql((recorded / "tables.sql").read_text() + (recorded / "before.sql").read_text())
+    server.psql("delete from types where id in (3, 4)")
+    path = channel(tmp_path, broker.servers, name, location_of(server), test_debezium.DDL)
+    run(path, "refresh", "--table", "types", "--table", "orders", "--slice", "types.id<1", "--parallel", "2")
+    [one, two] = sorted(rows(broker, f"{name}.types"), key=lambda row: row["id"])
+    assert one["jb"] == '{"k": [1, 2.50, null], "n": "é"}'
+    assert (one["price"], one["anynum"], one["flag"], one["day"]) == (12.5, "3.140", True, "2024-02-29")
+    assert (one["b"], one["tags"], one["nums"], one["mood"]) == ("AP8Qqw==", ["a", "b"], [1, 2, 3], "ok")
+    assert (one["tz"], one["tmu"], one["iv"]) == (
+        "2024-02-29T10:34:56.789012Z",
+        "12:34:56.789012",
+        "P1Y2M3DT4H5M6.789012S",
+    )
+    assert {value for column, value in two.items() if column not in {"id", "op", "seq"}} == {None}
+    assert [(row["id"], row["qty"]) for row in sorted(rows(broker, f"{name}.orders"), key=lambda r: r["id"])] == [
+        (1, 10),
+        (2, None),
+    ]
+
+
+def test_a_database_that_is_not_there_is_named(broker, tmp_path, name):
+    if not jdbc.driver():
+        pytest.skip("PostgreSQL's JDBC driver from Maven Central")
+    location = f"{{class: jdbc, url: 'jdbc:postgresql://127.0.0.1:1/none', user: u, password: hush, jars: ['{jdbc.driver()}']}}"
+    said = run(channel(tmp_path, broker.servers, name, location, DDL), "refresh", code=5)
+    assert (
+        "jdbc:postgresql://127.0.0.1:1/none: cannot be queried: org.postgresql.util.PSQLException: Connection to"
+        in said
+    )
+    assert "hush" not in said
