@@ -7,7 +7,10 @@ the data); 4 delivery (run it again); 5 environment (the operator).
 from __future__ import annotations
 
 import os
+import signal
+import ssl
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +20,7 @@ from rich.console import Console
 
 from integrator import plan as planning
 from integrator import progress, registry, rewind, show
+from integrator import send as sending
 from integrator.channel.load import Run
 from integrator.channel.secret import Secrets
 from integrator.errors import IntegratorError
@@ -198,6 +202,27 @@ def resume(
     made = _plan(context, channel, contexts, variables)
     State(made.state).resume()
     Console(soft_wrap=True).print(f"channel {made.channel} goes on", highlight=False)
+
+
+@app.command()
+def send(
+    file: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="The file whose lines are sent.")],
+    to: Annotated[str, typer.Option(help="host:port of the channel's socket.")],
+    sender: Annotated[str, typer.Option(help="Our name there: letters, digits, - and _.")],
+    authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,
+) -> None:
+    """Send the lines of a growing file into a channel's socket; ${SOCKET_SECRET} is its secret."""
+    host, _, port = to.rpartition(":")
+    if not host or not port.isdigit():
+        raise typer.BadParameter("--to is written HOST:PORT")
+    tls = ssl.create_default_context(cafile=authority) if authority else None
+    target = sending.Target(host, int(port), sender, os.environ.get("SOCKET_SECRET"), tls)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    received = sending.send(file, target, ended, follow=not once)
+    Console(soft_wrap=True).print(f"{received} lines are received", highlight=False)
 
 
 @app.command()

@@ -40,7 +40,7 @@ _WAIT_S = 600.0
 
 @dataclass(frozen=True)
 class Options:
-    """What the command was told. tables: all, where none is named. online: changes go on from the select's moment."""
+    """What the command was told. tables: all, where none is named. online: the rows stand at the source's moment."""
 
     tables: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
@@ -129,7 +129,8 @@ class _Refresh:
                 self._state.wait_for_senders(_WAIT_S)
                 run = self._begin()
                 self._send(run)
-                if run.online and run.moment is not None:
+                if run.online and run.moment is not None and self._options.truncate_record:
+                    # consumers begin anew: without that, a delete that is in no row would be passed over, too
                     self._state.mark_refreshed(dict.fromkeys(self._tables, run.moment))
                 rows = dict.fromkeys(self._tables, 0)
                 for part in self._slices:

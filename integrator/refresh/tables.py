@@ -77,7 +77,7 @@ def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
     try:
         return spark.read.format("jdbc").options(**options).load()
     except (PySparkException, Py4JError) as error:
-        told = [str(one).splitlines() for one in (error, getattr(error, "cause", None)) if one]
+        told = [str(one).splitlines() for one in (error, getattr(error, "_cause", None)) if one]
         said = "; ".join(line.strip() for lines in told for line in lines[:2] if line and "\tat " not in line)
         raise EnvironmentFault(f"{location.url.partition('?')[0]}: cannot be queried: {said}") from error
 

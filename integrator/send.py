@@ -1,0 +1,138 @@
+"""Sends the lines of a growing file into a channel's socket, and goes on behind what was received, however it ends.
+
+For programs that write their changes to a file, such as pg_recvlogical: a crash of theirs, of ours or of the integrator
+loses no line and sends none twice, for a line is sent until the receiver says that it is durable there.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from integrator.errors import DataError, EnvironmentFault
+
+CHUNK = 256 * 1024
+_POLL_S = 0.05
+_ANSWER_S = 30.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where lines go: the receiver's address, our name, its secret, and TLS if it wants that."""
+
+    host: str
+    port: int
+    sender: str
+    secret: str | None = None
+    tls: ssl.SSLContext | None = None
+
+
+def send(path: Path, target: Target, ended: threading.Event, *, follow: bool = True) -> int:
+    """Send the lines of a file until `ended` is set, or (not `follow`) all are received; return how many were.
+
+    Connections that break are made again. Raises EnvironmentFault where the receiver refuses us, and DataError where
+    the file has fewer lines than were received of it.
+    """
+    received, pause = 0, 0.2
+    while not ended.is_set():
+        try:
+            received = _session(path, target, ended, follow=follow)
+            if not follow:
+                return received
+        except OSError as error:
+            structlog.get_logger().warning("connection lost, tries again", error=str(error), seconds=pause)
+        ended.wait(pause)
+        pause = min(pause * 2, 10.0)
+    return received
+
+
+def _session(path: Path, target: Target, ended: threading.Event, *, follow: bool) -> int:
+    with socket.create_connection((target.host, target.port), _ANSWER_S) as plain:
+        connected = plain
+        if target.tls is not None:
+            connected = target.tls.wrap_socket(plain, server_hostname=target.host)
+        hello = {"sender": target.sender} | ({"secret": target.secret} if target.secret else {})
+        connected.sendall(json.dumps({"hello": hello}).encode() + b"\n")
+        answers = _Answers(connected)
+        start = answers.first()
+        sent = start
+        for data in _lines(path, start, ended, answers, follow=follow):
+            connected.sendall(data)
+            sent += data.count(b"\n")
+        connected.shutdown(socket.SHUT_WR)
+        answers.wait_for(sent)
+        return answers.received
+
+
+def _lines(path: Path, skip: int, ended: threading.Event, answers: _Answers, *, follow: bool) -> Iterator[bytes]:
+    """Yield whole lines behind the first `skip`, as they come."""
+    with path.open("rb") as file:
+        passed = 0
+        while passed < skip and file.readline().endswith(b"\n"):
+            passed += 1
+        if passed < skip:
+            raise DataError(f"{path}: has {passed} lines, of which {skip} were received: it is another file")
+        rest = b""
+        while not ended.is_set() and not answers.closed:
+            data = file.read(CHUNK)
+            end = data.rfind(b"\n") + 1
+            if end:
+                yield rest + data[:end]
+                rest = data[end:]
+            else:
+                rest += data
+            if not data:
+                if not follow:
+                    return
+                ended.wait(_POLL_S)
+
+
+class _Answers:
+    """What the receiver says, read in a thread of its own."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.received, self.refused, self.closed = -1, "", False
+        connected.settimeout(None)
+        self._answers = connected.makefile("rb")
+        self._told = threading.Condition()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            for line in self._answers:
+                said = json.loads(line)
+                with self._told:
+                    self.received = said.get("received", self.received)
+                    self.refused = said.get("refused", self.refused)
+                    self._told.notify_all()
+        except (OSError, ValueError):
+            pass
+        finally:
+            with self._told:
+                self.closed = True
+                self._told.notify_all()
+
+    def first(self) -> int:
+        """Return how many lines were received before."""
+        self.wait_for(0)
+        return self.received
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many lines are received. Raises OSError if they are not, EnvironmentFault if we are refused."""
+        deadline = time.monotonic() + _ANSWER_S
+        with self._told:
+            while self.received < count and not self.closed and time.monotonic() < deadline:
+                self._told.wait(1.0)
+        if self.refused:
+            raise EnvironmentFault(f"the receiver refuses: {self.refused}")
+        if self.received < count:
+            raise ConnectionError(f"{count} lines were sent, and {self.received} are received")

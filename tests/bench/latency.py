@@ -1,0 +1,131 @@
+"""Latency from a change's commit to its message in the broker, at a steady rate, through files and through a socket.
+
+python -m tests.bench.latency --rate 2000 --seconds 30
+
+The commit's time is when the row was made, which it says; the other end is the time at which the broker appended the
+message (message.timestamp.type=LogAppendTime), a moment before it is acknowledged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import socket
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+
+import numpy as np
+from confluent_kafka import Consumer, TopicPartition
+
+from tests.parts.brokers import broker, free_port
+from tests.parts.daemon import Daemon
+
+WARM_S = 8
+CHUNK_S = 0.1
+
+
+def rows(start: int, count: int) -> bytes:
+    """Rows that are committed now, in one transaction."""
+    now = datetime.now(timezone.utc).isoformat()
+    made = (
+        {
+            "hvr_op": 1,
+            "hvr_tx_seq": f"{start:X}",
+            "hvr_cap_tstamp": now,
+            "id": start + i,
+            "committed": time.time(),
+            "note": "x" * 100,
+        }
+        for i in range(count)
+    )
+    return b"".join(json.dumps(row).encode() + b"\n" for row in made)
+
+
+def steadily(rate: int, seconds: float, put: Callable[[bytes], None]) -> int:
+    """Put rows at a steady rate; return how many."""
+    started, sent = time.monotonic(), 0
+    while (passed := time.monotonic() - started) < seconds:
+        due = int(passed * rate)
+        if due > sent:
+            put(rows(sent, due - sent))
+            sent = due
+        time.sleep(CHUNK_S)
+    return sent
+
+
+def measure(servers: str, directory: Path, kind: str, rate: int, seconds: float) -> np.ndarray:
+    """Return the latencies, in seconds, of all rows but those of the first seconds."""
+    port, topic = free_port(), f"latency-{uuid.uuid4()}"
+    (directory / "in").mkdir(parents=True)
+    source = {
+        "files": f"{{class: files, path: {directory}/in, dialect: hvr, poll_seconds: 0.05}}",
+        "socket": f'{{class: socket, listen: "127.0.0.1:{port}", dialect: hvr, poll_seconds: 0.05}}',
+    }[kind]
+    (directory / "t.sql").write_text("create table t(id bigint primary key, committed double precision, note text);")
+    channel = directory / "channel.yaml"
+    channel.write_text(
+        f"""
+channel: latency
+state: {directory}/state
+locations:
+  src: {source}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{topic}",
+         Create_Topics: {{Topic_Config: {{message.timestamp.type: LogAppendTime}}}}}}
+tables: [{directory}/t.sql]
+actions:
+  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
+"""
+    )
+    daemon = Daemon(channel)
+    daemon.wait_for("integrating")
+    if kind == "socket":
+        with socket.create_connection(("127.0.0.1", port)) as connected:
+            sent = steadily(rate, WARM_S + seconds, connected.sendall)
+            time.sleep(2)
+    else:
+
+        def put(data: bytes) -> None:
+            name = f"{time.time_ns()}"
+            (directory / "in" / f"{name}.tmp").write_bytes(data)
+            (directory / "in" / f"{name}.tmp").rename(directory / "in" / f"{name}.jsonl")
+
+        sent = steadily(rate, WARM_S + seconds, put)
+        time.sleep(3)
+    assert daemon.terminate() == 0, daemon.lines[-10:]
+    found = latencies(servers, topic, sent)
+    return found[int(rate * WARM_S) :]
+
+
+def latencies(servers: str, topic: str, count: int) -> np.ndarray:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": str(uuid.uuid4())})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: list[float] = []
+    while len(found) < count:
+        messages = consumer.consume(10_000, timeout=20)
+        assert messages, f"{len(found)} of {count} messages"
+        for message in messages:
+            committed = json.loads(message.value())["committed"]
+            found.append(message.timestamp()[1] / 1000 - committed)
+    consumer.close()
+    return np.array(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rate", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=30)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="latency-") as name, broker() as kafka:
+        print(f"broker: {kafka.kind}; {given.rate} rows/s for {given.seconds:.0f} s")
+        for kind in ("files", "socket"):
+            found = measure(kafka.servers, Path(name) / kind, kind, given.rate, given.seconds)
+            p50, p99, most = np.percentile(found, [50, 99, 100])
+            print(f"{kind:7} p50 {p50:.3f} s, p99 {p99:.3f} s, most {most:.3f} s, of {len(found)} rows")
+
+
+if __name__ == "__main__":
+    main()
