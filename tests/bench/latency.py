@@ -24,7 +24,7 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.parts.brokers import broker, free_port
 from tests.parts.daemon import Daemon
 
-WARM_S = 8
+WARM_CYCLES = 10
 CHUNK_S = 0.1
 
 
@@ -45,20 +45,23 @@ def rows(start: int, count: int) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in made)
 
 
-def steadily(rate: int, seconds: float, put: Callable[[bytes], None]) -> int:
-    """Put rows at a steady rate; return how many."""
-    started, sent = time.monotonic(), 0
-    while (passed := time.monotonic() - started) < seconds:
+def steadily(rate: int, seconds: float, put: Callable[[bytes], None], daemon: Daemon) -> tuple[int, int]:
+    """Put rows at a steady rate, for `seconds` behind the start of Spark; return how many before those, and in all."""
+    started, sent, warm = time.monotonic(), 0, 0
+    warm_at = float("inf")
+    while (passed := time.monotonic() - started) < warm_at + seconds:
         due = int(passed * rate)
         if due > sent:
             put(rows(sent, due - sent))
             sent = due
         time.sleep(CHUNK_S)
-    return sent
+        if not warm and len(daemon.events("cycle synced")) >= WARM_CYCLES:
+            warm, warm_at = sent, passed
+    return warm, sent
 
 
 def measure(servers: str, directory: Path, kind: str, rate: int, seconds: float) -> np.ndarray:
-    """Return the latencies, in seconds, of all rows but those of the first seconds."""
+    """Return the latencies, in seconds, of all rows but those that came while Spark started."""
     port, topic = free_port(), f"latency-{uuid.uuid4()}"
     (directory / "in").mkdir(parents=True)
     source = {
@@ -84,7 +87,7 @@ actions:
     daemon.wait_for("integrating")
     if kind == "socket":
         with socket.create_connection(("127.0.0.1", port)) as connected:
-            sent = steadily(rate, WARM_S + seconds, connected.sendall)
+            warm, sent = steadily(rate, seconds, connected.sendall, daemon)
             time.sleep(2)
     else:
 
@@ -93,11 +96,11 @@ actions:
             (directory / "in" / f"{name}.tmp").write_bytes(data)
             (directory / "in" / f"{name}.tmp").rename(directory / "in" / f"{name}.jsonl")
 
-        sent = steadily(rate, WARM_S + seconds, put)
+        warm, sent = steadily(rate, seconds, put, daemon)
         time.sleep(3)
     assert daemon.terminate() == 0, daemon.lines[-10:]
     found = latencies(servers, topic, sent)
-    return found[int(rate * WARM_S) :]
+    return found[warm:]
 
 
 def latencies(servers: str, topic: str, count: int) -> np.ndarray:
