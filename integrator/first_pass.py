@@ -91,6 +91,9 @@ class _Task:
         self._before: list[Run] = []
         self._open: dict[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
+        topics = {table.topic for table in recipe.tables}
+        self._by_topic = recipe.layout.bundling.mode == "ROW" and len(topics) == len(recipe.tables)
+        """Rows of several topics have no order among each other, and those of a table are in order."""
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._unheld = 0, 0, 0
         self._tally = Tally()
@@ -105,7 +108,7 @@ class _Task:
                 whole = self._pairs.whole(batch.changes) if self._pairs else batch.changes
                 whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
                 encoded = [self._tables[part.table].encode(part, clock, self._tally) for part in whole]
-                yield from _in_source_order(encoded)
+                yield from _in_source_order(encoded, by_topic=self._by_topic)
                 self._place += last_place(batch.changes) + 1
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
@@ -223,12 +226,18 @@ def _check_unchanged(run: Run) -> None:
         )
 
 
-def _in_source_order(parts: list[tuple[pa.RecordBatch, Places]]) -> Iterator[pa.RecordBatch]:
-    """Yield the fragments of a batch in the order of its records, so that a cycle of one run needs no sorting (I3)."""
+def _in_source_order(parts: list[tuple[pa.RecordBatch, Places]], *, by_topic: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the fragments of a batch in the order of its records, so that a cycle of one run needs no sorting (I3).
+
+    by_topic: one topic after the other will do.
+    """
     parts = [(fragment, order) for fragment, order in parts if fragment.num_rows]
     if len(parts) == 1:
         yield parts[0][0]
     elif parts:
         together = pa.Table.from_batches([fragment for fragment, _ in parts]).combine_chunks()
+        if by_topic:
+            yield from together.to_batches()
+            return
         order = np.argsort(np.concatenate([order for _, order in parts]), kind="stable")
         yield from together.take(pa.array(order)).to_batches()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from integrator.changes import Changes, OpenTransaction
-from integrator.dialects.lines import Lines, read_lines
+from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines
 from integrator.errors import DataError
 from integrator.recipe import DebeziumModes
 from integrator.schema import Table
@@ -16,6 +16,7 @@ ALLOW = "define it, or set unknown_columns: ignore at the source location"
 """What to do about a column that the table's definition does not have."""
 
 WHOLE = 1 << 30
+_TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class File:
 
     def lines(self, reading: Reading) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for."""
-        return read_lines(self.path, WHOLE) if reading.whole_files else read_lines(self.path)
+        return read_lines(self.path, WHOLE if reading.whole_files else reading.block_bytes)
 
 
 Before = Callable[[], OpenTransaction]
@@ -50,6 +51,11 @@ class Reading:
     time_zone: str = "UTC"
     """Of moments that are written without a zone where the column has one."""
     timestamp_column: str | None = None
+
+    @property
+    def block_bytes(self) -> int:
+        """How much of a file is decoded at once: more where many tables share it, for each costs something a block."""
+        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(self.tables) // _TABLES_A_BLOCK)
 
     @cached_property
     def by_name(self) -> dict[str, Table]:

@@ -24,7 +24,10 @@ CASES = [
     ({"channel": "channel: 2026-99-99"}, ":1: $.channel: '2026-99-99' cannot be read"),
     ({"channel": "channel: !colour red"}, ":1: $.channel: 'red' cannot be read"),
     ({"channel": 'channel: "\x01"'}, "broken YAML"),
-    ({"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"}, "one location of class files; found 0"),
+    (
+        {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"},
+        "one location of class files or socket; found 0",
+    ),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},
         "$.locations.kaf.Kafka_Brokers: List should",

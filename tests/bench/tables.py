@@ -1,0 +1,83 @@
+"""Rows a second through one table and through many, the same rows in turn, in one run: what tables cost.
+
+python -m tests.bench.tables --tables 500 --rows 1000000 --runs 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from tests.bench.files_to_kafka import Daemon
+from tests.parts.brokers import broker
+
+COLUMNS = 12
+
+
+def write(path: Path, rows: int, tables: int, start: int) -> None:
+    """Rows in transactions of ten, table after table."""
+    with path.open("w") as file:
+        for key in range(start, start + rows):
+            row = {f"c{i}": (key * i if i % 2 else f"text {key} {i}") for i in range(COLUMNS)}
+            meta = {"hvr_tbl_name": f"t{key * 7919 % tables}", "hvr_op": 1, "hvr_tx_seq": f"{key // 10:X}", "id": key}
+            file.write(json.dumps(meta | row, separators=(",", ":")) + "\n")
+
+
+def channel_file(directory: Path, servers: str, name: str, tables: int) -> Path:
+    (directory / "in").mkdir(parents=True)
+    columns = ", ".join(f"c{i} {'bigint' if i % 2 else 'varchar(40)'}" for i in range(COLUMNS))
+    ddl = "".join(f"create table t{at}(id bigint primary key, {columns});\n" for at in range(tables))
+    (directory / "tables.sql").write_text(ddl)
+    path = directory / "channel.yaml"
+    path.write_text(
+        f"""
+channel: bench
+state: {directory}/state
+locations:
+  src: {{class: files, path: {directory}/in, dialect: hvr, poll_seconds: 0.1}}
+  kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}", Create_Topics: {{}}}}
+tables: [{directory}/tables.sql]
+actions:
+  - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
+  - {{action: Integrate, CycleByteLimit: 0}}
+"""
+    )
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", type=int, default=500)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tables-") as name, broker() as kafka:
+        print(f"broker: {kafka.kind}; {given.rows} rows")
+        daemons, rates = {}, {1: [], given.tables: []}
+        for tables in rates:
+            directory = Path(name) / str(tables)
+            daemons[tables] = Daemon(channel_file(directory, kafka.servers, f"of{tables}", tables))
+        for run in range(-1, given.runs):
+            for tables, daemon in daemons.items():
+                count = given.rows // 4 if run < 0 else given.rows
+                path = Path(name) / str(tables) / "in" / f"{run + 1}.tmp"
+                write(path, count, tables, (run + 1) * given.rows)
+                began = time.monotonic()
+                path.rename(path.with_suffix(".jsonl"))
+                daemon.wait_for(count)
+                seconds = time.monotonic() - began
+                print(f"run {run + 1}: {tables:4} tables {count / seconds:10,.0f} rows/s", flush=True)
+                if run >= 0:
+                    rates[tables].append(count / seconds)
+        one, many = (statistics.median(rates[tables]) for tables in (1, given.tables))
+        print(f"medians: {one:,.0f} and {many:,.0f} rows/s: {given.tables} tables cost {one / many:.2f} times one")
+        for daemon in daemons.values():
+            daemon.stop()
+
+
+if __name__ == "__main__":
+    main()
