@@ -1,11 +1,14 @@
 """Change data into Kafka: the steps, and the modules that take them.
 
 cli             the commands, console output and exit codes
-daemon          continuous, or at its times: one streaming query, signals, the graceful end
+daemon          the process: one Spark session, a job for each channel, signals
+job             one channel: a streaming query, continuous or at its times, and its graceful end
+refresh         whole tables: slices, the select moment, what is through
+send            the lines of a growing file into a channel's socket
 restart         after failures that time may mend; heartbeat: a file that says that the daemon lives
 rewind          synced cycles, looked back on and gone back to
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
-sources         change files as a stream of ordered runs
+sources         change files as a stream of ordered runs; lines from sockets, spooled
 first_pass      files -> change rows -> columns -> encoded fragments
   dialects        source records -> change rows
   pairs           the two rows of an update, kept together

@@ -43,6 +43,8 @@ def reference() -> str:
         _model("Restart", model.Restart),
         _model("Location of class files", sources.FilesLocation),
         _model("Location of class socket", sources.SocketLocation),
+        _model("Location of class snapshot", sources.SnapshotLocation),
+        _model("Location of class jdbc", sources.JdbcLocation),
         _model("debezium", sources.Debezium),
         _model("tls", sources.SocketTls),
         _model("Location of class kafka", locations.KafkaLocation),
