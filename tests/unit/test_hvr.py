@@ -87,9 +87,12 @@ def test_a_name_inside_a_text_is_no_column(tmp_path):
 def test_rows_of_several_tables_keep_their_order_and_number(tmp_path):
     recipe = pure.recipe(tmp_path, DDL, SEQ)
     records = [{"hvr_tbl_name": ("orders", "items")[i % 2], "id": (i, str(i))[i % 2]} for i in range(6)]
-    got = pure.payloads(recipe, pure.hvr(tmp_path, *records))
+    got = pure.payloads(recipe, pure.hvr(tmp_path, *records))  # table after table: topics have no order among them
+    assert [payload["id"] for payload in got] == [0, 2, 4, "1", "3", "5"]
+    assert [payload["seq"][-1] for payload in got] == list("024135")
+    one_topic = pure.recipe(tmp_path, DDL, SEQ, kafka=", Kafka_Default_Topic: all")
+    got = pure.payloads(one_topic, pure.hvr(tmp_path, *records))
     assert [payload["id"] for payload in got] == [0, "1", 2, "3", 4, "5"]
-    assert [payload["seq"][-1] for payload in got] == list("012345")
 
 
 def test_a_transaction_goes_on_over_files(tmp_path):

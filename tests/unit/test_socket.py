@@ -185,7 +185,7 @@ def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
         done = threading.Event()
 
         def send():
-            for at in range(100):
+            for at in range(250):
                 sender.sendall(records(5000, 1 + 5000 * at))
             done.set()
 
@@ -195,11 +195,11 @@ def test_senders_wait_while_too_much_waits_to_be_sent(tmp_path):
         spooled = sum(path.stat().st_size for path in tmp_path.glob("*"))
         assert spooled < 200_000 + 2 * 256 * 1024 + 50_000
         until = time.monotonic() + 60
-        while receiving.spool.received("anonymous-1") < 500_000 and time.monotonic() < until:
+        while receiving.spool.received("anonymous-1") < 1_250_000 and time.monotonic() < until:
             receiving.spool.synced([path.name for path in tmp_path.glob("[0-9]*")])
             time.sleep(0.01)
         thread.join(5)
-    assert [line["n"] for line in receiving.lines()] == list(range(1, 500_001))
+    assert [line["n"] for line in receiving.lines()] == list(range(1, 1_250_001))
 
 
 def test_tls_and_a_certificate_on_both_sides(tmp_path):
