@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.parts import postgres
@@ -69,20 +69,26 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 def missing() -> str:
     """What a recording needs and is not here; nothing if all is."""
+    return postgres.missing(wal2json=False) or programs_missing()
+
+
+def programs_missing() -> str:
+    """Which programs to run Debezium are not on the PATH; nothing if all are."""
     absent = [program for program in ("java", "mvn") if not shutil.which(program)]
-    return postgres.missing(wal2json=False) or (f"no {' and no '.join(absent)} on the PATH" if absent else "")
+    return f"no {' and no '.join(absent)} on the PATH" if absent else ""
 
 
-def libraries() -> str:
-    """The class path of Debezium's jars, fetched from Maven Central if need be."""
-    if not JARS.exists():
-        command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"]
-        command += ["-DincludeScope=runtime", f"-DoutputDirectory={JARS}.part", f"-DbuildDirectory={JARS}.build"]
+def libraries(jars: Path = JARS, profile: str = "") -> str:
+    """The class path of Debezium's jars, fetched from Maven Central if need be; profile: of the pom."""
+    if not jars.exists():
+        command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), *([f"-P{profile}"] if profile else [])]
+        command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
+        command += [f"-DoutputDirectory={jars}.part", f"-DbuildDirectory={jars}.build"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"Maven Central gave no Debezium: {done.stdout[-2000:]}")
-        Path(f"{JARS}.part").rename(JARS)
-    return f"{JARS}/*"
+        Path(f"{jars}.part").rename(jars)
+    return f"{jars}/*"
 
 
 def statements(name: str) -> str:
@@ -97,36 +103,54 @@ def record(
     server.psql(f"create database {database}")
     server.psql(statements("tables") + statements("before"), database)
     own = {"slot.name": database, "publication.name": database, "record.end": END, "database.user": server.user}
-    words = [f"{name}={value}" for name, value in (ALWAYS | own | properties).items()]
-    java = ["java", "-Xmx512m", "-Duser.timezone=UTC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     where = [str(values), str(keys), server.host, str(server.port), database]
+
+    def change() -> None:
+        server.psql(statements("during"), database)
+        server.psql(f"select pg_logical_emit_message(false, '{END}', '')", database)
+
+    capture(libraries(), where, ALWAYS | own | properties, log, lambda: _streams(server, database), change)
+
+
+def capture(  # noqa: PLR0913, PLR0917 - one of each
+    class_path: str,
+    where: Sequence[str],
+    properties: dict[str, str],
+    log: Path,
+    streams: Callable[[], bool],
+    change: Callable[[], object],
+) -> None:
+    """Run Record.java (where: its first arguments); make changes when the snapshot is done and they are streamed.
+
+    The last of them ends the recording.
+    """
+    words = [f"{name}={value}" for name, value in properties.items()]
+    java = ["java", "-Xmx512m", "-Duser.timezone=UTC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     with log.open("wb") as errors:
         process = subprocess.Popen(
-            [*java, "-cp", libraries(), str(HERE / "Record.java"), *where, *words], stdout=errors, stderr=errors
+            [*java, "-cp", class_path, str(HERE / "Record.java"), *where, *words], stdout=errors, stderr=errors
         )
         try:
-            _until_streaming(server, database, process, log)
-            server.psql(statements("during"), database)
-            server.psql(f"select pg_logical_emit_message(false, '{END}', '')", database)
+            deadline = time.monotonic() + READY_S
+            while not streams():
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"{log.stem} does not stream: {log.read_text(errors='replace')[-4000:]}")
+                time.sleep(0.2)
+            change()
             code = process.wait(DONE_S)
         finally:
             process.kill()
             process.wait()
     if code:
-        raise RuntimeError(f"{database}: {log.read_text(errors='replace')[-4000:]}")
+        raise RuntimeError(f"{log.stem}: {log.read_text(errors='replace')[-4000:]}")
 
 
-def _until_streaming(server: postgres.Postgres, database: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until the snapshot is done and changes are streamed."""
+def _streams(server: postgres.Postgres, database: str) -> bool:
     streaming = """
         select s.slot_name from pg_replication_slots s join pg_stat_replication r on r.pid = s.active_pid
         where r.state = 'streaming'
     """
-    deadline = time.monotonic() + READY_S
-    while database not in server.psql(streaming).split():
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"{database} does not stream: {log.read_text(errors='replace')[-4000:]}")
-        time.sleep(0.2)
+    return database in server.psql(streaming).split()
 
 
 def tables_of(server: postgres.Postgres, database: str) -> dict[str, list[dict[str, str | None]]]:
@@ -171,12 +195,17 @@ def main(chosen: Sequence[str]) -> None:
             record(server, name, SETTINGS[name], values, keys, log)
             finals.append(tables_of(server, name))
             print(f"{name}: {len(values.read_bytes().splitlines())} records, {values.stat().st_size} bytes")
+    write_final(DATA / "final.json", finals)
+
+
+def write_final(path: Path, finals: Sequence[dict[str, list[dict[str, str | None]]]]) -> None:
+    """Write the tables at the end, which must be the same in all settings."""
     assert all(final == finals[0] for final in finals), "the settings' tables differ"
     rows = ",\n".join(
         f"{json.dumps(table)}: [\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in found) + "\n]"
         for table, found in finals[0].items()
     )
-    (DATA / "final.json").write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
+    path.write_text(f"{{\n{rows}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
