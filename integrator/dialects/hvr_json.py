@@ -15,12 +15,15 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
+from integrator.dialects.json_objects import pieces
+from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
 from integrator.dialects.reading import ALLOW, File, Reading, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
 
+_KEY = '"hvr_tbl_name":"'
 _TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
 _COUNTDOWN = r'"hvr_tx_countdown"\s*:\s*(?P<name>\d{1,9})'
 _TX_SEQ = r'"hvr_tx_seq"\s*:\s*"(?P<name>[^"]*)"'
@@ -63,7 +66,7 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
     first = re.search(_TABLE, lines.array[0].as_py())
     if first and pc.all(pc.match_substring(lines.array, first[0])).as_py():
         return [(first[1], None)]
-    names = pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
+    names = _names(lines)
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise DataError(
@@ -74,6 +77,19 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
     encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
+
+
+def _names(lines: Lines) -> pa.Array:
+    """Return each line's table; null where it names none."""
+    found = pc.find_substring(lines.array, _KEY).to_numpy(zero_copy_only=False)
+    if (found < 0).any():  # written with white space, or not there
+        return pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
+    text = np.frombuffer(lines.data, np.uint8)
+    starts = lines.offsets[:-1].astype(np.int64) + found + len(_KEY)
+    ends = starts.copy()
+    while (inside := text[ends] != QUOTE).any():
+        ends += inside
+    return pieces(lines.data, starts, ends)
 
 
 def _unknown(lines: Lines, at: npt.NDArray[np.int64] | None) -> Records:

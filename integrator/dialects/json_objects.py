@@ -69,7 +69,7 @@ class Objects:
         name, colon, _, _ = self._members
         if not len(name):
             return {}
-        encoded = _pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
+        encoded = pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         codes = codes.astype(np.int16) if len(encoded.dictionary) < _FEW else codes  # numpy sorts these by radix
         order = np.argsort(codes, kind="stable")
@@ -101,7 +101,7 @@ class Objects:
         starts, ends, has = self._places(name)
         # the places of lines without one must not go back
         at = np.maximum.accumulate(np.where(has, ends, 0))
-        texts = _pieces(self.lines.data, np.where(has, starts, at), np.where(has, ends, at))
+        texts = pieces(self.lines.data, np.where(has, starts, at), np.where(has, ends, at))
         return pc.if_else(pc.or_(pa.array(~has), pc.equal(texts, "null")), None, texts)
 
     def text(self, name: str) -> pa.Array:
@@ -165,7 +165,7 @@ def elements(texts: pa.Array, lines: Lines) -> tuple[pa.Array, Ints]:
     filled = ends > starts
     starts, ends = starts[filled], ends[filled]
     parent = np.searchsorted(as_text.offsets, starts, side="right") - 1
-    return _pieces(as_text.data, starts, ends), parent
+    return pieces(as_text.data, starts, ends), parent
 
 
 def _compacted(lines: Lines) -> Lines:
@@ -201,7 +201,7 @@ def _has_backslash(values: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring(values, "\\")).as_py())
 
 
-def _pieces(data: bytes, starts: Ints, ends: Ints) -> pa.Array:
+def pieces(data: bytes, starts: Ints, ends: Ints) -> pa.Array:
     """Return the slices of `data`, which follow each other, as Arrow strings."""
     bounds = np.empty(2 * len(starts) + 1, np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, ends[-1] if len(ends) else 0

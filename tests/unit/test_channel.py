@@ -32,7 +32,10 @@ CASES = [
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},
         "$.locations.kaf.Kafka_Brokers: List should",
     ),
-    ({"locations": "locations: {src: {class: pipe}}"}, "$.locations.src: 'pipe' is not one of 'files', 'socket', 'snapshot', 'jdbc', 'kafka'"),
+    (
+        {"locations": "locations: {src: {class: pipe}}"},
+        "$.locations.src: 'pipe' is not one of 'files', 'socket', 'snapshot', 'jdbc', 'kafka'",
+    ),
     ({"locations": "locations: {src: {path: x}}"}, "$.locations.src: one key must say the kind: 'class'"),
     (
         {"locations": BASE["locations"].replace("dialect: hvr", "dialect: hvr, table: nope")},
