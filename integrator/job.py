@@ -106,6 +106,7 @@ class Job:
             return
         while not self._stopping.is_set():
             self._while_suspended()
+            self.state.wait_for_senders(SUCCESSOR_WAIT_S)
             self.run(spark, once=False)
 
     def _while_suspended(self) -> None:
@@ -177,12 +178,13 @@ class Job:
             .option("checkpointLocation", self.state.checkpoint)
             .foreachBatch(gate.around(integrate_cycle))
         )
+        ending = False
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
         query = writer.trigger(**trigger).start()
-        while query.isActive and not self._ending():
+        while query.isActive and not (ending := self._ending()):
             self.heart.beat("integrating")
             time.sleep(_POLL_S)
-        if self._ending():
+        if ending:
             gate.end_between_cycles(query, Path(self.state.checkpoint))
         _raise_failure(query, gate.error)
 
@@ -211,6 +213,7 @@ class _Gate:
         self._ending = ending
         self._one = threading.Lock()
         self._last: int | None = None
+        self._closed = False
         self.error: BaseException | None = None
 
     def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
@@ -218,7 +221,8 @@ class _Gate:
 
         def integrate(batch: DataFrame, number: int) -> None:
             with self._one:
-                if self._ending():
+                if self._closed or self._ending():
+                    self._closed = True
                     self.error = _Ended()
                     raise self.error
                 try:
@@ -232,6 +236,7 @@ class _Gate:
 
     def end_between_cycles(self, query: StreamingQuery, checkpoint: Path) -> None:
         """Stop the query when the cycle that is being integrated, if any, is synced and committed."""
+        self._closed = True
         with self._one:
             last = self._last
         while query.isActive and last is not None and not (checkpoint / "commits" / str(last)).exists():

@@ -22,6 +22,7 @@ from integrator.errors import DataError, EnvironmentFault
 CHUNK = 256 * 1024
 _POLL_S = 0.05
 _ANSWER_S = 30.0
+_REFUSED_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,19 @@ def _session(path: Path, target: Target, ended: threading.Event, *, follow: bool
         answers = _Answers(connected)
         start = answers.first()
         sent = start
-        for data in _lines(path, start, ended, answers, follow=follow):
-            connected.sendall(data)
-            sent += data.count(b"\n")
-        connected.shutdown(socket.SHUT_WR)
+        whole = False
+        try:
+            for data in _lines(path, start, ended, answers, follow=follow):
+                connected.sendall(data)
+                sent += data.count(b"\n")
+            whole = not answers.closed
+            connected.shutdown(socket.SHUT_WR)
+        except OSError:
+            answers.check(_REFUSED_S)
+            raise
         answers.wait_for(sent)
+        if not whole and not ended.is_set():
+            raise ConnectionError("the receiver ended the connection")
         return answers.received
 
 
@@ -91,6 +100,8 @@ def _lines(path: Path, skip: int, ended: threading.Event, answers: _Answers, *, 
                 rest += data
             if not data:
                 if not follow:
+                    if rest:
+                        yield rest + b"\n"  # the last line has no end, and the file will have no more
                     return
                 ended.wait(_POLL_S)
 
@@ -125,6 +136,12 @@ class _Answers:
         """Return how many lines were received before."""
         self.wait_for(0)
         return self.received
+
+    def check(self, seconds: float) -> None:
+        """Raise EnvironmentFault if we are refused, of which the receiver tells within so many seconds."""
+        self._thread.join(seconds)
+        if self.refused:
+            raise EnvironmentFault(f"the receiver refuses: {self.refused}")
 
     def wait_for(self, count: int) -> None:
         """Wait until so many lines are received. Raises OSError if they are not, EnvironmentFault if we are refused."""

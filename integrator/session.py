@@ -30,6 +30,9 @@ DEFAULTS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
     "spark.sql.streaming.pollingDelay": "50ms",
     "spark.sql.session.timeZone": "UTC",
+    # JDBC drivers make moments out of wall clock readings by the zone of their process.
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
     "spark.sql.streaming.stopTimeout": "60s",
 }
 _POLL_S = 0.2

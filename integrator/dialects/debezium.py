@@ -60,7 +60,10 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         action=action[at],
         schema=source.text("schema").take(keep),
         table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())).take(keep),
-        values=KeysAlone(DebeziumValues(images, schemas.take(keep), reading.debezium), reading.debezium.old_images),
+        values=KeysAlone(
+            DebeziumValues(images, schemas.take(keep), reading.debezium, mysql=_is_mysql(source)),
+            reading.debezium.old_images,
+        ),
         old=mask(pc.is_valid(old)) & (action[at] == "U"),
         line=lines.numbers[at],
         cap_tstamp=_time(source).take(keep),
@@ -70,6 +73,11 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
     _check_tables(found)
     positions = debezium_positions.positions(objects, source, file, at, found)
     return found, positions
+
+
+def _is_mysql(source: _Source) -> bool:
+    """Say whether it is MySQL's or MariaDB's connector."""
+    return bool(pc.any(pc.is_in(source.text("connector"), pa.array(["mysql", "mariadb"]))).as_py())
 
 
 def _is_added(name: str) -> bool:

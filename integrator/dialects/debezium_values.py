@@ -6,8 +6,8 @@ https://debezium.io/documentation/reference/stable/connectors/postgresql.html#po
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from decimal import Context
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,11 @@ _UNITS = {
     "org.apache.kafka.connect.data.Timestamp": "ms",
 }
 _UNIT_OF_MODE = {"CONNECT": "ms", "MICROSECONDS": "us", "NANOSECONDS": "ns"}
+_BITS = "io.debezium.data.Bits"
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _VARIABLE = "io.debezium.data.VariableScaleDecimal"
+UNSIGNED = schema.Decimal(20, 0)
+"""What a bigint unsigned is here."""
 _EXACT = Context(prec=100_000)
 _PER_SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
@@ -52,15 +55,20 @@ class Field:
     kind: str = ""
     name: str = ""
     scale: int | None = None
+    length: int | None = None
     item: Field | None = None
 
     @staticmethod
     def of(told: dict[str, Any]) -> Field:
         """Read a field of a schema (https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonSchema.html)."""
-        scale = (told.get("parameters") or {}).get("scale")
-        items = told.get("items")
-        kind, name = str(told.get("type", "")), str(told.get("name") or "")
-        return Field(kind, name, None if scale is None else int(scale), Field.of(items) if items else None)
+        parameters, items = told.get("parameters") or {}, told.get("items")
+        return Field(
+            kind=str(told.get("type", "")),
+            name=str(told.get("name") or ""),
+            scale=int(parameters["scale"]) if "scale" in parameters else None,
+            length=int(parameters["length"]) if "length" in parameters else None,
+            item=Field.of(items) if items else None,
+        )
 
 
 UNTOLD = Field()
@@ -69,9 +77,11 @@ UNTOLD = Field()
 class DebeziumValues:
     """The images of events; events of one batch may have several schemas."""
 
-    def __init__(self, images: JsonValues, schemas: pa.Array, modes: DebeziumModes) -> None:
-        """Take images, the schema of each record (JSON, or null), and how the connector was set."""
-        self._images, self._modes = images, modes
+    def __init__(self, images: JsonValues, schemas: pa.Array, modes: DebeziumModes, *, mysql: bool) -> None:
+        """Take images, the schema of each record (JSON, or null), how the connector was set, and if it is MySQL's."""
+        if mysql and modes.time_precision_mode == "ADAPTIVE":  # which these connectors do not have any more
+            modes = replace(modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS")
+        self._images, self._modes, self._mysql = images, modes, mysql
         self._schemas = ToldValues(schemas, _fields_of)
 
     def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
@@ -87,6 +97,8 @@ class DebeziumValues:
 
     def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
         """Return the values of a column, by what the schema of each event says of it."""
+        if self._mysql and column.type == UNSIGNED:
+            return guarded(values, _unsigned, describe(column.type))
         return self._schemas.typed(
             column, values, record, lambda part, field: convert(part, column.type, field or UNTOLD, self._modes)
         )
@@ -131,6 +143,8 @@ def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) ->
             return guarded(values, lambda part: _unscaled(part, told).cast(arrow_type(kind)), describe(kind))
         case schema.String() if field.name == _VARIABLE or (not field.kind and kind == UNCONSTRAINED_DECIMAL):
             return _variable(values)
+        case schema.String() if field.name == _BITS:
+            return guarded(values, lambda part: _bits(part, field.length), describe(kind))
         case schema.String() if field.name == _DECIMAL:
             return guarded(values, lambda part: plain_text(_unscaled(part, field.scale or 0)), describe(kind))
         case _:
@@ -180,6 +194,27 @@ def _is_precise(field: Field, modes: DebeziumModes) -> bool:
 
 def _unscaled(values: pa.Array, scale: int) -> pa.Array:
     return from_unscaled(from_base64(values), scale)
+
+
+def _unsigned(values: pa.Array) -> pa.Array:
+    """Return MySQL's bigint unsigned: digits, of which those from 2^63 on are negative; in precise mode base64.
+
+    A batch that has digits alone is taken for digits (bigint.unsigned.handling.mode is long by default).
+    """
+    if _all_match(values, r"^-?\d+$"):
+        numbers = [None if text is None else int(text) for text in values.to_pylist()]
+        fitted = [None if number is None else number + (1 << 64) * (number < 0) for number in numbers]
+        return pa.array([None if number is None else Decimal(number) for number in fitted], arrow_type(UNSIGNED))
+    return _unscaled(values, 0).cast(arrow_type(UNSIGNED))
+
+
+def _bits(values: pa.Array, length: int | None) -> pa.Array:
+    """Return bits, whose bytes come the least one first, as text of zeros and ones."""
+    data = from_base64(values).to_pylist()
+    return pa.array(
+        [None if one is None else f"{int.from_bytes(one, 'little'):0{length or 8 * len(one)}b}" for one in data],
+        pa.string(),
+    )
 
 
 def _variable(values: pa.Array) -> pa.Array:

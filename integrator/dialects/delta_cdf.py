@@ -16,19 +16,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator import schema
 from integrator.arrays import first
 from integrator.changes import SEQUENCE_WIDTHS
 from integrator.dialects.json_text import NULL, all_text
 from integrator.dialects.json_values import json_typed
-from integrator.dialects.lines import Lines, arrow_json, container_of, parse_lines, read_lines
+from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, container_of, open_file, parse_lines, read_lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import WHOLE, File, Reading
 from integrator.dialects.records import Ints, Records
 from integrator.dialects.row_values import RowValues
 from integrator.dialects.table_files import batches
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, digits
+from integrator.dialects.values import from_base64, guarded
 from integrator.errors import DataError
-from integrator.schema import Table
+from integrator.schema import Column, Table, describe
 
 TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
 PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
@@ -49,9 +51,24 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
         for lines in read_lines(file.path, WHOLE):
             yield _decoded(_of_json(lines, table), lines.numbers, file, table)
     else:
-        rows = pa.Table.from_batches(list(batches(file.path, container, TYPE)))
+        if container == "csv":
+            _check_quotes(file)
+        found = list(batches(file.path, container, TYPE))
+        if not found:
+            return
+        rows = pa.Table.from_batches(found)
         start = 1 if container == "parquet" else 2
         yield _decoded(rows, np.arange(start, start + len(rows)), file, table)
+
+
+def _check_quotes(file: File) -> None:
+    """Raise DataError for quotes as Spark writes them by default, which no reader of CSV tells from backslashes."""
+    with open_file(file.path) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            if b'\\"' in block:
+                raise DataError(
+                    f'{file.path}: has \\" in it: write it with option("escape", "\\""), or as JSON or Parquet'
+                )
 
 
 def _of_json(lines: Lines, table: Table) -> pa.Table:
@@ -65,6 +82,13 @@ def _of_json(lines: Lines, table: Table) -> pa.Table:
             null = pc.fill_null(pc.equal(values, NULL), fill_value=False)
             rows = rows.set_column(place, name, pc.if_else(null, None, values))
     return rows
+
+
+def _typed(column: Column, values: pa.Array) -> pa.Array:
+    """Return text in the column's type; Spark writes bytes in JSON as base64. Raises ValueRefused."""
+    if isinstance(column.type, schema.Bytes):
+        return guarded(values, from_base64, describe(column.type))
+    return json_typed(column, values)
 
 
 def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
@@ -105,7 +129,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
             order,
             np.where(before[order] >= 0, before[order], order),
             frozenset((TYPE, VERSION, STAMP)),
-            json_typed,
+            _typed,
         ),
         old=before[order] >= 0,
         line=line[order],

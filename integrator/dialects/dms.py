@@ -57,7 +57,7 @@ def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded
         )
     written = _written(file, table) if container == "csv" else None
     line = 1 if container == "parquet" or (written and written.names) else 2
-    for batch in batches(file.path, container, OP, written=written):
+    for batch in batches(file.path, container, "", written=written):
         yield _decoded(pa.Table.from_batches([batch]), line, file, table, reading)
         line += len(batch)
 

@@ -66,11 +66,26 @@ class Structure:
             ends -= space
         scalar = (starts < ends) & (text[starts] != QUOTE)
         starts, ends = starts[scalar], ends[scalar]
+        _check_names(text, starts, ends)
         spaces = np.flatnonzero(text == SPACE)
         before = np.searchsorted(starts, spaces) - 1
         if len(starts) and (spaces < np.where(before < 0, 0, ends[before])).any():
             raise pa.ArrowInvalid("JSON parse error: Missing a comma or } after an object member")
         return starts, ends
+
+
+def _check_names(text: Octets, starts: Ints, ends: Ints) -> None:
+    """Raise pa.ArrowInvalid for a bare word that is none of null, true and false."""
+    letters = text[starts]
+    words = np.flatnonzero(letters > ord("9"))
+    for name in (b"null", b"true", b"false"):
+        these = words[(letters[words] == name[0]) & (ends[words] - starts[words] == len(name))]
+        right = np.ones(len(these), bool)
+        for place, byte in enumerate(name):
+            right &= text[starts[these] + place] == byte
+        words = np.setdiff1d(words, these[right], assume_unique=True)
+    if len(words):
+        raise pa.ArrowInvalid("JSON parse error: Invalid value")
 
 
 def _escaped_quotes(text: Octets) -> Ints:

@@ -83,11 +83,13 @@ class JsonValues:
         known = pa.schema([(name, pa.string()) for name in names])
         parse = arrow_json(known, "infer")
         parsed = parse_lines(lines, lambda data: parse(all_text(data)), expected)
-        return {
-            names.get(name, name): _cells(parsed[name].combine_chunks())
-            for name in parsed.column_names
-            if table.column(names.get(name, name)) or not self.apart(name)
-        }
+        found: dict[str, Cells] = {}
+        for name in parsed.column_names:
+            column = names.get(name, name)
+            if table.column(column) or not self.apart(name):
+                cells = _cells(parsed[name].combine_chunks())
+                found[column] = _either(found[column], cells) if column in found else cells
+        return found
 
     def typed(self, column: Column, values: pa.Array, _record: Ints) -> pa.Array:
         """Return values in the column's type."""
@@ -97,6 +99,11 @@ class JsonValues:
 def _folded(name: str, known: dict[str, str]) -> str:
     """Return the column's name of which `name` differs in case only; itself if there is none."""
     return name if name in known else next((one for one in known if one.lower() == name.lower()), name)
+
+
+def _either(one: Cells, other: Cells) -> Cells:
+    """Return what one of two spellings of a column has."""
+    return Cells(pc.if_else(pa.array(one.has), one.values, other.values), one.has | other.has)
 
 
 def _cells(values: pa.Array) -> Cells:

@@ -9,10 +9,11 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.json
 
-from integrator.arrays import first_refused, flat
+from integrator.arrays import first, first_refused, flat
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
@@ -37,12 +38,12 @@ def open_file(path: str) -> pa.NativeFile:
 def container_of(file: str) -> str:
     """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
-        first = stream.read(64).lstrip()
-    if not first:
+        start = stream.read(64).lstrip()
+    if not start:
         return "empty"
-    if first.startswith(b"PAR1"):
+    if start.startswith(b"PAR1"):
         return "parquet"
-    return "json" if first.startswith(b"{") else "csv"
+    return "json" if start.startswith((b"{", b"null")) else "csv"
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,9 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
 
     `known` are the only names a record may have, where `parse` refuses others: then the error names the other.
     """
+    if b"\nnull\n" in lines.data or lines.data.startswith(b"null\n"):  # Arrow's parser dies of it
+        at = first(pc.equal(pc.utf8_trim_whitespace(lines.array), "null")) or 0
+        raise DataError(f"{lines.file}:{lines.numbers[at]}: null, which is no record; expected {expected}")
     try:
         table = parse(lines.data)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -24,6 +24,7 @@ MARKS: dict[str, tuple[frozenset[str], ...]] = {
         frozenset({"__deleted"}),
         frozenset({"__op"}),
         frozenset({"status", "id", "event_count"}),
+        frozenset({"ddl", "source"}),
     ),
     "canal": (frozenset({"isDdl", "type"}),),
     "maxwell": (frozenset({"database", "type", "ts"}),),
@@ -43,27 +44,31 @@ def dialect_of(file: str) -> str:
         return "hvr"
     if container == "parquet":
         with open_file(file) as stream:
-            names = set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)
+            records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
     else:
-        names = _names(file) or set(first_row(file))
-    for dialect, marks in MARKS.items():
-        if any(mark <= names for mark in marks):
-            return dialect
-    shown = ", ".join(sorted(names)[:20]) or "nothing"
+        records = _records(file) or [set(first_row(file))]
+    for names in records:
+        for dialect, marks in MARKS.items():
+            if any(mark <= names for mark in marks):
+                return dialect
+    if all(names <= {"ts_ms"} for names in records):  # tombstones and heartbeats alone
+        return "debezium"
+    shown = ", ".join(sorted(records[0])[:20]) or "nothing"
     raise DataError(
         f"{file}: its first record is of no dialect that is known by its names, which are {shown}; say which"
     )
 
 
-def _names(file: str) -> set[str]:
-    """Return the names in the first record that is an object."""
+def _records(file: str) -> list[set[str]]:
+    """Return the names in each of the first records; a tombstone (null) has none."""
     with open_file(file) as stream:
         start = stream.read(_FIRST)
+    found: list[set[str]] = []
     for line in start.split(b"\n")[:_LINES]:
         try:
             record: Any = json.loads(line)
         except ValueError:
             continue
-        if isinstance(record, dict):
-            return set(record)
-    return set()
+        if isinstance(record, dict) or record is None:
+            found.append(set(record or ()))
+    return found

@@ -63,9 +63,10 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
         ignored=ignored,
     )
     xid, commits = objects.text("xid").take(keep), mask(pc.equal(objects.text("commit").take(keep), "true"))
-    commit = pc.coalesce(binlog(objects.text("position").take(keep)), by_line(file.number, line))
+    position = objects.text("position").take(keep)
+    commit = pc.coalesce(binlog(position), by_line(file.number, line))
     ends = commits if commits.any() or xid.null_count < len(xid) else None
-    return found, Positions(xid, commit, number(xid), found.row_counts, ends)
+    return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)
 
 
 def typed(column: Column, values: pa.Array) -> pa.Array:

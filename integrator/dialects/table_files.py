@@ -29,12 +29,14 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield a file's rows, text in CSV; of the columns `only`, those that are there.
 
-    Raises DataError for what is no such file, or has no column named as `needed`.
+    Raises DataError for what is no such file, or has no column named as `needed`, if that is not empty.
     """
     try:
         if container == "parquet":
             with open_file(file) as stream:
-                opened = pyarrow.parquet.ParquetFile(pa.BufferReader(stream.read_buffer()))
+                opened = pyarrow.parquet.ParquetFile(
+                    pa.BufferReader(stream.read_buffer()), coerce_int96_timestamp_unit="us"
+                )
                 columns = None if only is None else [name for name in only if name in opened.schema_arrow.names]
                 yield from opened.iter_batches(ROWS, columns=columns)
         else:
@@ -55,7 +57,7 @@ def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterat
     twice = {name for name in header if header.count(name) > 1}
     if twice:
         raise DataError(f"{file}:1: the header has {', '.join(sorted(twice))} twice")
-    if needed not in header and not written.names:
+    if needed and needed not in header and not written.names:
         raise DataError(
             f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}; it begins "
             f"{','.join(header)[:100].encode()!r}"

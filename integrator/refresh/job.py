@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import threading
 import time
 from collections.abc import Iterator
@@ -137,13 +138,16 @@ class _Refresh:
                     rows[part.table] += self._ledger.rows(part)
                 self._ledger.end()
         finally:
-            if suspended in (None, REASON):
+            if suspended in (None, REASON) and self._state.suspended == REASON:
                 self._state.resume()
         self._log.info("refreshed", rows=rows, moment=run.moment)
         return rows
 
     def _begin(self) -> Run:
-        told, fingerprint = self._options.told(), self._plan.recipe.fingerprint
+        told = self._options.told()
+        fingerprint = hashlib.sha256(
+            repr((self._plan.recipe.fingerprint, self._plan.source.model_dump(), self._slices)).encode()
+        ).hexdigest()
         run = None if self._options.anew else self._ledger.unfinished()
         if run is not None:
             self._ledger.check(run, told, fingerprint)

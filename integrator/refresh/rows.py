@@ -17,13 +17,14 @@ from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, hexadecimal, in
 from integrator.dialects.values import ValueRefused, from_text, guarded
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, IntegratorError
-from integrator.fragments import SEED_BITS
+from integrator.fragments import FILE_BITS, SEED_BITS
 from integrator.properties.expression import Clock
 from integrator.recipe import INSERT, TRUNCATE, Recipe
 from integrator.schema import Column, arrow_type, describe
 from integrator.tally import Tally
 
 _SLICE_DIGITS, _PART_DIGITS = 6, 10
+_PART_BITS = 12
 _TELL_S = 0.5
 BEGINNING = "0" * 20
 """The commit of a refresh that stands at no moment: before all changes."""
@@ -63,10 +64,12 @@ class _Task:
         self._count, self._tally, self._told = 0, Tally(), 0.0
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        seed = int(self._rows.started.timestamp()) << SEED_BITS
+        # apart from the keys of changes by the second bit; each part of a slice has numbers of its own
+        part = (self._rows.number << _PART_BITS) + self._part
+        seed = (1 << 62) + (int(self._rows.started.timestamp()) << SEED_BITS) + (part << FILE_BITS)
         for batch in batches:
             if batch.num_rows:
-                clock = Clock(self._rows.started, seed + (self._rows.number << 24) + self._part, self._count)
+                clock = Clock(self._rows.started, seed)  # rows are numbered in their part already
                 yield self._encoder.encode(self._changes(batch), clock, self._tally)[0]
                 self._count += batch.num_rows
                 self._tell()

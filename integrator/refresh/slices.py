@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import pairwise
 
 from integrator.errors import ConfigurationError, Problem
@@ -44,9 +45,8 @@ def slices_of(
     told: dict[str, str] = {}
     problems: list[str] = []
     for text in wanted:
-        name, _, expression = (
-            text.rpartition(".") if text.partition(".")[0] in {t.name for t in known} else ("", "", text)
-        )
+        first, _, rest = text.partition(".")
+        name, expression = (first, rest) if first in {table.name for table in known} else ("", text)
         for table in known:
             if name in ("", table.name) and (name or table.name not in told):
                 told[table.name] = expression
@@ -103,6 +103,10 @@ def _literal(text: str) -> str:
 
 
 def _between(column: str, bounds: list[str]) -> list[str]:
+    numbers = all(_NUMBER.fullmatch(bound) for bound in bounds)
+    order = [Decimal(bound) for bound in bounds] if numbers else bounds
+    if any(not low < high for low, high in pairwise(order)):  # type: ignore[operator] # both are of one kind
+        raise ValueError(f"the bounds {', '.join(bounds)} do not rise")
     first = [f"{column} <= {bounds[0]}"]
     middle = [f"{column} > {low} and {column} <= {high}" for low, high in pairwise(bounds)]
     return [*first, *middle, f"{column} > {bounds[-1]} or {column} is null"]

@@ -26,9 +26,13 @@ _SESSION = {
     MYSQL: "set time_zone = '+00:00'",
     MARIADB: "set time_zone = '+00:00'",
 }
-"""What makes text that is the same for all sessions; floating point numbers are printed exactly by default."""
-
-
+"""What makes text that is the same for all sessions."""
+_FILES = {
+    "csv": {"header": "true", "escape": '"', "multiLine": "true", "emptyValue": "", "nullValue": "\ufdd0"},
+    "json": {},
+}
+"""How files are read where options do not say otherwise: CSV as in RFC 4180; an empty field is null, a quoted
+one is empty text (Spark is told to take a noncharacter for null, which nobody writes)."""
 _DRIVERS = {
     POSTGRES: "org.postgresql.Driver",
     MYSQL: "com.mysql.cj.jdbc.Driver",
@@ -58,7 +62,9 @@ def frame(
     table = recipe.in_source
     try:
         if isinstance(location, JdbcLocation):
-            return query(spark, location, _select(table, database_of(location), condition))
+            database = database_of(location)
+            bits = _bits(spark, location, table) if database in (MYSQL, MARIADB) else {}
+            return query(spark, location, _select(table, database, condition, bits))
         read = _files(spark, location, table)
         return read.where(condition) if condition else read
     except AnalysisException as error:
@@ -67,8 +73,12 @@ def frame(
 
 def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
     """Return the result of a query."""
-    options = {"url": location.url, "query": text, "fetchsize": str(location.fetch_rows), **location.options}
     database = database_of(location)
+    url = location.url
+    if database == MARIADB:  # Spark knows how MySQL writes names, and not that MariaDB does as well
+        url = url.replace("jdbc:mariadb:", "jdbc:mysql:", 1) + ("&" if "?" in url else "?") + "permitMysqlScheme"
+    options = {"url": url, "query": text, "fetchsize": str(location.fetch_rows), "preferTimestampNTZ": "true"}
+    options |= location.options
     if database in _SESSION:
         options.setdefault("sessionInitStatement", _SESSION[database])
     driver = location.driver or _DRIVERS.get(database)
@@ -82,27 +92,47 @@ def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
         raise EnvironmentFault(f"{location.url.partition('?')[0]}: cannot be queried: {said}") from error
 
 
-def _select(table: Table, database: str, condition: str) -> str:
+def _bits(spark: SparkSession, location: JdbcLocation, table: Table) -> dict[str, int]:
+    """Return the columns of bits that MySQL's table has, and how many each has: it gives them as bytes."""
+    of_schema = "'" + table.schema.replace("'", "''") + "'" if table.schema else "database()"
+    name = table.base_name.replace("'", "''")
+    text = (
+        "select column_name as name, numeric_precision as length from information_schema.columns "  # noqa: S608
+        f"where table_schema = {of_schema} and table_name = '{name}' and data_type = 'bit'"
+    )
+    return {str(row["name"]): int(row["length"]) for row in query(spark, location, text).collect()}
+
+
+def _select(table: Table, database: str, condition: str, bits: dict[str, int]) -> str:
     quote = quoting(database)
-    columns = ", ".join(f"{_asked(column, database, quote)} as {quote(column.name)}" for column in table.columns)
+    asked = {column.name: _asked(column, database, quote) for column in table.columns}
+    asked |= {name: f"lpad(bin({quote(name)} + 0), {length}, '0')" for name, length in bits.items() if name in asked}
+    columns = ", ".join(f"{said} as {quote(name)}" for name, said in asked.items())
     name = ".".join(quote(part) for part in (table.schema, table.base_name) if part)
     said = f"select {columns} from {name}"  # noqa: S608 - names are quoted, and the condition is the channel's SQL
     return f"{said} where {condition}" if condition else said
 
 
 def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
+    """Return what is selected for a column: text, in which no digit and no blank is lost."""
     name = quote(column.name)
-    if database == POSTGRES:
-        return f"{name}::text"
-    if database in (MYSQL, MARIADB):
-        match column.type:
-            case schema.Bytes():
-                return f"hex({name})"
-            case schema.Boolean():
-                return f"cast({name} + 0 as char)"
-            case _:
-                return f"cast({name} as char)"
-    return name
+    match database, column.type:
+        case "postgresql", schema.String():  # ::text would cut blanks off at the end of char(n)
+            return f"case when {name} is not null then format('%s', {name}) end"
+        case "postgresql", _:
+            return f"{name}::text"
+        case (("mysql" | "mariadb"), schema.Bytes()):
+            return f"hex({name})"
+        case (("mysql" | "mariadb"), schema.Boolean()):
+            return f"cast({name} + 0 as char)"
+        case (("mysql" | "mariadb"), schema.Float(bits=32)):
+            return f"cast(cast({name} as double) as char)"
+        case (("mysql" | "mariadb"), schema.Timestamp(zoned=True)):
+            return f"concat(cast({name} as char), '+00:00')"
+        case (("mysql" | "mariadb"), _):
+            return f"cast({name} as char)"
+        case _:
+            return name
 
 
 def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> DataFrame:
@@ -110,7 +140,7 @@ def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> Dat
     path = location.path
     for name, value in names.items():
         path = path.replace(name, value)
-    options = {"header": "true", **location.options} if location.format == "csv" else location.options
+    options = {"mode": "FAILFAST", **_FILES.get(location.format, {}), **location.options}
     reader = spark.read.format(location.format).options(**options)
     if location.format == "json":
         reader = reader.schema(StructType([StructField(column.name, StringType()) for column in table.columns]))

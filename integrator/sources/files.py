@@ -19,7 +19,7 @@ from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import IntegratorError
 from integrator.first_pass import RUN_DDL
 from integrator.sources.journal import Entry, Journal, Listing
-from integrator.sources.spool import PATTERN
+from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"
 ONE_TASK_BYTES = 4 * 1024 * 1024
@@ -119,7 +119,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _look(self) -> None:
         try:
-            self._journal.take(self._listing.files())
+            numbered = number_of if self._listing.pattern == PATTERN else None
+            self._journal.take(self._listing.files(), numbered)
         except IntegratorError as error:
             raise RuntimeError(error.to_wire()) from None
 

@@ -11,7 +11,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -97,8 +97,11 @@ class Journal:
         """Return the entries numbered `start` + 1 to `end`."""
         return [(number + 1, self._entries[number]) for number in range(start, end)]
 
-    def take(self, files: list[Entry]) -> None:
+    def take(self, files: list[Entry], number_of: Callable[[str], int] | None = None) -> None:
         """Add the files that are not known yet, and have them on disk before returning.
+
+        number_of: files are numbered by their names without a gap, and none is taken before those below it: a
+        directory that is listed while files get their names may show a later one and not an earlier one.
 
         Raises EnvironmentFault for a known one that is not as it was taken: what was added to it would be lost (I4).
         """
@@ -114,6 +117,10 @@ class Journal:
                     "written again: write change files under a temporary name (.tmp) and rename them when they are "
                     "whole, and use no name twice; a file that is not synced yet may be mended, then start again"
                 )
+        if number_of is not None:
+            last = number_of(self._entries[-1].path) if self._entries else 0
+            following = itertools.count(last + 1)
+            new = list(itertools.takewhile(lambda file: number_of(file.path) == next(following), new))
         if not new:
             return
         with self._path.open("a", encoding="utf-8") as journal:

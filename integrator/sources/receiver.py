@@ -34,6 +34,8 @@ _NO_RECORD = re.compile(rb"^(?![ \t]*(?:\{.*\}|null)?[ \t\r]*$)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HELLO = b'{"hello"'
 _FULL_POLL_S = 0.05
+_REFUSING_S = 1.0
+_MOST_UNREAD = 64 * 1024
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -117,10 +119,10 @@ class Receiver:
             self._loop.close()
 
     async def _end_all(self) -> None:
-        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        while tasks := [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
         server = await asyncio.start_server(
@@ -144,7 +146,7 @@ class Receiver:
                 self._log.warning("cannot connect, tries again", error=str(error), seconds=pause)
             else:
                 pause = 0.5
-                await self._accepted(reader, writer)
+                await asyncio.wait({asyncio.create_task(self._accepted(reader, writer))})
             await asyncio.sleep(pause)
             pause = min(pause * 2, 30.0)
 
@@ -157,7 +159,7 @@ class Receiver:
         except Refused as error:
             self._spool.refuse(peer, connection.sender, connection.line, str(error), error.begins)
             self._log.warning("refused", peer=peer, sender=connection.sender, line=connection.line, reason=str(error))
-            connection.answer({"refused": str(error)})
+            await connection.refuse(str(error))
         except asyncio.CancelledError:  # its sender connected again, or we end
             self._log.info("connection closed", peer=peer, sender=connection.sender)
         except (OSError, ssl.SSLError, asyncio.IncompleteReadError) as error:
@@ -172,8 +174,7 @@ class Receiver:
         """
         if not sender:
             sender = next(name for at in itertools.count(1) if (name := f"anonymous-{at}") not in self._tasks)
-        known = self._tasks.get(sender)
-        if known is not None:  # half-open, perhaps: whoever comes last is the sender
+        while (known := self._tasks.get(sender)) is not None:  # half-open, perhaps: whoever comes last is the sender
             known.cancel()
             await asyncio.wait([known])
         if len(self._tasks) >= self._limits.connections:
@@ -201,6 +202,7 @@ class _Connection:
         self.sender = ""
         self._answers = False
         self._skip = 0
+        self._reading: asyncio.Task[bytes] | None = None
         self._out: Writer | None = None
         self._rest = bytearray()
         self._opened = self._last_line = self._synced_at = time.monotonic()
@@ -232,20 +234,20 @@ class _Connection:
     async def _read(self) -> bytes | None:
         """Return what comes; None if nothing came for a while. Raises Refused where it takes too long."""
         busy = self._out is not None and self._out.lines > 0
-        try:
-            wait = self._limits.sync_seconds if busy else 1.0
-            return await asyncio.wait_for(self._reader.read(READ_BYTES), wait)
-        except asyncio.TimeoutError:
-            quiet = time.monotonic() - self._last_line
-            if self._rest and quiet > self._limits.line_seconds:
-                raise Refused(
-                    f"a line has no end after {quiet:.0f} seconds (line_seconds)", bytes(self._rest)
-                ) from None
-            if self._endpoint.secret and not self.sender and quiet > self._limits.line_seconds:
-                raise Refused(f"no first line after {quiet:.0f} seconds (line_seconds)") from None
-            if self._limits.idle_seconds and quiet > self._limits.idle_seconds:
-                raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)") from None
-            return None
+        if self._reading is None:  # goes on over several waits, so that a wait that is cancelled takes no data with it
+            self._reading = asyncio.create_task(self._reader.read(READ_BYTES))
+        await asyncio.wait({self._reading}, timeout=self._limits.sync_seconds if busy else 1.0)
+        if self._reading.done():
+            done, self._reading = self._reading, None
+            return done.result()
+        quiet = time.monotonic() - self._last_line
+        if self._rest and quiet > self._limits.line_seconds:
+            raise Refused(f"a line has no end after {quiet:.0f} seconds (line_seconds)", bytes(self._rest))
+        if self._endpoint.secret and not self.sender and quiet > self._limits.line_seconds:
+            raise Refused(f"no first line after {quiet:.0f} seconds (line_seconds)")
+        if self._limits.idle_seconds and quiet > self._limits.idle_seconds:
+            raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)")
+        return None
 
     async def _take(self, data: bytes) -> None:
         end = data.rfind(b"\n") + 1
@@ -299,7 +301,7 @@ class _Connection:
         if not _NAME.fullmatch(name):
             raise Refused("a sender's name has 1 to 64 letters, digits, - and _")
         await self._enter(name)
-        received = self._spool.received(name)
+        received = self._out.received if self._out is not None else 0
         if first > received + 1:
             raise Refused(f"it begins with line {first}, and {received} lines are received: some would be lost")
         self._skip = received + 1 - first if first else 0
@@ -309,7 +311,7 @@ class _Connection:
     async def _enter(self, sender: str) -> None:
         self.sender = await self._receiver.enter(sender)
         self._out = self._spool.writer(self.sender)
-        self._log.info("connected", sender=self.sender, received=self._spool.received(self.sender))
+        self._log.info("connected", sender=self.sender, received=self._out.received)
 
     def _write(self, lines: bytes) -> None:
         for _ in range(min(self._skip, lines.count(b"\n")) if self._skip else 0):
@@ -349,8 +351,26 @@ class _Connection:
 
     def answer(self, said: dict[str, object]) -> None:
         """Tell a sender that said hello."""
-        if self._answers and not self._writer.is_closing():
+        if not self._answers or self._writer.is_closing():
+            return
+        if self._writer.transport.get_write_buffer_size() < _MOST_UNREAD:  # a later one says as much
             self._writer.write(json.dumps(said).encode() + b"\n")
+
+    async def refuse(self, reason: str) -> None:
+        """Tell why the connection is closed, and read on for a moment: else TCP may drop what was told."""
+        self.answer({"refused": reason})
+        if not self._answers:
+            return
+        reading, self._reading = self._reading or asyncio.create_task(self._reader.read(READ_BYTES)), None
+        until = time.monotonic() + _REFUSING_S
+        while (left := until - time.monotonic()) > 0:
+            await asyncio.wait({reading}, timeout=left)
+            if not reading.done():
+                reading.cancel()
+            elif reading.exception() is None and reading.result():
+                reading = asyncio.create_task(self._reader.read(READ_BYTES))
+                continue
+            return
 
     def end(self) -> None:
         """Seal what was received, and close."""
@@ -361,6 +381,8 @@ class _Connection:
                 self.answer({"received": received})
             self._out.seal()
         self._receiver.leave(self.sender)
+        if self._reading is not None:
+            self._reading.cancel()
         self._writer.close()
 
 

@@ -15,14 +15,19 @@ import os
 import re
 import threading
 from datetime import datetime, timezone
+from io import FileIO
 from pathlib import Path
-from typing import IO
 
 PATTERN = "[0-9]*.jsonl"
 _SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
 _OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
 _OLD_ROW = re.compile(rb'"hvr_op"\s*:\s*"?[34]\b')
 _MOST_REFUSED = 1024 * 1024
+
+
+def number_of(path: str) -> int:
+    """Return the number of a segment."""
+    return int(path.rpartition("/")[2].partition(".")[0])
 
 
 class Spool:
@@ -94,9 +99,10 @@ class Spool:
             self._sizes[name] = path.stat().st_size
             self._received[sender] = max(self.received(sender), first - 1 + lines)
             path.rename(self.path / name)
-            self._sync_directory()
+            self.sync_directory()
 
-    def _sync_directory(self) -> None:
+    def sync_directory(self) -> None:
+        """Make names durable."""
         directory = os.open(self.path, os.O_RDONLY)
         try:
             os.fsync(directory)
@@ -152,15 +158,16 @@ class Writer:
     def __init__(self, spool: Spool, sender: str) -> None:
         self._spool, self._sender = spool, sender
         self._lock = threading.Lock()
-        self._file: IO[bytes] | None = None
+        self._file: FileIO | None = None
         self._first, self._lines, self._durable = 0, 0, 0
         self._last_line = b""
-        self.size = 0
+        self.size = self._durable_size = 0
 
     def go_on(self, path: Path, first: int, whole: bytes) -> None:
         """Go on with a segment that was not sealed, which has `whole` lines."""
-        self._file = path.open("ab")
-        self._first, self.size = first, len(whole)
+        self._file = path.open("ab", buffering=0)
+        self._first = first
+        self.size = self._durable_size = len(whole)
         self._lines = self._durable = whole.count(b"\n")
         self._last_line = whole[whole.rfind(b"\n", 0, -1) + 1 :]
 
@@ -180,28 +187,47 @@ class Writer:
         return self._first - 1 + self._lines if self._file is not None else self._spool.received(self._sender)
 
     def write(self, data: bytes) -> None:
-        """Write whole lines."""
+        """Write whole lines. Raises OSError; then the segment ends with what is durable."""
         with self._lock:
             if self._file is None:
                 self._first, self._lines, self._durable = self._spool.received(self._sender) + 1, 0, 0
-                self.size = 0
-                self._file = (self._spool.path / f"{self._sender}.{self._first}.open").open("wb")
-            self._file.write(data)
+                self.size = self._durable_size = 0
+                path = self._spool.path / f"{self._sender}.{self._first}.open"
+                self._file = path.open("wb", buffering=0)
+                self._spool.sync_directory()
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[self._file.write(left) :]
+            except OSError:
+                self._cut()
+                raise
             self._lines += data.count(b"\n")
             self._last_line = data[data.rfind(b"\n", 0, -1) + 1 :]
             self.size += len(data)
 
     def sync(self) -> int:
-        """Make what was written durable; return how many lines of the sender are."""
+        """Make what was written durable; return how many lines of the sender are. Raises OSError as `write`."""
         with self._lock:
             return self._sync()
 
     def _sync(self) -> int:
         if self._file is not None and self._lines > self._durable:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._durable = self._lines
+            try:
+                os.fsync(self._file.fileno())
+            except OSError:
+                self._cut()
+                raise
+            self._durable, self._durable_size = self._lines, self.size
         return self.received
+
+    def _cut(self) -> None:
+        """Cut the segment to what is durable, for nobody knows how much of the rest was written."""
+        if self._file is not None:
+            os.ftruncate(self._file.fileno(), self._durable_size)
+            os.lseek(self._file.fileno(), 0, os.SEEK_END)
+            os.fsync(self._file.fileno())
+            self._lines, self.size, self._last_line = self._durable, self._durable_size, b""
 
     def close(self) -> None:
         """Make what was written durable, and close the file."""

@@ -42,7 +42,7 @@ actions:
 
 def agent(port: int, name: str, lines: int, rate: float) -> subprocess.Popen[str]:
     words = [sys.executable, "-m", "tests.parts.agent", str(port), name, str(lines), str(rate)]
-    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, text=True)
 
 
 def run(servers: str, directory: Path, topic: str, lines: int, kills: int, seed: int) -> dict[str, int]:

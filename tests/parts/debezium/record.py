@@ -112,7 +112,7 @@ def record(
     capture(libraries(), where, ALWAYS | own | properties, log, lambda: _streams(server, database), change)
 
 
-def capture(  # noqa: PLR0913, PLR0917 - one of each
+def capture(
     class_path: str,
     where: Sequence[str],
     properties: dict[str, str],

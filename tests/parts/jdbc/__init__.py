@@ -1,7 +1,8 @@
-"""PostgreSQL's JDBC driver, from Maven Central."""
+"""The JDBC drivers of PostgreSQL and MariaDB, from Maven Central."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from tests.parts.brokers import LIBRARIES, fetched
@@ -10,8 +11,19 @@ JARS = LIBRARIES.parent / "jdbc-libs"
 
 
 def driver() -> Path | None:
-    """The driver's jar, fetched if need be; None where there is no Maven."""
+    """PostgreSQL's driver, fetched if need be; None where there is no Maven."""
+    return _jar("postgresql")
+
+
+def mariadb_driver() -> Path | None:
+    """MariaDB's driver, fetched if need be; None where there is no Maven."""
+    return _jar("mariadb-java-client")
+
+
+def _jar(artifact: str) -> Path | None:
+    """The jar of an artifact; jars that were fetched when the pom had less in it are fetched anew."""
+    if JARS.exists() and not any(JARS.glob(f"{artifact}-*.jar")) and shutil.which("mvn"):
+        shutil.rmtree(JARS)
     if not fetched(Path(__file__).parent / "pom.xml", JARS):
         return None
-    [jar] = JARS.glob("postgresql-*.jar")
-    return jar
+    return next(JARS.glob(f"{artifact}-*.jar"), None)

@@ -1,0 +1,1 @@
+"""Delta Lake's change data feed, recorded from a real table."""

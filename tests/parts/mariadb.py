@@ -1,0 +1,157 @@
+"""A MariaDB of the tests' own: a temporary server of the programs that are installed here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.parts.brokers import free_port
+
+HOST = "127.0.0.1"
+USER = PASSWORD = "cdc"
+PROGRAMS = ("mariadb-install-db", "mariadbd", "mariadb")
+OWNERS = ("mysql", "nobody")
+READY_S = 60
+SETTINGS = f"""
+[mariadbd]
+bind_address = {HOST}
+skip_name_resolve
+server_id = 1
+log_bin = binlog
+binlog_format = ROW
+binlog_row_image = FULL
+sync_binlog = 0
+innodb_flush_log_at_trx_commit = 0
+innodb_doublewrite = OFF
+innodb_buffer_pool_size = 32M
+performance_schema = OFF
+default_time_zone = +00:00
+character_set_server = utf8mb4
+"""
+ACCOUNT = f"""create user {USER}@'%' identified by '{PASSWORD}';
+grant all privileges on *.* to {USER}@'%' with grant option;
+"""
+"""All privileges: REPLICATION SLAVE, REPLICATION CLIENT and BINLOG MONITOR are among them."""
+
+
+@dataclass(frozen=True)
+class MariaDb:
+    """A running server: where it listens, and who may do everything there."""
+
+    host: str
+    port: int
+    client: str
+    user: str = USER
+    password: str = PASSWORD
+
+    def sql(self, text: str, database: str = "mysql") -> str:
+        """What the client prints for statements: a line for each row, tabs between columns, without headers.
+
+        What is in a value is printed as it is; NULL is null. The first statement that fails is an error.
+        """
+        where = [f"--host={self.host}", f"--port={self.port}", "--protocol=tcp"]
+        who = [f"--user={self.user}", f"--password={self.password}"]
+        how = ["--batch", "--raw", "--skip-column-names", "--default-character-set=utf8mb4"]
+        done = subprocess.run(
+            [self.client, "--no-defaults", *where, *who, *how, database],
+            input=text,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr[-4000:])
+        return done.stdout
+
+
+def programs() -> dict[str, str]:
+    """Where the programs are that are here, by name."""
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin"])
+    found = {name: shutil.which(name, path=path) for name in PROGRAMS}
+    return {name: place for name, place in found.items() if place}
+
+
+def missing() -> str:
+    """What is not installed here, for a test to be skipped with; nothing if all is there."""
+    if len(programs()) < len(PROGRAMS):
+        return "MariaDB's server programs (Debian: mariadb-server)"
+    return "" if os.geteuid() or _unprivileged() else "a user to run MariaDB as, who is not root (mysql or nobody)"
+
+
+@contextlib.contextmanager
+def cluster(settings: str = "") -> Iterator[MariaDb]:
+    """A new server, which listens on a free port of this host only, and writes a binlog of rows; it is gone afterwards.
+
+    settings: more lines of its configuration.
+    """
+    if missing():
+        raise RuntimeError(missing())
+    found = programs()
+    with tempfile.TemporaryDirectory(prefix="mariadb-") as name:
+        directory = Path(name)
+        owner = _unprivileged() if os.geteuid() == 0 else None
+        if owner is not None:
+            os.chown(directory, owner.pw_uid, owner.pw_gid)
+        data, log, port = directory / "data", directory / "log", free_port()
+        (directory / "my.cnf").write_text(
+            f"{SETTINGS}port = {port}\nsocket = {directory}/socket\npid_file = {directory}/pid\n"
+            f"datadir = {data}\ninit_file = {directory}/account.sql\n{settings}\n"
+        )
+        (directory / "account.sql").write_text(ACCOUNT)
+        install = [found["mariadb-install-db"], "--no-defaults", f"--datadir={data}", "--skip-test-db"]
+        process = _started([*install, "--auth-root-authentication-method=normal"], directory, owner)
+        if process.wait():
+            raise RuntimeError(f"mariadb-install-db failed: {log.read_text(errors='replace')[-4000:]}")
+        process = _started([found["mariadbd"], f"--defaults-file={directory}/my.cnf"], directory, owner)
+        try:
+            server = MariaDb(HOST, port, found["mariadb"])
+            _until_ready(server, process, log)
+            yield server
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _unprivileged() -> pwd.struct_passwd | None:
+    """Whom root runs the server as, which refuses to be run by root."""
+    for name in OWNERS:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name)
+    return None
+
+
+def _started(words: list[str], directory: Path, owner: pwd.struct_passwd | None) -> subprocess.Popen[bytes]:
+    """A server program, as its owner; its output goes to the directory's file `log`."""
+    with (directory / "log").open("ab") as file:
+        return subprocess.Popen(
+            words,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            user=owner.pw_uid if owner else None,
+            group=owner.pw_gid if owner else None,
+            extra_groups=[] if owner else None,
+        )
+
+
+def _until_ready(server: MariaDb, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + READY_S
+    while True:
+        try:
+            server.sql("select 1")
+        except RuntimeError as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"MariaDB did not start: {error}{log.read_text(errors='replace')[-4000:]}") from None
+            time.sleep(0.2)
+        else:
+            return
