@@ -82,7 +82,7 @@ DDL = "create table orders(id int primary key, name varchar(40), amount decimal(
 TABLE = pa.table(
     {
         "id": pa.array(range(100), pa.int32()),
-        "name": [None if i % 10 == 0 else f'"n", {i}' for i in range(100)],
+        "name": [{0: None, 1: "", 2: "two\nlines"}.get(i % 10, f'"n", \\{i}') for i in range(100)],
         "amount": pa.array(range(100)).cast(pa.decimal128(21, 2)).cast(pa.decimal128(10, 2)),
         "at": pa.array([1735689600000000 + i for i in range(100)], pa.timestamp("us")),
     }
@@ -102,7 +102,7 @@ def as_json(path):
 
 
 WRITERS = {
-    "csv": (as_csv, ', options: {escape: "\\""}'),
+    "csv": (as_csv, ""),
     "json": (as_json, ""),
     "parquet": (lambda path: pyarrow.parquet.write_table(TABLE, path), ""),
     "orc": (lambda path: pyarrow.orc.write_table(TABLE, path), ""),
@@ -180,6 +180,7 @@ MISTAKES = [
     ({"tables": ("none",)}, "--table 'none' is no table; known are orders"),
     ({"slices": ("nope%3",)}, "'nope' is no column; there are id, name, amount, at"),
     ({"slices": ("5",)}, "a number of slices needs Restrict SliceCountCondition at the source"),
+    ({"slices": ("orders.id<300<100",)}, "the bounds 300, 100 do not rise"),
     ({"slices": ("odd",)}, "'odd' is none of COL%N, COL<B1<B2, a number, or V1;V2"),
     ({"select_moment": "yesterday"}, "'yesterday' is none of lsn=0/16B3748 (PostgreSQL)"),
     ({}, "has no at, which table orders has"),

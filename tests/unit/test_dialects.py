@@ -296,6 +296,48 @@ def test_a_record_of_no_dialect_is_refused(tmp_path):
         dialect_of(str(write(tmp_path / "f", [{"a": 1, "b": 2}])))
 
 
+LOOKED_AT = [
+    ("debezium", ["null", "null"]),
+    ("debezium", ['{"ts_ms":1}', "null"]),
+    ("debezium", ["null", '{"source":{},"ts_ms":1,"ddl":"drop table x"}']),
+    ("hvr", ["null", '{"hvr_op":1,"hvr_tx_seq":"1"}']),
+    ("wal2json", ['{"action":"B","xid":1}']),
+]
+
+
+@pytest.mark.parametrize(("dialect", "lines"), LOOKED_AT)
+def test_a_dialect_is_told_by_the_first_record_that_has_names_of_one(dialect, lines, tmp_path):
+    (tmp_path / "f").write_text("\n".join(lines) + "\n")
+    assert dialect_of(str(tmp_path / "f")) == dialect
+
+
+NO_RECORDS = [
+    ("canal", '{"data":[null],"old":null,"table":"orders","type":"INSERT","id":1,"es":1}', "null, which is no record"),
+    ("delta-cdf", "null", "null, which is no record"),
+    (
+        "maxwell",
+        '{"type":"insert","table":"orders","database":"d","ts":1,"data":{"id":1,"name":nope}}',
+        "Invalid value",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dialect", "line", "reason"), NO_RECORDS)
+def test_what_is_no_record_is_named_and_kills_nobody(dialect, line, reason, tmp_path):
+    (tmp_path / "f").write_text(line + "\n")
+    with pytest.raises(DataError, match=reason):
+        pure.fragments(pure.recipe(tmp_path, DDL, META, dialect), tmp_path / "f")
+
+
+def test_two_spellings_of_a_column_in_one_file_are_one(tmp_path):
+    records = [
+        goldengate("I", None, {"ID": 1, "NAME": "a"}),
+        goldengate("I", None, {"id": 2, "name": "b"}, pos="00000000050000001235"),
+    ]
+    got, _ = seen(pure.recipe(tmp_path, DDL, META, "goldengate"), write(tmp_path / "f", records))
+    assert [row for _, row in got] == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+
+
 def test_every_dialect_has_a_name_in_the_model():
     from integrator.channel.sources import FilesLocation
 

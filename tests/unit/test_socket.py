@@ -11,11 +11,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.sources import SocketTls
-from integrator.errors import ConfigurationError
+from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.fragments import Carry
 from integrator.plan import make
+from integrator.send import Target, send
+from integrator.sources.journal import Entry, Journal
 from integrator.sources.receiver import Endpoint, Limits, Receiver
-from integrator.sources.spool import Spool
+from integrator.sources.spool import Spool, number_of
 from integrator.sources.spooled import context_of
 from tests.parts import certificates, pure
 
@@ -309,3 +311,136 @@ def test_a_socket_that_cannot_be(location, reason, tmp_path):
     with pytest.raises(ConfigurationError) as raised:
         make(str(channel), "UTC")
     assert reason in str(raised.value)
+
+
+def test_a_sender_that_reconnects_behind_an_old_row_is_told_of_it(tmp_path):
+    """The segment stays open behind an old row; its lines are received all the same, and not sent again."""
+    old, new = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
+    with Receiving(tmp_path) as receiving:
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a"}}\n' + new + old)
+            sender.shutdown(socket.SHUT_WR)
+            assert answers(sender)[-1] == {"received": 2}
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a","from":3}}\n' + new)
+            sender.shutdown(socket.SHUT_WR)
+            assert answers(sender) == [{"received": 2}, {"received": 3}]
+        assert [line["hvr_op"] for line in receiving.lines()] == [2, 4, 2]
+
+
+def test_a_disk_that_is_full_leaves_whole_lines_that_were_durable(tmp_path):
+    spool = Spool(tmp_path)
+    writer = spool.writer("a")
+    writer.write(records(10))
+    assert writer.sync() == 10
+
+    class Full:
+        """A file that takes a part of what is written, and no more."""
+
+        def __init__(self, file):
+            self._file = file
+
+        def __getattr__(self, name):
+            return getattr(self._file, name)
+
+        def write(self, data):
+            if len(data) > 20:
+                return self._file.write(data[:20])
+            raise OSError(28, "No space left on device")
+
+    writer._file = Full(writer._file)
+    with pytest.raises(OSError, match="No space"):
+        writer.write(records(10, 11))
+    writer._file = writer._file._file
+    writer.write(records(5, 11))
+    writer.seal()
+    spool.close()
+    assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == records(15)
+    assert spool.received("a") == 15
+
+
+@pytest.mark.parametrize("turn", range(5))
+def test_closing_while_a_sender_streams(turn, tmp_path):
+    receiving = Receiving(tmp_path)
+    receiving.__enter__()
+    ended = threading.Event()
+
+    def send():
+        with suppress(OSError), receiving.connect() as sender:
+            while not ended.is_set():
+                sender.sendall(records(500))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    time.sleep(0.05 + 0.02 * turn)
+    closing = threading.Thread(target=receiving.__exit__)
+    closing.start()
+    closing.join(5)
+    ended.set()
+    thread.join(5)
+    assert not closing.is_alive()
+
+
+def test_we_connect_again_and_again_and_end_when_we_are_told(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        spool = Spool(tmp_path)
+        endpoint = Endpoint("127.0.0.1", server.getsockname()[1], listen=False)
+        receiver = Receiver(endpoint, spool, Limits(segment_seconds=0.02), "t")
+        receiver.start()
+        for number in (1, 2):
+            connected, _ = server.accept()
+            connected.sendall(records(1, number))
+            until = time.monotonic() + 5
+            while spool.received("anonymous-1") < number and time.monotonic() < until:
+                time.sleep(0.01)
+            if number == 1:
+                connected.close()
+        closing = threading.Thread(target=receiver.close)
+        closing.start()
+        closing.join(5)
+        connected.close()
+        spool.close()
+        assert not closing.is_alive()
+    assert spool.received("anonymous-1") == 2
+
+
+def test_no_segment_is_taken_before_those_below_it(tmp_path):
+    """A directory that is listed while segments get their names may show the third and not the second."""
+    journal = Journal(tmp_path / "files.jsonl")
+    entries = {number: Entry(f"/spool/{number:012d}.a.1.jsonl", 1) for number in range(1, 5)}
+    journal.take([entries[1], entries[3]], number_of)
+    assert len(journal) == 1
+    journal.take([entries[1], entries[2], entries[3], entries[4]], number_of)
+    assert [entry.path for _, entry in journal.between(0, 4)] == [entries[number].path for number in (1, 2, 3, 4)]
+
+
+def sending(directory, text, port, **options):
+    path = directory / "wal.jsonl"
+    path.write_text(text)
+    target = Target("127.0.0.1", port, "s", options.pop("secret", None))
+    return send(path, target, threading.Event(), follow=False)
+
+
+def test_a_file_is_sent_once_and_gone_on_with(tmp_path):
+    with Receiving(tmp_path / "spool") as receiving:
+        assert sending(tmp_path, records(1000).decode(), receiving.receiver.port) == 1000
+        assert (
+            sending(tmp_path, records(1500).decode() + '{"n":1501}', receiving.receiver.port) == 1501
+        )  # without its end
+        assert [line["n"] for line in receiving.wait_for(1501)] == list(range(1, 1502))
+        with pytest.raises(DataError, match="has 10 lines, of which 1501 were received: it is another file"):
+            sending(tmp_path, records(10).decode(), receiving.receiver.port)
+
+
+def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
+    bad = records(3).decode() + "no record\n" + records(200_000, 4).decode()
+    with (
+        Receiving(tmp_path / "spool") as receiving,
+        pytest.raises(EnvironmentFault, match="no JSON record in one line"),
+    ):
+        sending(tmp_path, bad, receiving.receiver.port)
+    with (
+        Receiving(tmp_path / "other", secret="x") as receiving,
+        pytest.raises(EnvironmentFault, match="the secret is another"),
+    ):
+        sending(tmp_path, "{}\n", receiving.receiver.port, secret="y")

@@ -1,0 +1,45 @@
+"""Slices: what is asked of a database for each, and that each row is in one of them."""
+
+import pytest
+
+from integrator.errors import ConfigurationError
+from integrator.plan.refresh import Conditions
+from integrator.refresh.slices import slices_of
+from integrator.schema import Column, Float, Integer, String, Table
+
+TABLES = [
+    Table("t", "t", None, (Column("id", Integer()), Column("name", String()), Column("x", Float())), ("id",)),
+    Table("u", "u", None, (Column("id", Integer()),), ("id",)),
+]
+SAID = {"t": Conditions("live", "mod(id, {hvr_slice_total}) = {hvr_slice_num}", "name = '{hvr_slice_value}'")}
+
+
+def conditions(*wanted, said=None):
+    found = slices_of(TABLES, wanted, said or {}, lambda name: f'"{name}"')
+    return {table.name: [part.condition for part in found if part.table == table.name] for table in TABLES}
+
+
+CASES = [
+    ((), ["", ""]),
+    (("t.id%2",), ['(mod(round(abs(coalesce("id", 0)), 0), 2) = 0)', '(mod(round(abs(coalesce("id", 0)), 0), 2) = 1)']),
+    (("t.x<1.5<2.5",), ['("x" <= 1.5)', '("x" > 1.5 and "x" <= 2.5)', '("x" > 2.5 or "x" is null)']),
+    (("t.name<a<it's",), ["(\"name\" <= 'a')", "(\"name\" > 'a' and \"name\" <= 'it''s')", "(\"name\" > 'it''s' or \"name\" is null)"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("wanted", "expected"), CASES)
+def test_conditions_of_slices(wanted, expected):
+    made = conditions(*wanted)
+    assert made == {"t": expected if wanted else [""], "u": [""]}
+
+
+def test_conditions_of_the_channel():
+    assert conditions("t.2", said=SAID)["t"] == ["(live) and (mod(id, 2) = 0)", "(live) and (mod(id, 2) = 1)"]
+    assert conditions("t.a;o'b", said=SAID)["t"] == ["(live) and (name = 'a')", "(live) and (name = 'o''b')"]
+    assert conditions("id%1") == {name: ['(mod(round(abs(coalesce("id", 0)), 0), 1) = 0)'] for name in "tu"}
+
+
+@pytest.mark.parametrize("wanted", ["t.no%2", "t.id%0", "t.id<2<1", "t.id<b<a", "t.3", "t.a;b", "t.?"])
+def test_slices_that_cannot_be(wanted):
+    with pytest.raises(ConfigurationError, match="--slice, table t: "):
+        conditions(wanted)
