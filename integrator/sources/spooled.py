@@ -9,7 +9,8 @@ from pathlib import Path
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
-from integrator.sources.receiver import Endpoint, Limits, Receiver
+from integrator.sources.connection import Endpoint, Limits
+from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool
 
 

@@ -15,8 +15,9 @@ from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.fragments import Carry
 from integrator.plan import make
 from integrator.send import Target, send
+from integrator.sources.connection import Endpoint, Limits
 from integrator.sources.journal import Entry, Journal
-from integrator.sources.receiver import Endpoint, Limits, Receiver
+from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
 from integrator.sources.spooled import context_of
 from tests.parts import certificates, pure

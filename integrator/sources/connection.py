@@ -1,0 +1,279 @@
+"""One sender's connection: its hello, its lines into the spool, what it is told, and why it is refused.
+
+    {"hello": {"sender": "shop-1", "secret": "…", "from": 1001}}   its name, the secret, its first line's number
+    {"received": 1000}      from us: so many of its lines are durable
+    {"refused": "…"}        from us: why the connection is closed
+
+Lines that it sends again (`from` at or below what is received) are passed over. Senders without a hello are taken where
+the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import re
+import ssl
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from integrator.sources.spool import Spool, Writer
+
+READ_BYTES = 256 * 1024
+_NO_RECORD = re.compile(rb"^(?![ \t]*(?:\{.*\}|null)?[ \t\r]*$)", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_HELLO = b'{"hello"'
+_FULL_POLL_S = 0.05
+_REFUSING_S = 1.0
+_MOST_UNREAD = 64 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a sender may do, and how its lines are kept.
+
+    line_bytes: of one line. line_seconds: for a line that has begun. idle_seconds: without a line; 0 is any time.
+    spool_bytes: what may wait to be sent before senders have to. segment_bytes, segment_seconds: when one is sealed.
+    """
+
+    line_bytes: int = 16 * 1024 * 1024
+    line_seconds: float = 60.0
+    idle_seconds: float = 0.0
+    connections: int = 16
+    spool_bytes: int = 1024 * 1024 * 1024
+    segment_bytes: int = 16 * 1024 * 1024
+    segment_seconds: float = 0.25
+    sync_seconds: float = 0.02
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where senders come from: we listen there, or connect to it."""
+
+    host: str
+    port: int
+    listen: bool
+    secret: str | None = None
+    tls: ssl.SSLContext | None = None
+
+
+class Refused(Exception):
+    """The connection is closed: the sender must change what it does."""
+
+    def __init__(self, reason: str, begins: bytes = b"") -> None:
+        self.begins = begins
+        super().__init__(reason)
+
+
+class Host(Protocol):
+    """Who has connections: where and how they come, the spool, and who is connected."""
+
+    endpoint: Endpoint
+    limits: Limits
+    spool: Spool
+    log: Any
+
+    async def enter(self, sender: str) -> str:
+        """Give a connection its sender's name. Raises Refused where there are too many."""
+        ...
+
+    def leave(self, sender: str) -> None:
+        """Forget a connection."""
+        ...
+
+
+class Connection:
+    """One sender's connection."""
+
+    def __init__(self, host: Host, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take a connection that `host` has accepted."""
+        self._host, self._reader, self._writer = host, reader, writer
+        self._endpoint, self._limits, self._spool = host.endpoint, host.limits, host.spool
+        self._log = host.log.bind(peer=peer)
+        self.sender = ""
+        self._answers = False
+        self._skip = 0
+        self._reading: asyncio.Task[bytes] | None = None
+        self._out: Writer | None = None
+        self._rest = bytearray()
+        self._opened = self._last_line = self._synced_at = time.monotonic()
+
+    @property
+    def line(self) -> int:
+        """The number of the line that is being received."""
+        return (self._out.received if self._out else 0) + 1
+
+    async def serve(self) -> None:
+        """Take lines until the sender ends."""
+        if self._endpoint.secret is None and self._endpoint.listen is False:
+            await self._enter("")
+        while True:
+            data = await self._read()
+            if data is None:
+                await self._settle()
+                continue
+            if not data:
+                if self._rest:
+                    self._log.warning("the last line has no end, and is not received", sender=self.sender)
+                await self._settle(sealing=True)
+                return
+            await self._take(data)
+            while self._spool.waiting_bytes > self._limits.spool_bytes:  # the sender waits: nothing is read
+                await self._settle(sealing=True)
+                await asyncio.sleep(_FULL_POLL_S)
+
+    async def _read(self) -> bytes | None:
+        """Return what comes; None if nothing came for a while. Raises Refused where it takes too long."""
+        busy = self._out is not None and self._out.lines > 0
+        if self._reading is None:  # goes on over several waits, so that a wait that is cancelled takes no data with it
+            self._reading = asyncio.create_task(self._reader.read(READ_BYTES))
+        await asyncio.wait({self._reading}, timeout=self._limits.sync_seconds if busy else 1.0)
+        if self._reading.done():
+            done, self._reading = self._reading, None
+            return done.result()
+        quiet = time.monotonic() - self._last_line
+        if self._rest and quiet > self._limits.line_seconds:
+            raise Refused(f"a line has no end after {quiet:.0f} seconds (line_seconds)", bytes(self._rest))
+        if self._endpoint.secret and not self.sender and quiet > self._limits.line_seconds:
+            raise Refused(f"no first line after {quiet:.0f} seconds (line_seconds)")
+        if self._limits.idle_seconds and quiet > self._limits.idle_seconds:
+            raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)")
+        return None
+
+    async def _take(self, data: bytes) -> None:
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._rest += data
+            self._check_length(self._rest)
+            return
+        lines = bytes(self._rest) + data[:end] if self._rest else data[:end]
+        self._rest = bytearray(data[end:])
+        self._last_line = time.monotonic()
+        if not self.sender:
+            lines = await self._first(lines)
+        if lines:
+            self._check_lengths(lines)
+            self._write(lines)
+            if self._out is not None and self._out.size >= self._limits.segment_bytes:
+                await self._settle(sealing=True)
+            elif time.monotonic() - self._synced_at >= self._limits.sync_seconds:
+                await self._settle()
+        self._check_length(self._rest)
+
+    def _check_length(self, line: bytes | bytearray) -> None:
+        if len(line) > self._limits.line_bytes:
+            reason = f"a line of more than {self._limits.line_bytes} bytes (line_bytes)"
+            raise Refused(reason, bytes(line[:200]))
+
+    def _check_lengths(self, lines: bytes) -> None:
+        if len(lines) > self._limits.line_bytes:
+            for line in lines.split(b"\n"):
+                self._check_length(line)
+
+    async def _first(self, lines: bytes) -> bytes:
+        """Take a hello, if there is one; return the lines behind it. Raises Refused."""
+        line, _, behind = lines.partition(b"\n")
+        if not line.replace(b" ", b"").startswith(_HELLO):
+            if self._endpoint.secret is not None:
+                raise Refused("the first line is no hello, and the channel has a secret")
+            await self._enter("")
+            return lines
+        self._answers = True
+        try:
+            hello = json.loads(line)["hello"]
+            name, first = str(hello.get("sender", "")), int(hello.get("from", 0))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise Refused(f"a hello that cannot be read: {error}") from None
+        secret = str(hello.get("secret", ""))
+        if self._endpoint.secret is not None and not hmac.compare_digest(
+            secret.encode(), self._endpoint.secret.encode()
+        ):
+            raise Refused("the secret is another")
+        if not _NAME.fullmatch(name):
+            raise Refused("a sender's name has 1 to 64 letters, digits, - and _")
+        await self._enter(name)
+        received = self._out.received if self._out is not None else 0
+        if first > received + 1:
+            raise Refused(f"it begins with line {first}, and {received} lines are received: some would be lost")
+        self._skip = received + 1 - first if first else 0
+        self.answer({"received": received})
+        return behind
+
+    async def _enter(self, sender: str) -> None:
+        self.sender = await self._host.enter(sender)
+        self._out = self._spool.writer(self.sender)
+        self._log.info("connected", sender=self.sender, received=self._out.received)
+
+    def _write(self, lines: bytes) -> None:
+        for _ in range(min(self._skip, lines.count(b"\n")) if self._skip else 0):
+            lines = lines[lines.find(b"\n") + 1 :]
+            self._skip -= 1
+        if not lines or self._out is None:
+            return
+        wrong = _NO_RECORD.search(lines)
+        try:
+            lines.decode()
+            bad = wrong.start() if wrong else -1
+            reason = "no JSON record in one line"
+        except UnicodeDecodeError as error:
+            bad, reason = error.start, "not UTF-8"
+        if bad >= 0:
+            start = lines.rfind(b"\n", 0, bad) + 1
+            self._keep(lines[:start])
+            raise Refused(reason, lines[start : start + 200])
+        self._keep(lines)
+
+    def _keep(self, lines: bytes) -> None:
+        if lines and self._out is not None:
+            if not self._out.lines:
+                self._opened = self._synced_at = time.monotonic()
+            self._out.write(lines)
+
+    async def _settle(self, *, sealing: bool = False) -> None:
+        """Make lines durable, tell the sender, and seal the segment when its time has come."""
+        if self._out is None:
+            return
+        if self._out.unsynced:
+            received = await asyncio.to_thread(self._out.sync)
+            self._synced_at = time.monotonic()
+            self.answer({"received": received})
+        if sealing or time.monotonic() - self._opened >= self._limits.segment_seconds:
+            await asyncio.to_thread(self._out.seal)
+
+    def answer(self, said: dict[str, object]) -> None:
+        """Tell a sender that said hello."""
+        if not self._answers or self._writer.is_closing():
+            return
+        if self._writer.transport.get_write_buffer_size() < _MOST_UNREAD:  # a later one says as much
+            self._writer.write(json.dumps(said).encode() + b"\n")
+
+    async def refuse(self, reason: str) -> None:
+        """Tell why the connection is closed, and read on for a moment: else TCP may drop what was told."""
+        self.answer({"refused": reason})
+        if not self._answers:
+            return
+        reading, self._reading = self._reading or asyncio.create_task(self._reader.read(READ_BYTES)), None
+        until = time.monotonic() + _REFUSING_S
+        while (left := until - time.monotonic()) > 0:
+            await asyncio.wait({reading}, timeout=left)
+            if not reading.done():
+                reading.cancel()
+            elif reading.exception() is None and reading.result():
+                reading = asyncio.create_task(self._reader.read(READ_BYTES))
+                continue
+            return
+
+    def end(self) -> None:
+        """Seal what was received, and close."""
+        if self._out is not None:
+            unsynced = self._out.unsynced
+            received = self._out.sync()
+            if unsynced:
+                self.answer({"received": received})
+            self._out.seal()
+        self._host.leave(self.sender)
+        if self._reading is not None:
+            self._reading.cancel()
+        self._writer.close()
