@@ -35,8 +35,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Contexts = Annotated[list[str] | None, typer.Option("--context", help="A context that actions ask for.")]
-Variables = Annotated[list[str] | None, typer.Option("--variable", help="NAME=VALUE for {hvr_var_NAME}.")]
+Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
+Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
+Refreshing = Annotated[bool, typer.Option("--refresh", help="The channel as refresh has it: whole tables.")]
 ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
 
 
@@ -90,11 +91,12 @@ def check(
     connect: Annotated[
         bool, typer.Option("--connect", help="Also try brokers, topics and the schema registry.")
     ] = False,
+    refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
-    plan = _plan(context, channel, contexts, variables)
+    plan = _plan(context, channel, contexts, variables, refreshing=refreshing)
     said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
     said += "".join(f"\n{note}" for note in plan.notes)
     if connect:
@@ -112,11 +114,12 @@ def plan(
     context: typer.Context,
     channel: ChannelFile,
     table: Annotated[list[str] | None, typer.Option(help="Show these tables only.")] = None,
+    refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
-    made = _plan(context, channel, contexts, variables)
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     show.plan(made, table or [], Console(soft_wrap=True))
 
 

@@ -48,7 +48,8 @@ def positions(objects: Objects, source: Source, file: File, at: Ints, found: Rec
         raise DataError(
             f"{file.path}:{found.line[lost[0]]}: the event's source block does not say its position, as others do"
         )
-    return Positions(transaction, commit, segment, found.row_counts, _ends(objects, at))
+    ends, closed = _ends(objects, at)
+    return Positions(transaction, commit, segment, found.row_counts, ends, closed)
 
 
 def _by_fields(source: Source, keep: pa.Array) -> Callable[[Callable[[str], pa.Array]], Where] | None:
@@ -94,13 +95,13 @@ def _oracle(text: Callable[[str], pa.Array]) -> Where:
     return transaction, digits(scn, SEQUENCE_WIDTHS[0]), pc.fill_null(segment, NO_TRANSACTION)
 
 
-def _ends(objects: Objects, at: Ints) -> Mask | None:
-    """Say behind which events a mark of their transaction's end stands; None where there are no marks."""
+def _ends(objects: Objects, at: Ints) -> tuple[Mask | None, bool]:
+    """Say behind which events a mark of their transaction's end stands (None: there are no marks), or before all."""
     status = objects.text("status")
     if status.null_count == len(status):
-        return None
+        return None, False
     marks = np.flatnonzero(mask(pc.equal(status, "END")))
     before = np.searchsorted(at, marks) - 1
     ends = np.zeros(len(at), bool)
     ends[before[before >= 0]] = True
-    return ends
+    return ends, bool((before < 0).any())

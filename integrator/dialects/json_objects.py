@@ -55,7 +55,7 @@ class Objects:
         named = (text[name] == QUOTE) & (text[at[colons] - 1] == QUOTE) & (at[colons] - name >= 2)
         if not named.all() or (at[colons + 1] - at[colons] < 2).any():
             raise _no_object(self.lines, expected)
-        line = np.searchsorted(self.lines.offsets, at[colons], side="right") - 1
+        line = (np.cumsum(byte == OPEN[0]) - 1)[colons]  # one opening bracket of depth 1 a line
         return name, at[colons], at[colons + 1], line
 
     @staticmethod
@@ -96,8 +96,14 @@ class Objects:
 
     def raw(self, name: str) -> pa.Array:
         """Return the JSON text of each line's member of that name; null where it has none, or it is null."""
-        if name not in self._by_name:
+        members = self._by_name.get(name)
+        if members is None:
             return pa.nulls(len(self), pa.string())
+        _, colon, end, line = self._members
+        if len(members) == len(self) and line[members[0]] == 0 and (np.diff(line[members]) == 1).all():
+            texts = pieces(self.lines.data, colon[members] + 1, end[members])
+            null = pc.equal(texts, "null")
+            return pc.if_else(null, None, texts) if pc.any(null).as_py() else texts
         starts, ends, has = self._places(name)
         # the places of lines without one must not go back
         at = np.maximum.accumulate(np.where(has, ends, 0))
@@ -185,16 +191,18 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
 
 def unquoted(values: pa.Array) -> pa.Array:
     """Return JSON texts with strings as their characters."""
-    if not mask(pc.starts_with(values, '"')).any():
-        return values
     string = pc.starts_with(values, '"')
-    plain = pc.if_else(string, pc.utf8_slice_codeunits(values, 1, -1), values)
-    plain = pc.replace_substring(plain, '\\"', '"') if _has_backslash(plain) else plain
-    escaped = pc.fill_null(pc.and_(string, pc.match_substring(plain, "\\")), fill_value=False)
-    if pc.any(escaped).as_py():  # rare: positions and names have no escapes but quotes
-        read = [json.loads(text) for text in values.filter(escaped).to_pylist()]
-        plain = pc.replace_with_mask(plain, escaped, pa.array(read, pa.string()))
-    return plain
+    if not pc.any(string).as_py():
+        return values
+    plain = pc.binary_slice(values.cast(pa.binary()), 1, -1).view(pa.string())
+    if _has_backslash(plain):
+        unescaped = pc.replace_substring(plain, '\\"', '"')
+        odd = pc.and_(string, pc.match_substring(unescaped, "\\"))
+        if pc.any(odd).as_py():  # rare: positions and names have no escapes but quotes
+            read = [json.loads(text) for text in values.filter(odd).to_pylist()]
+            unescaped = pc.replace_with_mask(unescaped, odd, pa.array(read, pa.string()))
+        plain = unescaped
+    return plain if pc.all(string).as_py() else pc.if_else(string, plain, values)
 
 
 def _has_backslash(values: pa.Array) -> bool:

@@ -17,6 +17,8 @@ from integrator.dialects.records import Placed
 Ints = npt.NDArray[np.int64]
 
 NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
+ENDED = OpenTransaction(since_start=False, goes_on=False)
+"""The state behind a transaction's end."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Positions:
 
     transaction: what tells it from others; null: the record is one for itself. commit: 20 hex digits, and segment: 16;
     those of its first record count for all. rows: how many change rows each makes. ends: whether its transaction ends
-    with it; None where the source does not say.
+    with it; None where the source does not say. closed: the transaction that was open ends before the first.
     """
 
     transaction: pa.Array
@@ -33,6 +35,7 @@ class Positions:
     segment: pa.Array
     rows: Ints
     ends: Mask | None = None
+    closed: bool = False
 
 
 def by_line(number: int, line: Ints) -> pa.Array:
@@ -76,14 +79,15 @@ def trailing(positions: Positions) -> OpenTransaction:
     """Return where records, seen alone, end."""
     size = len(positions.commit)
     if not size:
-        return OpenTransaction()
+        return ENDED if positions.closed else OpenTransaction()
     first = int(np.flatnonzero(_starts(positions))[-1])
     tx = f"{positions.commit[first].as_py()}|{positions.segment[first].as_py()}"
     goes_on = None if positions.ends is None else not positions.ends[-1]
     identity = positions.transaction[size - 1].as_py()
     if identity is None or goes_on is False:
-        return OpenTransaction(since_start=False, goes_on=False)
-    return OpenTransaction(tx, int(positions.rows[first:].sum()), first == 0, goes_on, identity)
+        return ENDED
+    since_start = first == 0 and not positions.closed
+    return OpenTransaction(tx, int(positions.rows[first:].sum()), since_start, goes_on, identity)
 
 
 class Order:
@@ -103,6 +107,8 @@ class Order:
     def place(self, positions: Positions) -> Placed:
         """Give each record its place, and go on to behind them."""
         size = len(positions.commit)
+        if positions.closed:
+            self._known = ENDED
         starts = np.flatnonzero(_starts(positions))
         index = np.zeros(size, np.int64)
         index[starts] = 1

@@ -134,6 +134,17 @@ def test_the_transaction_goes_on_in_the_next_file(tmp_path):
         assert sorted(sent["integ_seq"].to_pylist()) == sorted(expected)
 
 
+def test_an_end_mark_alone_in_the_next_file_ends_the_transaction(tmp_path):
+    recipe = pure.recipe(tmp_path, SMALL, META, "debezium")
+    marks = [{"status": kind, "id": "7:1", "event_count": None} for kind in ("BEGIN", "END")]
+    first = write(tmp_path / "1", [marks[0], of("c", None, ROW, **PG)])
+    second = write(tmp_path / "2", [marks[1]])
+    third = write(tmp_path / "3", [of("c", None, ROW, **PG)])
+    _, notes = pure.fragments(recipe, first, second, third)
+    assert [note.open.goes_on for note in notes] == [True, False, None]
+    assert [note.open.rows for note in notes] == [1, 0, 1]
+
+
 SMALL = "create table t(k int primary key, v text, n int not null);"
 
 
