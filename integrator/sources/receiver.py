@@ -24,16 +24,18 @@ class Receiver:
     def __init__(self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str) -> None:
         self.endpoint, self.spool, self.limits = endpoint, spool, limits
         self.log = structlog.get_logger().bind(channel=channel)
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
         self._main: asyncio.Task[None] | None = None
         self._ready = threading.Event()
         self._failed: OSError | None = None
         self.port = endpoint.port
-        self._thread = threading.Thread(target=self._run, name="receiver", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start to receive. Raises EnvironmentFault where we cannot listen."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, args=(self._loop,), name="receiver", daemon=True)
         self._thread.start()
         self._ready.wait()
         if self._failed is not None:
@@ -42,23 +44,23 @@ class Receiver:
 
     def close(self) -> None:
         """End all connections; what was received is durable, and sealed."""
-        if self._thread.is_alive():
+        if self._loop is not None and self._thread is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(lambda: self._main and self._main.cancel())
             self._thread.join()
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._main = self._loop.create_task(self._listen() if self.endpoint.listen else self._connect())
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        self._main = loop.create_task(self._listen() if self.endpoint.listen else self._connect())
         try:
-            self._loop.run_until_complete(self._main)
+            loop.run_until_complete(self._main)
         except asyncio.CancelledError:
             pass
         except OSError as error:
             self._failed = error
         finally:
             self._ready.set()
-            self._loop.run_until_complete(self._end_all())
-            self._loop.close()
+            loop.run_until_complete(self._end_all())
+            loop.close()
 
     async def _end_all(self) -> None:
         while tasks := [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]:

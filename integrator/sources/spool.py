@@ -76,6 +76,11 @@ class Spool:
         writer.go_on(path, int(found[2]), whole)
         writer.seal()
 
+    def go_on_behind(self, number: int) -> None:
+        """Give the next segment a number above `number`, which was taken though its file may be gone."""
+        with self._lock:
+            self._next = max(self._next, number + 1)
+
     def received(self, sender: str) -> int:
         """Return how many lines of a sender are durable."""
         return self._received.get(sender, 0)

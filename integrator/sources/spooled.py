@@ -11,7 +11,7 @@ from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
 from integrator.sources.connection import Endpoint, Limits
 from integrator.sources.receiver import Receiver
-from integrator.sources.spool import Spool
+from integrator.sources.spool import Spool, number_of
 
 
 class Spooled:
@@ -23,6 +23,9 @@ class Spooled:
         self._ends: deque[int] = deque()
         self._synced = self._followed = self._number = 0
         self._taken: deque[tuple[int, str]] = deque()
+        self._follow()
+        if self._taken:
+            self._spool.go_on_behind(number_of(self._taken[-1][1]))
         self._receiver = Receiver(endpoint_of(location), self._spool, limits_of(location), channel)
 
     def start(self, synced: int) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 from structlog.testing import capture_logs
 
-from integrator.channel.sources import SocketTls
+from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.fragments import Carry
 from integrator.plan import make
@@ -19,7 +19,7 @@ from integrator.sources.connection import Endpoint, Limits
 from integrator.sources.journal import Entry, Journal
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
-from integrator.sources.spooled import context_of
+from integrator.sources.spooled import Spooled, context_of
 from tests.parts import certificates, pure
 
 
@@ -445,3 +445,32 @@ def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
         pytest.raises(EnvironmentFault, match="the secret is another"),
     ):
         sending(tmp_path, "{}\n", receiving.receiver.port, secret="y")
+
+
+def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
+    """Else its segments would have numbers that were taken, and none of them would be taken again."""
+    journal = Journal(tmp_path / "files.jsonl")
+    journal.take([Entry(f"{tmp_path}/spool/{7:012d}.a.1.jsonl", 1)])
+    location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
+    spooled = Spooled(location, str(tmp_path / "spool"), tmp_path / "files.jsonl", 100, "t")
+    writer = spooled._spool.writer("a")
+    writer.write(records(1))
+    writer.seal()
+    spooled.close()
+    assert [path.name for path in (tmp_path / "spool").glob("[0-9]*")] == ["000000000008.a.1.jsonl"]
+
+
+def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
+    location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
+    journal = Journal(tmp_path / "files.jsonl")
+    spooled = Spooled(location, str(tmp_path / "spool"), tmp_path / "files.jsonl", 2, "t")
+    for number in range(1, 6):
+        writer = spooled._spool.writer("a")
+        writer.write(records(1, number))
+        writer.seal()
+        journal.take([Entry(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))], number_of)
+        assert spooled._spool.waiting_bytes > 0
+        spooled.synced(number)
+        assert spooled._spool.waiting_bytes == 0
+    spooled.close()
+    assert sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")) == [4, 5]
