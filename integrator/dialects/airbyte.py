@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects
-from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.json_values import JsonValues, base64_typed, zoned
 from integrator.dialects.keys_alone import KeysAlone
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
@@ -26,8 +26,7 @@ from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, by_line
-from integrator.dialects.values import from_base64, guarded
-from integrator.schema import Column, describe
+from integrator.schema import Column
 
 EXPECTED = "a message of Airbyte's protocol"
 KINDS = Kinds(
@@ -48,7 +47,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
     data, cdc = record.raw("data").take(keep), record.inner("data")
     action[mask(pc.is_valid(cdc.raw("_ab_cdc_deleted_at").take(keep)))] = "D"
     emitted = record.text("emitted_at").take(keep).cast(pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(_INSTANT)
-    images = JsonValues(objects.lines, line, data, data, _is_cdc, _typed)
+    images = JsonValues(objects.lines, line, data, data, _is_cdc, base64_typed)
     found = Records(
         lines=objects.lines,
         action=action,
@@ -68,13 +67,3 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
 def _is_cdc(name: str) -> bool:
     """Say whether Airbyte added the field."""
     return name.startswith("_ab_cdc_")
-
-
-def _typed(column: Column, values: pa.Array) -> pa.Array:
-    match column.type:
-        case schema.Bytes():
-            return guarded(values, from_base64, describe(column.type))
-        case schema.Timestamp(zoned=True):
-            return zoned(column, values, "UTC")
-        case _:
-            return json_typed(column, values)

@@ -17,7 +17,7 @@ from integrator.dialects.json_objects import Objects, as_lines
 from integrator.dialects.json_text import NULL, all_text
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
 from integrator.dialects.records import Cells
-from integrator.dialects.values import from_json_list, guarded
+from integrator.dialects.values import from_base64, from_json_list, guarded
 from integrator.schema import Column, Table, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
@@ -52,6 +52,17 @@ def zoned(column: Column, values: pa.Array, zone: str) -> pa.Array:
         return pc.coalesce(instants, pc.if_else(pa.array(bare), None, part).cast(wanted))
 
     return guarded(values, made, describe(column.type))
+
+
+def base64_typed(column: Column, values: pa.Array) -> pa.Array:
+    """Return as `json_typed`; bytes are in base64, and moments without a zone in UTC. Raises ValueRefused."""
+    match column.type:
+        case schema.Bytes():
+            return guarded(values, from_base64, describe(column.type))
+        case schema.Timestamp(zoned=True):
+            return zoned(column, values, "UTC")
+        case _:
+            return json_typed(column, values)
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects
-from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.json_values import JsonValues, base64_typed
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
 from integrator.dialects.transactions import Positions, binlog, by_line, number
-from integrator.dialects.values import from_base64, guarded
-from integrator.schema import Column, describe
 
 INSTANT = pa.timestamp("us", "UTC")
 EXPECTED = "a record of Maxwell"
@@ -55,7 +52,7 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
         action=action,
         schema=objects.text("database").take(keep),
         table=objects.text("table").take(keep),
-        values=JsonValues(objects.lines, line, data, old, convert=typed),
+        values=JsonValues(objects.lines, line, data, old, convert=base64_typed),
         old=mask(pc.is_valid(changed)) & (action == "U"),
         line=line,
         cap_tstamp=objects.text("ts").take(keep).cast(pa.int64()).cast(pa.timestamp("s", "UTC")).cast(INSTANT),
@@ -67,14 +64,3 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
     commit = pc.coalesce(binlog(position), by_line(file.number, line))
     ends = commits if commits.any() or xid.null_count < len(xid) else None
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)
-
-
-def typed(column: Column, values: pa.Array) -> pa.Array:
-    """Return the text of values in the column's type. Raises ValueRefused."""
-    match column.type:
-        case schema.Bytes():
-            return guarded(values, from_base64, describe(column.type))
-        case schema.Timestamp(zoned=True):
-            return zoned(column, values, "UTC")
-        case _:
-            return json_typed(column, values)

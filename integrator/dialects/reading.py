@@ -35,6 +35,21 @@ Before = Callable[[], OpenTransaction]
 """Asked for only when a file's first record needs it: finding out may mean to read the file before."""
 
 
+class Standing:
+    """Where a file stands in the order of transactions: asked of the file before only where a record needs it."""
+
+    def __init__(self, before: Before) -> None:
+        self._before = before
+        self.known: OpenTransaction | None = None
+
+    @property
+    def open(self) -> OpenTransaction:
+        """The transaction that is open before the next record."""
+        if self.known is None:
+            self.known = self._before()
+        return self.known
+
+
 @dataclass(frozen=True)
 class Reading:
     """The tables of the channel, and how to read."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
 from integrator.changes import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
-from integrator.dialects.reading import Before
+from integrator.dialects.reading import Standing
 from integrator.dialects.records import Placed
 
 Ints = npt.NDArray[np.int64]
@@ -90,25 +90,14 @@ def trailing(positions: Positions) -> OpenTransaction:
     return OpenTransaction(tx, int(positions.rows[first:].sum()), since_start, goes_on, identity)
 
 
-class Order:
+class Order(Standing):
     """Counts the rows of each transaction, on from where the file before ended."""
-
-    def __init__(self, before: Before) -> None:
-        self._before = before
-        self._known: OpenTransaction | None = None
-
-    @property
-    def open(self) -> OpenTransaction:
-        """The transaction that is open behind what was placed so far."""
-        if self._known is None:
-            self._known = self._before()
-        return self._known
 
     def place(self, positions: Positions) -> Placed:
         """Give each record its place, and go on to behind them."""
         size = len(positions.commit)
         if positions.closed:
-            self._known = ENDED
+            self.known = ENDED
         starts = np.flatnonzero(_starts(positions))
         index = np.zeros(size, np.int64)
         index[starts] = 1
@@ -124,7 +113,7 @@ class Order:
                 commit = pa.concat_arrays([pa.array([first]), commit.slice(1)])
                 segment = pa.concat_arrays([pa.array([second]), segment.slice(1)])
         if size:
-            self._known = self._after(positions)
+            self.known = self._after(positions)
         return Placed(commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index))
 
     def _after(self, positions: Positions) -> OpenTransaction:

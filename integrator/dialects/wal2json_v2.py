@@ -15,7 +15,7 @@ from integrator.dialects import postgres
 from integrator.dialects.json_text import quote_scalars
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
 from integrator.dialects.named_values import Images, NamedValues
-from integrator.dialects.reading import Before
+from integrator.dialects.reading import Standing
 from integrator.dialects.records import Placed, Records
 from integrator.errors import DataError
 
@@ -28,23 +28,12 @@ V2 = pa.schema(
 V2_TAIL = pa.schema([(name, _TEXT) for name in ("action", "xid", "timestamp", "nextlsn")] + [("identity", _NAMED)])
 
 
-class Position:
-    """The open transaction, asked of the file before only where a record needs it."""
-
-    def __init__(self, before: Before) -> None:
-        self._before = before
-        self._known: OpenTransaction | None = None
-
-    @property
-    def open(self) -> OpenTransaction:
-        """The transaction that is open before the next line."""
-        if self._known is None:
-            self._known = self._before()
-        return self._known
+class Position(Standing):
+    """The open transaction, and how it goes on."""
 
     def move(self, part: OpenTransaction) -> None:
         """Go on to the end of a part of the file, which seen alone ends so."""
-        self._known = part.after(self.open) if part.since_start else part
+        self.known = part.after(self.open) if part.since_start else part
 
 
 def tail(lines: Lines) -> OpenTransaction:
