@@ -57,13 +57,13 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
         messages=sent,
         bytes=sum(report.bytes for report in reports),
         newest=max((report.newest for report in reports if report.newest), default=None),
-        operations=_sum(report.operations for report in reports),
-        not_sent=_sum(note.not_sent for note in notes),
+        operations=summed(report.operations for report in reports),
+        not_sent=summed(note.not_sent for note in notes),
         carry=_carry(notes, before, held),
         seconds=seconds,
-        split=_sum(report.split for report in reports),
+        split=summed(report.split for report in reports),
         held=sum(report.held for report in reports),
-        warnings=_sum(note.warnings for note in notes),
+        warnings=summed(note.warnings for note in notes),
         details=[said for note in notes for said in note.details],
     )
 
@@ -79,7 +79,8 @@ def _carry(notes: Sequence[Note], before: Carry, held: Sequence[bytes]) -> Carry
     return Carry(notes[-1].ordinal, opened.get("", before.open), seed, joined_held(held), streams)
 
 
-def _sum(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Return the sum of counts, by reason."""
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

@@ -202,9 +202,9 @@ def _unsigned(values: pa.Array) -> pa.Array:
     A batch that has digits alone is taken for digits (bigint.unsigned.handling.mode is long by default).
     """
     if _all_match(values, r"^-?\d+$"):
-        numbers = [None if text is None else int(text) for text in values.to_pylist()]
-        fitted = [None if number is None else number + (1 << 64) * (number < 0) for number in numbers]
-        return pa.array([None if number is None else Decimal(number) for number in fitted], arrow_type(UNSIGNED))
+        numbers = values.cast(arrow_type(UNSIGNED))
+        wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))
+        return pc.if_else(pc.less(numbers, pa.scalar(Decimal(0), arrow_type(UNSIGNED))), wrapped, numbers)
     return _unscaled(values, 0).cast(arrow_type(UNSIGNED))
 
 

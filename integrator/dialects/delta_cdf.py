@@ -16,11 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import schema
 from integrator.arrays import first
 from integrator.changes import SEQUENCE_WIDTHS
 from integrator.dialects.json_text import NULL, all_text
-from integrator.dialects.json_values import json_typed
+from integrator.dialects.json_values import utc_typed
 from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, container_of, open_file, parse_lines, read_lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import WHOLE, File, Reading
@@ -28,9 +27,8 @@ from integrator.dialects.records import Ints, Records
 from integrator.dialects.row_values import RowValues
 from integrator.dialects.table_files import batches
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, digits
-from integrator.dialects.values import from_base64, guarded
 from integrator.errors import DataError
-from integrator.schema import Column, Table, describe
+from integrator.schema import Table
 
 TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
 PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
@@ -84,13 +82,6 @@ def _of_json(lines: Lines, table: Table) -> pa.Table:
     return rows
 
 
-def _typed(column: Column, values: pa.Array) -> pa.Array:
-    """Return text in the column's type; Spark writes bytes in JSON as base64. Raises ValueRefused."""
-    if isinstance(column.type, schema.Bytes):
-        return guarded(values, from_base64, describe(column.type))
-    return json_typed(column, values)
-
-
 def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
@@ -129,7 +120,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
             order,
             np.where(before[order] >= 0, before[order], order),
             frozenset((TYPE, VERSION, STAMP)),
-            _typed,
+            utc_typed,
         ),
         old=before[order] >= 0,
         line=line[order],

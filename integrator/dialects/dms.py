@@ -17,10 +17,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import mask
 from integrator.dialects import dms_json
 from integrator.dialects.json_values import zoned
 from integrator.dialects.kinds import Kinds
@@ -94,7 +92,7 @@ def _decoded(rows: pa.Table, first_line: int, file: File, table: Table, reading:
         schema=pa.nulls(size, pa.string()),
         table=pa.repeat(table.name, size),
         values=RowValues(rows, every, every, frozenset((OP, name)), dms_json.typed),
-        old=np.asarray(mask(pc.is_null(words)) & (action == "U")),
+        old=np.zeros(size, bool),
         line=line,
         cap_tstamp=stamp,
         ignored=ignored,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,15 +11,15 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects
-from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.json_values import JsonValues, utc_typed, zoned
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
 from integrator.dialects.transactions import Positions, by_line, number
-from integrator.dialects.values import from_hex, guarded
-from integrator.schema import Column, describe
+from integrator.dialects.values import from_hex
+from integrator.schema import Column
 
 EXPECTED = "a message of DMS"
 CONTROL = ("create-table", "rename-table", "drop-table", "change-columns", "add-column", "drop-column", "rename-column")
@@ -54,12 +56,5 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
     return found, Positions(xid, by_line(file.number, line), number(xid), found.row_counts)
 
 
-def typed(column: Column, values: pa.Array) -> pa.Array:
-    """Return the text of values in the column's type. Raises ValueRefused."""
-    match column.type:
-        case schema.Bytes():
-            return guarded(values, from_hex, describe(column.type))
-        case schema.Timestamp(zoned=True):
-            return zoned(column, values, "UTC")
-        case _:
-            return json_typed(column, values)
+typed = partial(utc_typed, decode=from_hex)
+"""Values in messages and files: bytes are in hex."""

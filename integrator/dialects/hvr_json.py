@@ -86,9 +86,11 @@ def _names(lines: Lines) -> pa.Array:
         return pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
     text = np.frombuffer(lines.data, np.uint8)
     starts = lines.offsets[:-1].astype(np.int64) + found + len(_KEY)
-    ends = starts.copy()
-    while (inside := text[ends] != QUOTE).any():
+    ends, last = starts.copy(), lines.offsets[1:] - 1
+    while (inside := (text[ends] != QUOTE) & (ends < last)).any():
         ends += inside
+    if (ends == last).any():  # a line that ends in the name
+        return pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
     return pieces(lines.data, starts, ends)
 
 

@@ -54,11 +54,11 @@ def zoned(column: Column, values: pa.Array, zone: str) -> pa.Array:
     return guarded(values, made, describe(column.type))
 
 
-def base64_typed(column: Column, values: pa.Array) -> pa.Array:
-    """Return as `json_typed`; bytes are in base64, and moments without a zone in UTC. Raises ValueRefused."""
+def utc_typed(column: Column, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:
+    """Return as `json_typed`; `decode` reads bytes, and moments without a zone are in UTC. Raises ValueRefused."""
     match column.type:
         case schema.Bytes():
-            return guarded(values, from_base64, describe(column.type))
+            return guarded(values, decode, describe(column.type))
         case schema.Timestamp(zoned=True):
             return zoned(column, values, "UTC")
         case _:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects
-from integrator.dialects.json_values import JsonValues, base64_typed
+from integrator.dialects.json_values import JsonValues, utc_typed
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
@@ -52,7 +52,7 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
         action=action,
         schema=objects.text("database").take(keep),
         table=objects.text("table").take(keep),
-        values=JsonValues(objects.lines, line, data, old, convert=base64_typed),
+        values=JsonValues(objects.lines, line, data, old, convert=utc_typed),
         old=mask(pc.is_valid(changed)) & (action == "U"),
         line=line,
         cap_tstamp=objects.text("ts").take(keep).cast(pa.int64()).cast(pa.timestamp("s", "UTC")).cast(INSTANT),

@@ -138,6 +138,7 @@ def _rows_of(records: Records, placed: Placed, table: Table, at: Ints, unknown: 
     rows = _Rows(records, table, record, np.flatnonzero(second))
     cells = rows.filled(records.values.cells(table, record, is_old))
     rows.check_known(cells, unknown)
+    rows.check_said(cells)
     op = np.select(
         [records.action[record] == "I", records.action[record] == "D", records.action[record] == "T", ~is_old],
         [INSERT, DELETE, TRUNCATE, UPDATE],
@@ -209,6 +210,18 @@ class _Rows:
                     f"{self.records.lines.file}:{line}: table {self.table.name}: column {name!r} is not in its "
                     f"definition, which has {known}; {ALLOW}"
                 )
+
+    def check_said(self, cells: dict[str, Cells]) -> None:
+        """Raise DataError for the first record that has no value of its row, as one whose image was left out."""
+        said = self.records.action[self.record] == "T"
+        for found in cells.values():
+            said |= found.has
+        if not said.all():
+            line = self.records.line[self.record[np.flatnonzero(~said)[0]]]
+            raise DataError(
+                f"{self.records.lines.file}:{line}: table {self.table.name}: the record has no value of its row; "
+                "what makes the records must write its image"
+            )
 
     def typed(self, column: Column, values: pa.Array) -> pa.Array:
         try:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting
 from integrator.second_pass import REPORT_DDL, second_pass
 from integrator.state import State
+from integrator.sync import summed
 
 REASON = "refresh"
 _WAIT_S = 600.0
@@ -202,12 +202,15 @@ class _Refresh:
         number = self._slices.index(part) + 1
         source = frame(self._spark, self._location, self._tables[part.table], part.condition)
         reports = self._deliver(source, self._rows(run, part.table, number))
-        rows = _read_rows(self._told, number)
-        messages, seconds = sum(report.messages for report in reports), time.monotonic() - started
-        self._ledger.mark(part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3)})  # I1
+        notes = [note for report in reports for note in report.notes]
+        rows, messages = sum(note.rows for note in notes), sum(report.messages for report in reports)
+        seconds = time.monotonic() - started
+        counted = {name: summed(getattr(note, name) for note in notes) for name in ("not_sent", "warnings")}
+        said = {name: counts for name, counts in counted.items() if counts}
+        self._ledger.mark(part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3), **said})  # I1
         self._bars.through(part, rows)
         rate = round(rows / seconds) if seconds else 0
-        self._log.info("slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate)
+        self._log.info("slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate, **said)
 
     def _deliver(self, source: DataFrame, rows: Rows) -> list[Report]:
         second = second_pass(rows.recipe, str(self._state.path), max(1, self._options.parallel))
@@ -228,10 +231,6 @@ class _Refresh:
                 f"{wrong[0] if wrong else 'no reason given'}; run it again, it goes on with what is not through"
             )
         return reports
-
-
-def _read_rows(told: Path, number: int) -> int:
-    return sum(int(path.read_text()) for path in told.glob(f"{number}.[0-9]*") if not path.name.endswith(".tmp"))
 
 
 def _recipe(recipe: Recipe) -> Recipe:

@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, hexadecimal, integ_seq
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenTransaction, hexadecimal, integ_seq
 from integrator.dialects.values import ValueRefused, from_text, guarded
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, IntegratorError
-from integrator.fragments import FILE_BITS, SEED_BITS
+from integrator.fragments import FILE_BITS, SEED_BITS, Note
 from integrator.properties.expression import Clock
 from integrator.recipe import INSERT, TRUNCATE, Recipe
 from integrator.schema import Column, arrow_type, describe
@@ -35,7 +35,7 @@ class Rows:
     """What the rows of a slice are: of which table; the slice's number in the run, from 1 (0 is a truncate's).
 
     commit: the moment that they stand at, 20 hex digits. started: of the run. told: the directory in which each task
-    says how many rows it has read.
+    says how many rows it has read so far, for the bars; what counts is in its Note.
     """
 
     recipe: Recipe
@@ -74,12 +74,16 @@ class _Task:
                 self._count += batch.num_rows
                 self._tell()
         self._tell(last=True)
+        said = self._tally
+        note = Note(self._part, self._count, OpenTransaction(), said.not_sent, 0, said.warnings, said.details)
+        yield note.to_fragment()
 
     def _tell(self, *, last: bool = False) -> None:
-        if not last and time.monotonic() - self._told < _TELL_S:
+        directory = Path(self._rows.told)
+        if (not last and time.monotonic() - self._told < _TELL_S) or not directory.is_dir():  # another machine's
             return
         self._told = time.monotonic()
-        path = Path(self._rows.told) / f"{self._rows.number}.{self._part}"
+        path = directory / f"{self._rows.number}.{self._part}"
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.write_text(str(self._count), encoding="ascii")
         temporary.replace(path)

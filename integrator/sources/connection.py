@@ -267,13 +267,17 @@ class Connection:
 
     def end(self) -> None:
         """Seal what was received, and close."""
-        if self._out is not None:
-            unsynced = self._out.unsynced
-            received = self._out.sync()
-            if unsynced:
-                self.answer({"received": received})
-            self._out.seal()
-        self._host.leave(self.sender)
-        if self._reading is not None:
-            self._reading.cancel()
-        self._writer.close()
+        try:
+            if self._out is not None:
+                unsynced = self._out.unsynced
+                received = self._out.sync()
+                if unsynced:
+                    self.answer({"received": received})
+                self._out.seal()
+        except OSError as error:  # it is not acknowledged, and the sender has it still
+            self._log.error("the spool cannot be written", sender=self.sender, error=str(error))
+        finally:
+            self._host.leave(self.sender)
+            if self._reading is not None:
+                self._reading.cancel()
+            self._writer.close()

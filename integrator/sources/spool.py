@@ -165,7 +165,7 @@ class Writer:
         self._lock = threading.Lock()
         self._file: FileIO | None = None
         self._first, self._lines, self._durable = 0, 0, 0
-        self._last_line = b""
+        self._last_line, self._torn = b"", False
         self.size = self._durable_size = 0
 
     def go_on(self, path: Path, first: int, whole: bytes) -> None:
@@ -200,6 +200,8 @@ class Writer:
                 path = self._spool.path / f"{self._sender}.{self._first}.open"
                 self._file = path.open("wb", buffering=0)
                 self._spool.sync_directory()
+            if self._torn:
+                self._cut()
             try:
                 left = memoryview(data)
                 while left:
@@ -217,6 +219,8 @@ class Writer:
             return self._sync()
 
     def _sync(self) -> int:
+        if self._torn:
+            self._cut()
         if self._file is not None and self._lines > self._durable:
             try:
                 os.fsync(self._file.fileno())
@@ -228,11 +232,13 @@ class Writer:
 
     def _cut(self) -> None:
         """Cut the segment to what is durable, for nobody knows how much of the rest was written."""
+        self._torn = True
         if self._file is not None:
             os.ftruncate(self._file.fileno(), self._durable_size)
             os.lseek(self._file.fileno(), 0, os.SEEK_END)
             os.fsync(self._file.fileno())
             self._lines, self.size, self._last_line = self._durable, self._durable_size, b""
+        self._torn = False
 
     def close(self) -> None:
         """Make what was written durable, and close the file."""
