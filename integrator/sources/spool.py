@@ -233,11 +233,11 @@ class Writer:
     def _cut(self) -> None:
         """Cut the segment to what is durable, for nobody knows how much of the rest was written."""
         self._torn = True
+        self._lines, self.size, self._last_line = self._durable, self._durable_size, b""  # first: nobody is told of it
         if self._file is not None:
             os.ftruncate(self._file.fileno(), self._durable_size)
             os.lseek(self._file.fileno(), 0, os.SEEK_END)
             os.fsync(self._file.fileno())
-            self._lines, self.size, self._last_line = self._durable, self._durable_size, b""
         self._torn = False
 
     def close(self) -> None:

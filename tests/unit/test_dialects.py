@@ -342,3 +342,27 @@ def test_every_dialect_has_a_name_in_the_model():
     from integrator.channel.sources import FilesLocation
 
     assert set(FilesLocation.model_fields["dialect"].annotation.__args__) == set(DIALECTS)
+
+
+NO_IMAGES = [
+    ("maxwell", maxwell("insert", None)),
+    ("dms", dms("insert", None)),
+    ("dms", dms("update", {})),
+    ("goldengate", {**goldengate("I"), "before": None, "after": None}),
+    ("opencdc", opencdc("create")),
+    ("opencdc", opencdc("delete")),
+    ("airbyte", {"type": "RECORD", "record": {"stream": "orders", "data": {}, "emitted_at": 1}}),
+]
+
+
+@pytest.mark.parametrize(("dialect", "record"), NO_IMAGES)
+def test_a_record_without_an_image_is_refused_and_not_sent_as_a_row_of_nothing(dialect, record, tmp_path):
+    with pytest.raises(DataError, match="f:1: table orders: the record has no value of its row"):
+        pure.fragments(pure.recipe(tmp_path, DDL, META, dialect), write(tmp_path / "f", [record]))
+
+
+@pytest.mark.parametrize("dialect", ["debezium", "auto"])
+def test_a_file_of_tombstones_alone_has_no_rows(dialect, tmp_path):
+    (tmp_path / "f").write_text("null\nnull\n")
+    sent, notes = pure.fragments(pure.recipe(tmp_path, DDL, META, dialect), tmp_path / "f")
+    assert (len(sent), notes[0].not_sent) == (0, {"tombstones": 2})

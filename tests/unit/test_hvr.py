@@ -179,3 +179,13 @@ def test_unknown_tables_can_be_passed_over_and_are_counted(tmp_path):
     sent, [note] = pure.fragments(recipe, path)
     assert sent.num_rows == 1
     assert note.not_sent == {"rows of unknown tables": 1}
+
+
+def test_a_line_that_ends_in_its_tables_name_is_named(tmp_path):
+    recipe = pure.recipe(tmp_path, DDL, SEQ)
+    path = pure.hvr(tmp_path, {"hvr_tbl_name": "orders", "id": 1}, {"hvr_tbl_name": "items", "id": "1"})
+    path.write_text(path.read_text() + '{"hvr_op":1,"hvr_tbl_name":"ord')
+    text = path.read_text().replace('": "', '":"')
+    path.write_text(text)
+    with pytest.raises(DataError, match=r":3: "):
+        pure.fragments(recipe, path)

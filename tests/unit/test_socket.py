@@ -474,3 +474,25 @@ def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
         assert spooled._spool.waiting_bytes == 0
     spooled.close()
     assert sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")) == [4, 5]
+
+
+def test_a_sender_whose_lines_could_not_be_written_may_come_again(tmp_path, monkeypatch):
+    """The disk is full when the connection ends, too: it is forgotten all the same, and the next one is served."""
+    full = [True]
+
+    def sync(_file):
+        if full[0]:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("integrator.sources.spool.os.fsync", sync)
+    monkeypatch.setattr(Spool, "sync_directory", lambda _self: None)
+    with Receiving(tmp_path) as receiving:
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a"}}\n' + records(5))
+            assert answers(sender) == [{"received": 0}]  # and it is closed
+        full[0] = False
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a","from":1}}\n' + records(5))
+            sender.shutdown(socket.SHUT_WR)
+            assert answers(sender) == [{"received": 0}, {"received": 5}]
+        assert [line["n"] for line in receiving.lines()] == [1, 2, 3, 4, 5]
