@@ -243,3 +243,15 @@ def test_a_database_that_is_not_there_is_named(broker, tmp_path, name):
     assert "jdbc:postgresql://127.0.0.1:1/none: cannot be queried: " in said
     assert "Connection to 127.0.0.1:1 refused" in said
     assert "hush" not in said
+
+
+def test_rows_that_are_not_sent_are_counted(refresh, broker, tmp_path, name):
+    pyarrow.parquet.write_table(TABLE, tmp_path / "orders.parquet")
+    location = f'{{class: snapshot, path: "{tmp_path}/orders.parquet", format: parquet}}'
+    actions = COLUMNS + '  - {action: Restrict, CaptureCondition: "{id} < 30"}\n'
+    path = channel(tmp_path, broker.servers, name, location, DDL, actions=actions)
+    with capture_logs() as logs:
+        assert refresh(path) == {"orders": 100}  # rows read
+    [sent] = [log for log in logs if log["event"] == "slice sent"]
+    assert (sent["rows"], sent["messages"], sum(sent["not_sent"].values())) == (100, 30, 70)
+    assert {row["id"] for row in rows(broker, f"{name}.orders")} == set(range(30))
