@@ -12,6 +12,7 @@ sources         change files as a stream of ordered runs; lines from sockets, sp
 first_pass      files -> change rows -> columns -> encoded fragments
   dialects        source records -> change rows
   pairs           the two rows of an update, kept together
+  alike           tables that differ in their names only, encoded together
   encode          change rows of a table -> fragments, by:
   properties        change rows -> captured, coerced, computed: columns to send, events, message keys
   envelopes         events -> the columns of a peer's messages

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+FEW_ROWS = 4096
+"""Rows of a table, from which on they are worked on alone: a call's price is nothing beside them."""
+_ENOUGH_ROWS = 65536
+"""Rows that are worked on together at most, or somewhat more: what is done to them finds them in the cache."""
+
+Item = TypeVar("Item")
 Octets = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -33,6 +40,15 @@ def from_flat(data: Octets, offsets: Offsets, kind: pa.DataType, like: pa.Array)
         validity = pa.py_buffer(bits)
     buffers = [validity, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(kind, len(like), buffers)
+
+
+def in_groups(parts: Sequence[Item], sizes: Sequence[int]) -> list[list[Item]]:
+    """Return parts of so many rows each in groups, in their order, of some 65,536 rows."""
+    before = np.cumsum([0, *sizes])[:-1] // _ENOUGH_ROWS
+    groups: dict[int, list[Item]] = {}
+    for part, number in zip(parts, before.tolist(), strict=True):
+        groups.setdefault(number, []).append(part)
+    return list(groups.values())
 
 
 def mask(values: pa.Array | pa.ChunkedArray) -> Mask:

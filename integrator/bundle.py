@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask
 from integrator.fragments import DEAD, TRANSACTION_LENGTH, Places
-from integrator.framing import Framing, Ints, Kinds
+from integrator.framing import Framing, Ints, Kinds, framing_of
 from integrator.outgoing import Messages
 from integrator.recipe import Recipe
 
@@ -35,7 +35,7 @@ class Bundler:
     """Folds the fragments of one task, which come in the order to send, into messages."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self._framing = Framing(recipe.tables, recipe)
+        self._framing = framing_of(recipe)
         self._bundling = recipe.layout.bundling
         self._limit = recipe.max_bytes
         self._waiting: list[pa.RecordBatch] = []
@@ -164,20 +164,20 @@ class Bundler:
         return np.array(starts), np.array(passed)
 
     def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Iterator[Messages]:
-        """Yield the messages that begin at `starts`, topic by topic; key and headers are those of the last row."""
+        """Yield the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows if len(starts) == len(rows) else rows.take(pa.array(np.append(starts[1:], len(rows)) - 1))
         keys, headers = self._framing.keys(last), self._framing.headers(last)
         one = self._bundling.keyless and self._bundling.one_partition
-        topics = last["topic"].dictionary_encode()
-        for code, topic in enumerate(topics.dictionary.to_pylist()):
-            of_topic = pc.equal(topics.indices, code)
-            partition = 0 if one else -1
-            if len(topics.dictionary) == 1:
-                yield Messages(topic, keys, values, headers, partition)
-            else:
-                chosen = [headers[int(at)] for at in np.flatnonzero(of_topic)] if headers else ()
-                yield Messages(topic, keys.filter(of_topic), values.filter(of_topic), chosen, partition)
+        begins = np.flatnonzero(_changes(last["topic"]))
+        for topic, begin, end in zip(
+            last["topic"].take(pa.array(begins)).to_pylist(),
+            begins.tolist(),
+            [*begins[1:].tolist(), len(last)],
+            strict=True,
+        ):
+            of_topic = Messages(topic, keys, values, headers, 0 if one else -1)
+            yield of_topic.slice(begin, end - begin)
 
     def _count(self, rows: pa.RecordBatch, starts: Places, group: Mask) -> None:
         """Count the changes and transactions that need several messages."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,31 +94,28 @@ class Changes:
         )
 
 
-def joined(first: Changes, second: Changes) -> Changes:
-    """Return the rows of two parts of one file and table; those of the first stand before all of the second's batch.
+def together(parts: Sequence[Changes]) -> Changes:
+    """Return the rows of parts of one file, with the same columns, behind each other; all as the dialect made them."""
 
-    Both are as the dialect made them.
-    """
-
-    def both(name: str) -> pa.Array:
-        return pa.concat_arrays([getattr(first, name), getattr(second, name)])
+    def arrays(name: str) -> pa.Array:
+        return pa.concat_arrays([getattr(part, name) for part in parts])
 
     def gone(name: str) -> Mask:
-        return np.concatenate([part.missing.get(name, np.zeros(len(part), bool)) for part in (first, second)])
+        return np.concatenate([part.missing.get(name, np.zeros(len(part), bool)) for part in parts])
 
     return Changes(
-        table=second.table,
-        file=second.file,
-        columns={name: pa.concat_arrays([first.columns[name], column]) for name, column in second.columns.items()},
-        missing={name: gone(name) for name in {**first.missing, **second.missing}},
-        op=both("op"),
-        integ_seq=both("integ_seq"),
-        tx_seq=both("tx_seq"),
-        countdown=both("countdown"),
-        cap_tstamp=both("cap_tstamp"),
-        cap_user=both("cap_user"),
-        line=np.concatenate([first.line, second.line]),
-        order=np.concatenate([first.order - first.order.max() - 1, second.order]),
+        table=parts[0].table,
+        file=parts[0].file,
+        columns={name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns},
+        missing={name: gone(name) for name in {name: None for part in parts for name in part.missing}},
+        op=arrays("op"),
+        integ_seq=arrays("integ_seq"),
+        tx_seq=arrays("tx_seq"),
+        countdown=arrays("countdown"),
+        cap_tstamp=arrays("cap_tstamp"),
+        cap_user=arrays("cap_user"),
+        line=np.concatenate([part.line for part in parts]),
+        order=np.concatenate([part.order for part in parts]),
     )
 
 

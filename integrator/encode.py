@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +30,7 @@ LEFT_OUT = "large values of rows above the maximum size"
 class TableEncoder:
     """Change rows of one table -> fragments."""
 
-    def __init__(self, recipe: TableRecipe, channel: Recipe) -> None:
+    def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing) -> None:
         self._recipe, self._channel = recipe, channel
         self._layout = channel.layout
         self._format = messages.format_of(channel.layout)
@@ -37,7 +39,7 @@ class TableEncoder:
         self._rows = RowMaker(recipe, channel)
         self._keys = key_maker(recipe, channel)
         self._encoders: dict[Shape, Encoder] = {}
-        self._framing = Framing((recipe,), channel)
+        self._framing = framing
 
     def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
@@ -46,8 +48,8 @@ class TableEncoder:
         cut: set[str] = set()
         for _ in range(len(changes.columns) + 1):
             counted = Tally()
-            fragments, order = self._fragments(changes, clock, counted)
-            over, sizes = self._above(fragments, limit)
+            fragments, order = self.fragments(changes, clock, counted)
+            over, sizes = self.above(fragments, [self._recipe.table.name])
             if not len(over) or not policy.skeleton:
                 break
             named = fragments["integ_seq"].take(pa.array(over)).to_pylist()
@@ -62,7 +64,8 @@ class TableEncoder:
         tally.warn(LEFT_OUT, len(cut))
         return fragments, order
 
-    def _fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+    def fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments, however large they are, and their order. Raises DataError."""
         changes, columns, rows = self._rows.rows(changes, clock, tally)
         bare = tombstoned(rows.op) & self._recipe.bare_tombstones
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
@@ -169,15 +172,15 @@ class TableEncoder:
             raise DataError(f"{where}: {error}") from None
         return encoded
 
-    def _above(self, fragments: pa.RecordBatch, limit: int) -> tuple[Places, Places]:
-        """Return the places of rows whose messages would be above the maximum size, and those sizes (I5)."""
-        none = np.empty(0, np.int64)
+    def above(self, fragments: pa.RecordBatch, tables: Sequence[str]) -> tuple[Places, Places]:
+        """Return the places of rows of `tables` whose messages would be above the maximum size, and the sizes (I5)."""
+        limit, none = self._channel.max_bytes, np.empty(0, np.int64)
         if not fragments.num_rows:
             return none, none
         plain = fragments["headers"].null_count == fragments.num_rows
         longest = sum(pc.max(pc.binary_length(fragments[name])).as_py() or 0 for name in ("payload", "key"))
         shapes_of = pc.unique(fragments["shape"]).to_pylist()
-        frame = max(self._framing.frame_bytes(self._recipe.table.name, text) for text in shapes_of)
+        frame = max(self._framing.frame_bytes(name, text) for name in tables for text in shapes_of)
         if plain and longest + frame <= limit:
             return none, none
         sizes = self._framing.sizes(fragments)

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 import pyarrow.fs
 
 from integrator.ahead import ahead
-from integrator.arrays import mask
+from integrator.alike import encoders_of
+from integrator.arrays import FEW_ROWS, mask
 from integrator.changes import Changes, OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, File, Reading
-from integrator.encode import TableEncoder
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op, Sql
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, Places, seed_of
@@ -87,7 +87,7 @@ class _Task:
         self._now, self._seed = now, seed_of(carry, now) << SEED_BITS
         self._dialect = DIALECTS[recipe.dialect]
         self._reading = reading_of(recipe)
-        self._tables = {table.table.name: TableEncoder(table, recipe) for table in recipe.tables}
+        self._encoders = encoders_of(recipe)
         self._before: list[Run] = []
         self._open: dict[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
@@ -107,7 +107,7 @@ class _Task:
                 self._rows += sum(map(len, batch.changes))
                 whole = self._pairs.whole(batch.changes) if self._pairs else batch.changes
                 whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
-                encoded = [self._tables[part.table].encode(part, clock, self._tally) for part in whole]
+                encoded = self._encoders.encode(whole, clock, self._tally)
                 yield from _in_source_order(encoded, by_topic=self._by_topic)
                 self._place += last_place(batch.changes) + 1
                 for reason, count in batch.ignored.items():
@@ -232,12 +232,14 @@ def _in_source_order(parts: list[tuple[pa.RecordBatch, Places]], *, by_topic: bo
     by_topic: one topic after the other will do.
     """
     parts = [(fragment, order) for fragment, order in parts if fragment.num_rows]
-    if len(parts) == 1:
-        yield parts[0][0]
-    elif parts:
-        together = pa.Table.from_batches([fragment for fragment, _ in parts]).combine_chunks()
-        if by_topic:
-            yield from together.to_batches()
-            return
-        order = np.argsort(np.concatenate([order for _, order in parts]), kind="stable")
-        yield from together.take(pa.array(order)).to_batches()
+    if not parts:
+        return
+    order = np.concatenate([order for _, order in parts])
+    in_order = by_topic or bool((np.diff(order) >= 0).all())
+    if in_order and (len(parts) == 1 or len(order) >= FEW_ROWS * len(parts)):
+        yield from (fragment for fragment, _ in parts)
+        return
+    together = pa.Table.from_batches([fragment for fragment, _ in parts]).combine_chunks()
+    if not in_order:
+        together = together.take(pa.array(np.argsort(order, kind="stable")))
+    yield from together.to_batches()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -24,6 +26,8 @@ GATHER_OVERHEAD = 64
 
 PARTS = ("start", "end", "head", "tail", "before", "after", "between_rows", "between_tables")
 
+Texts: TypeAlias = "bytes | pa.Array"
+"""Of each place a text, or one text for all."""
 Ints = npt.NDArray[np.int64]
 
 
@@ -32,28 +36,36 @@ class Kinds:
     """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' tables and frames.
 
     runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
-    which are messages already.
+    which are messages already. opening, closing: of each kind's frame, or the same of all.
     """
 
     code: Ints
     frames: list[Frame]
     runs: Ints
     dead: npt.NDArray[np.bool_]
+    opening: Texts
+    closing: Texts
 
     def slice(self, start: int, end: int) -> Kinds:
         """Return the kinds of the rows from `start` to before `end`."""
-        return Kinds(self.code[start:end], self.frames, self.runs[start:end], self.dead)
+        return replace(self, code=self.code[start:end], runs=self.runs[start:end])
 
     def take(self, at: Places) -> Kinds:
         """Return the kinds of the rows at these places."""
-        return Kinds(self.code[at], self.frames, self.runs[at], self.dead)
+        return replace(self, code=self.code[at], runs=self.runs[at])
+
+
+@lru_cache(maxsize=8)
+def framing_of(recipe: Recipe) -> Framing:
+    """Return the framing of a channel's rows, which a process keeps from cycle to cycle."""
+    return Framing(recipe)
 
 
 class Framing:
     """Adds to rows what their messages have around them."""
 
-    def __init__(self, tables: Sequence[TableRecipe], channel: Recipe) -> None:
-        self._tables = {table.table.name: table for table in tables}
+    def __init__(self, channel: Recipe) -> None:
+        self._tables = {table.table.name: table for table in channel.tables}
         self._channel = channel
         self._frames: dict[tuple[str, str], Frame] = {}
         self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
@@ -120,7 +132,12 @@ class Framing:
         of_kind = np.array([tables[table] for table, _ in pairs] or [0], np.int64)
         code = np.asarray(named.indices, np.int64)
         dead = np.array([shape == DEAD for _, shape in pairs] or [False], bool)
-        return Kinds(code, [self.frame(table, shape) for table, shape in pairs], of_kind[code], dead)
+        frames = [self.frame(table, shape) for table, shape in pairs]
+        opening, closing = (
+            _texts([frame.opening for frame in frames]),
+            _texts([frame.closing for frame in frames]),
+        )
+        return Kinds(code, frames, of_kind[code], dead, opening, closing)
 
     def costs(self, frames: Sequence[Frame]) -> tuple[Ints, Ints, Ints, Ints]:
         """Return, kind by kind, the bytes that a message has beside those of its rows.
@@ -164,9 +181,9 @@ class Framing:
         if gather is not None:
             body = gather(regrouped(filled, starts), np.diff(starts, append=size))
             first = kinds.code[starts]
-            opening = _of_kind([frame.opening for frame in kinds.frames], first)
-            closing = _of_kind([frame.closing for frame in kinds.frames], first)
-            return pc.binary_join_element_wise(opening, body, closing, b"")
+            return pc.binary_join_element_wise(
+                _of_kind(kinds.opening, first), body, _of_kind(kinds.closing, first), b""
+            )
         lead, behind = _around(kinds, starts, size)
         pieces = [piece for piece in (lead, filled, behind) if not isinstance(piece, bytes) or piece]
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
@@ -177,8 +194,8 @@ class Framing:
         tables = rows["table"].dictionary_encode()
         frames = [self._key_frames[table] for table in tables.dictionary.to_pylist()]
         codes = np.asarray(tables.indices, np.int64)
-        head = _of_kind([frame.opening for frame in frames], codes)
-        tail = _of_kind([frame.closing for frame in frames], codes)
+        head = _of_kind(_texts([frame.opening for frame in frames]), codes)
+        tail = _of_kind(_texts([frame.closing for frame in frames]), codes)
         return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
 
     def headers(self, rows: pa.RecordBatch) -> Sequence[Headers]:
@@ -195,14 +212,14 @@ class Framing:
         return list(zip(names, values or (), strict=True))
 
 
-def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[bytes | pa.Array, bytes | pa.Array]:
+def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
     """Return what stands before and behind each row: the same for all, or of each row.
 
     The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.
     """
     frames, code, size = kinds.frames, kinds.code, len(kinds.frames)
     if len(starts) == rows:
-        return _of_kind([f.opening for f in frames], code), _of_kind([f.closing for f in frames], code)
+        return _of_kind(kinds.opening, code), _of_kind(kinds.closing, code)
     first = np.zeros(rows, bool)
     first[starts] = True
     last = np.append(first[1:], True)
@@ -215,7 +232,7 @@ def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[bytes | pa.Array, 
     ]
     ends = [*(frame.after for frame in frames), *(frame.closing for frame in frames)]
     behind = code + size * last
-    return _of_kind(texts, which), (b"" if not any(ends) else _of_kind(ends, behind))
+    return _of_kind(_texts(texts), which), (b"" if not any(ends) else _of_kind(_texts(ends), behind))
 
 
 def _lead(place: int, before: Frame, frame: Frame) -> bytes:
@@ -245,7 +262,11 @@ def _fixed_headers(table: TableRecipe, value_tail: bytes) -> list[tuple[str, byt
     return [(name, b"\x01" + UUID(said.guid).bytes + tail) for name, said, tail in parts if said and said.guid]
 
 
-def _of_kind(texts: Sequence[bytes], codes: npt.NDArray[np.int64]) -> bytes | pa.Array:
+def _texts(texts: Sequence[bytes]) -> Texts:
     if len(set(texts)) <= 1:
         return texts[0] if texts else b""
-    return pa.array(texts, pa.binary()).take(pa.array(codes))
+    return pa.array(texts, pa.binary())
+
+
+def _of_kind(texts: Texts, codes: npt.NDArray[np.int64]) -> Texts:
+    return texts if isinstance(texts, bytes) else texts.take(pa.array(codes))

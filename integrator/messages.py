@@ -10,7 +10,8 @@ from integrator.formats import FORMATS
 from integrator.formats.contract import Encoder, Format, Frame, Options
 from integrator.formats.keys import KEYS, SchemaType, key_options
 from integrator.fragments import Shape
-from integrator.recipe import TRUNCATE, Field, Layout, Recipe, TableRecipe
+from integrator.layout import Layout
+from integrator.recipe import TRUNCATE, Field, Recipe, TableRecipe
 from integrator.schema import Column
 
 

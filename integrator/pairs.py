@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
-from integrator.changes import Changes, joined
+from integrator.changes import Changes, together
 from integrator.errors import DataError
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 
@@ -26,13 +28,13 @@ class Pairs:
         """Return a batch's rows, with the old row that was held back before them, without one that they end with."""
         last = last_place(batch)
         joint = [self._after_held(changes) for changes in batch]
-        alone = list(self._held.values())  # what follows is of another table: no update
+        alone = [_before(changes) for changes in self._held.values()]  # what follows is of another table: no update
         self._held.clear()
         return alone + [self._without_end(changes, last) for changes in joint]
 
     def _after_held(self, changes: Changes) -> Changes:
         held = self._held.pop(changes.table, None)
-        return changes if held is None else joined(held, changes)
+        return changes if held is None else together([_before(held), changes])
 
     def _without_end(self, changes: Changes, last: int) -> Changes:
         if not len(changes) or changes.op[-1].as_py() not in OLD or changes.order[-1] != last:
@@ -48,3 +50,8 @@ class Pairs:
                 f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the old row of an "
                 "update; write its new row into the same file, behind it"
             )
+
+
+def _before(held: Changes) -> Changes:
+    """Return a row that was held back: its place is before all of the next batch."""
+    return dataclasses.replace(held, order=held.order - held.order.max() - 1)

@@ -6,12 +6,16 @@ The driver decides, executors obey: they never read YAML and never ask Kafka wha
 from __future__ import annotations
 
 import hashlib
+import pickle
 import posixpath
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from integrator.expression import Part, Sql
-from integrator.formats.contract import Options, SchemaId
+from integrator.formats.contract import SchemaId
+from integrator.layout import Layout, Oversized
 from integrator.schema import Column, Table, Type
 
 DELETE, INSERT, UPDATE, BEFORE_KEY_UPDATE, BEFORE_UPDATE, TRUNCATE = range(6)
@@ -167,58 +171,6 @@ class TableRecipe:
         return self.tombstones and DELETE not in self.operations
 
 
-Mode = Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"]
-DEFAULT_THRESHOLD = 800_000
-"""Bytes (https://fivetran.com/docs/hvr6/property-reference/location-properties)."""
-
-
-@dataclass(frozen=True)
-class Bundling:
-    """Which rows share a message: one row; those of a change; of a transaction; or any, as they come.
-
-    threshold: bytes of value after which a message of TRANSACTION or THRESHOLD is closed. concatenated: each row stands
-    in it as in a message of its own. one_partition: messages without a key go to the topic's first partition.
-    """
-
-    mode: Mode = "ROW"
-    threshold: int = DEFAULT_THRESHOLD
-    concatenated: bool = False
-    one_partition: bool = True
-
-    @property
-    def keyless(self) -> bool:
-        """Whether a message may hold rows of several keys, and so has none."""
-        return self.mode in ("TRANSACTION", "THRESHOLD")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
-
-    envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the old
-    and the new row of an update are one; before_changed: only values that changed have an old one.
-    """
-
-    format: str = "SCHEMA_PAYLOAD"
-    options: Options = field(default_factory=Options)
-    envelope: str = ""
-    before: str = ""
-    before_changed: bool = False
-    bundling: Bundling = field(default_factory=Bundling)
-
-
-@dataclass(frozen=True)
-class Oversized:
-    """What becomes of a row whose message would be above the maximum size.
-
-    Its message goes to the topic `dead_letters`, in parts; or it is sent without its largest values (`skeleton`); or
-    the cycle fails.
-    """
-
-    dead_letters: str = ""
-    skeleton: bool = False
-
-
 @dataclass(frozen=True)
 class DebeziumModes:
     """How Debezium's connector was set to write values, where events come without their schemas."""
@@ -268,10 +220,24 @@ class Recipe:
         root, directory = "/".join(fixed).rstrip("/"), posixpath.dirname(file)
         return directory[len(root) :].strip("/") if directory.startswith(root) else ""
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise."""
         return hashlib.sha256(repr((self.tables, self.layout, self.max_bytes)).encode()).hexdigest()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Recipe], tuple[bytes]]:
+        """Pickle to bytes that are made once, and of which a worker makes a recipe once, however many cycles there are.
+
+        Of 500 tables that takes 60 ms here and 200 ms there.
+        """
+        return _of_bytes, (self._bytes,)
+
+    @cached_property
+    def _bytes(self) -> bytes:
+        return pickle.dumps({part.name: getattr(self, part.name) for part in fields(self)})
 
     @property
     def paired(self) -> bool:
@@ -279,3 +245,8 @@ class Recipe:
         layout = self.layout
         of_layout = bool(layout.envelope or layout.before or layout.bundling.mode == "CHANGE")
         return of_layout or any(table.capture.paired for table in self.tables)
+
+
+@lru_cache(maxsize=8)
+def _of_bytes(data: bytes) -> Recipe:
+    return Recipe(**pickle.loads(data))  # noqa: S301 - the driver's own bytes

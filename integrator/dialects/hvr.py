@@ -15,7 +15,6 @@ hvr_missing       names of columns that the record has no value for, with commas
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +24,9 @@ import pyarrow.compute as pc
 from integrator.arrays import first, mask
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, OpenTransaction, integ_seq
 from integrator.dialects import hvr_json, hvr_tables
-from integrator.dialects.hvr_records import UNKNOWN, Records
+from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import container_of, read_lines
-from integrator.dialects.reading import Batch, Before, File, Reading
+from integrator.dialects.reading import Batch, Before, File, Reading, Standing
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -97,45 +96,48 @@ def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
     return OpenTransaction(tx[len(tx) - 1].as_py(), len(tx) - first, since_start=first == 0, goes_on=goes_on)
 
 
-@dataclass
-class _Order:
+class _Order(Standing):
     """Numbers the rows of each transaction, on from where the file before ended."""
 
-    file: str
-    before: Before
-    known: OpenTransaction | None = None
-
-    @property
-    def open(self) -> OpenTransaction:
-        if self.known is None:
-            self.known = self.before()
-        return self.known
+    def __init__(self, file: str, before: Before) -> None:
+        super().__init__(before)
+        self.file = file
 
     def place(self, records: list[Records]) -> list[Changes]:
         """Give each row of a batch its place in the order of changes."""
-        for part in records:
-            self._check_op(part)
         order = np.concatenate([part.order for part in records]) if records else np.empty(0, np.int64)
         if not len(order):
             return []
-        given = pa.concat_arrays([part.meta["hvr_integ_seq"] for part in records])
-        tx_seq = pa.concat_arrays([part.meta["hvr_tx_seq"] for part in records])
+        meta = {name: pa.concat_arrays([part.meta[name] for part in records]) for name in META}
+        given, tx_seq = meta["hvr_integ_seq"], meta["hvr_tx_seq"]
         line = np.concatenate([part.line for part in records])
+        self._check_op(meta["hvr_op"], line)
         if given.null_count < len(given):
             self._check_given(given, line)
             tx_seq = pc.if_else(pc.is_valid(given), pc.utf8_slice_codeunits(given, 0, SEQUENCE_WIDTHS[0]), tx_seq)
         padded = _padded(self.file, tx_seq, line)
-        countdown = pc.fill_null(pa.concat_arrays([part.meta["hvr_tx_countdown"] for part in records]), 0)
+        countdown = pc.fill_null(meta["hvr_tx_countdown"], 0)
         left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
         rank = self._ranks(padded, order, left, counting=bool(given.null_count and (left <= 0).any()))
         rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
         sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
         sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
+        told = {
+            "op": meta["hvr_op"].cast(pa.int8()),
+            "integ_seq": sequence,
+            "tx_seq": padded,
+            "countdown": countdown,
+            "cap_tstamp": meta["hvr_cap_tstamp"],
+            "cap_user": meta["hvr_cap_user"],
+        }
         changes, at = [], 0
         for part in records:
             size = len(part.order)
             if part.table != UNKNOWN:
-                changes.append(_changes(self.file, part, sequence.slice(at, size), padded.slice(at, size)))
+                own = {name: values.slice(at, size) for name, values in told.items()}
+                changes.append(
+                    Changes(part.table, self.file, part.columns, part.missing, **own, line=part.line, order=part.order)
+                )
             at += size
         return changes
 
@@ -162,12 +164,11 @@ class _Order:
         result[sequence] = rank
         return result
 
-    def _check_op(self, part: Records) -> None:
-        op = part.meta["hvr_op"]
+    def _check_op(self, op: pa.Array, line: Ints) -> None:
         at = first(~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))))
         if at is not None:
             raise DataError(
-                f"{self.file}:{part.line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, "
+                f"{self.file}:{line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, "
                 "3 before key update, 4 before other update, 5 truncate"
             )
 
@@ -178,20 +179,3 @@ class _Order:
                 f"{self.file}:{line[at]}: hvr_integ_seq is {given[at].as_py()!r}; expected 20, 16 and 7 upper-case hex "
                 "digits joined by |"
             )
-
-
-def _changes(file: str, part: Records, sequence: pa.Array, tx_seq: pa.Array) -> Changes:
-    return Changes(
-        table=part.table,
-        file=file,
-        columns=part.columns,
-        missing=part.missing,
-        op=part.meta["hvr_op"].cast(pa.int8()),
-        integ_seq=sequence,
-        tx_seq=tx_seq,
-        countdown=pc.fill_null(part.meta["hvr_tx_countdown"], 0),
-        cap_tstamp=part.meta["hvr_cap_tstamp"],
-        cap_user=part.meta["hvr_cap_user"],
-        line=part.line,
-        order=part.order,
-    )

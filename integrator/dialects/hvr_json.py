@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import mask
-from integrator.dialects.hvr_records import META, UNKNOWN, Records
+from integrator.arrays import FEW_ROWS, Mask, in_groups, mask
+from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
@@ -23,6 +22,7 @@ from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
 
+_SAMPLE = 256
 _KEY = '"hvr_tbl_name":"'
 _TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
 _COUNTDOWN = r'"hvr_tx_countdown"\s*:\s*(?P<name>\d{1,9})'
@@ -30,20 +30,29 @@ _TX_SEQ = r'"hvr_tx_seq"\s*:\s*"(?P<name>[^"]*)"'
 _INTEG_SEQ = r'"hvr_integ_seq"\s*:\s*"(?P<name>[0-9A-F]{20})\|'
 
 
+_Part = tuple[Table, Places]
+
+
 def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
     for lines in file.lines(reading):
-        result = []
+        result: list[Records] = []
         passed: Counter[str] = Counter()
+        small: dict[object, list[_Part]] = {}
         for name, at in _by_table(lines, reading):
             table = reading.find(None, name)
-            if table is not None:
+            if table is not None and at is not None and len(at) < FEW_ROWS:
+                small.setdefault(tuple((column.name, column.type) for column in table.columns), []).append((table, at))
+            elif table is not None:
                 result.append(_records(lines if at is None else lines.take(at), table, at, reading))
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
             else:
                 raise reading.unknown(file.path, int(lines.numbers[0 if at is None else at[0]]), name)
+        for alike in small.values():
+            for group in in_groups(alike, [len(at) for _, at in alike]):
+                result += _together(lines, group, reading)
         yield result, passed
 
 
@@ -56,7 +65,7 @@ def transactions(lines: Lines) -> tuple[pa.Array, pa.Array]:
     return pc.coalesce(found(_INTEG_SEQ), found(_TX_SEQ)), found(_COUNTDOWN).cast(pa.int32())
 
 
-def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.int64] | None]]:
+def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, Places | None]]:
     """Return the lines' tables, each with the places of its lines; None for all of them.
 
     A quote inside a JSON string is escaped, so `"hvr_tbl_name":` can only be a key.
@@ -64,7 +73,8 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, npt.NDArray[np.
     if reading.default_table is not None and b'"hvr_tbl_name"' not in lines.data:
         return [(reading.default_table, None)]
     first = re.search(_TABLE, lines.array[0].as_py())
-    if first and pc.all(pc.match_substring(lines.array, first[0])).as_py():
+    looked_at = (lines.array.slice(0, _SAMPLE), lines.array)  # most often a few lines show that there are others
+    if first and all(pc.all(pc.match_substring(part, first[0])).as_py() for part in looked_at):
         return [(first[1], None)]
     names = _names(lines)
     nameless = np.flatnonzero(mask(pc.is_null(names)))
@@ -94,13 +104,32 @@ def _names(lines: Lines) -> pa.Array:
     return pieces(lines.data, starts, ends)
 
 
-def _unknown(lines: Lines, at: npt.NDArray[np.int64] | None) -> Records:
+def _unknown(lines: Lines, at: Places | None) -> Records:
     parsed = parse_lines(lines, arrow_json(pa.schema(list(META.items())), "ignore"), "a record with hvr_op, hvr_tx_seq")
     meta = {name: parsed[name].combine_chunks() for name in META}
     return Records(UNKNOWN, {}, {}, meta, lines.numbers, np.arange(len(lines)) if at is None else at)
 
 
-def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None, reading: Reading) -> Records:
+def _together(lines: Lines, group: list[_Part], reading: Reading) -> list[Records]:
+    """Return the records of tables with the same columns: parsed at once, for a call costs more than a few lines."""
+    if len(group) > 1:
+        at = np.concatenate([places for _, places in group])
+        try:
+            joint = _records(lines.take(at), group[0][0], at, reading)
+        except DataError:  # to be told of its table
+            pass
+        else:
+            if not joint.unknown:  # which are counted by table
+                ends = np.cumsum([len(places) for _, places in group]).tolist()
+                starts = [0, *ends[:-1]]
+                return [
+                    joint.slice(table.name, start, end)
+                    for (table, _), start, end in zip(group, starts, ends, strict=True)
+                ]
+    return [_records(lines.take(places), table, places, reading) for table, places in group]
+
+
+def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) -> Records:
     fields = dict(META) | {column.name: _json_type(column.type) for column in table.columns}
     expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
     expected += "" if reading.ignore_unknown_columns else f" ({ALLOW})"
@@ -112,7 +141,7 @@ def _records(lines: Lines, table: Table, at: npt.NDArray[np.int64] | None, readi
         if name not in fields
     }
     columns: dict[str, pa.Array] = {}
-    missing: dict[str, npt.NDArray[np.bool_]] = {}
+    missing: dict[str, Mask] = {}
     inner = {name for column in table.columns for name in _inner_names(column.type)}
     for column in table.columns:
         values = parsed[column.name].combine_chunks()
@@ -144,7 +173,7 @@ def _inner_names(kind: Type) -> set[str]:
             return set()
 
 
-def _missing(lines: Lines, values: pa.Array, name: str, *, nested: bool) -> npt.NDArray[np.bool_] | None:
+def _missing(lines: Lines, values: pa.Array, name: str, *, nested: bool) -> Mask | None:
     """Say which rows do not have the column at all: Arrow's parser gives null for those too."""
     if not values.null_count:
         return None

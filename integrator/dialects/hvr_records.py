@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from integrator.arrays import Mask
+
 META: dict[str, pa.DataType] = {
     "hvr_tbl_name": pa.string(),
     "hvr_op": pa.int32(),
@@ -21,6 +23,7 @@ META: dict[str, pa.DataType] = {
 
 
 UNKNOWN = ""
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,19 @@ class Records:
 
     table: str
     columns: dict[str, pa.Array]
-    missing: dict[str, npt.NDArray[np.bool_]]
+    missing: dict[str, Mask]
     meta: dict[str, pa.Array]
-    line: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int64]
+    line: Places
+    order: Places
     unknown: dict[str, int] = field(default_factory=dict)
+
+    def slice(self, table: str, start: int, end: int) -> Records:
+        """Return the records from `start` to before `end`, which are of `table`."""
+        return Records(
+            table,
+            {name: values.slice(start, end - start) for name, values in self.columns.items()},
+            {name: gone[start:end] for name, gone in self.missing.items() if gone[start:end].any()},
+            {name: values.slice(start, end - start) for name, values in self.meta.items()},
+            self.line[start:end],
+            self.order[start:end],
+        )

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from integrator.channel.locations import KafkaLocation
 from integrator.formats import FORMATS
 from integrator.formats.contract import Options
-from integrator.recipe import DEFAULT_THRESHOLD, Bundling, Layout, Oversized, TableRecipe
+from integrator.layout import DEFAULT_THRESHOLD, Bundling, Layout, Oversized
+from integrator.recipe import TableRecipe
 
 Report = Callable[[str, str], None]
 

@@ -14,8 +14,8 @@ from integrator.envelopes import ENVELOPES
 from integrator.errors import Problem
 from integrator.formats import FORMATS
 from integrator.formats.contract import Csv, Options
+from integrator.layout import Layout
 from integrator.plan.bundling import bundling_of, check_format
-from integrator.recipe import Layout
 
 KINDS = ("Json", "Avro", "Csv", "Xml", "Parquet")
 BELONGS = {

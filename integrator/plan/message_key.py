@@ -10,8 +10,9 @@ from integrator.envelopes import ENVELOPES
 from integrator.expression import ColumnValue, Part, parse
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
+from integrator.layout import Layout
 from integrator.properties import sql
-from integrator.recipe import Field, KeyRecipe, Layout
+from integrator.recipe import Field, KeyRecipe
 from integrator.schema import Table
 from integrator.substitutions import ExpressionError
 

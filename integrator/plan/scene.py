@@ -13,9 +13,9 @@ from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.errors import Problem
+from integrator.layout import Layout
 from integrator.plan.datatype_match import matcher
 from integrator.plan.saying import Merged, Parameters, Said
-from integrator.recipe import Layout
 from integrator.schema import Table
 
 At = Literal["source", "kafka", "either"]

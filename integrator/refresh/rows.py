@@ -18,6 +18,7 @@ from integrator.dialects.values import ValueRefused, from_text, guarded
 from integrator.encode import TableEncoder
 from integrator.errors import DataError, IntegratorError
 from integrator.fragments import FILE_BITS, SEED_BITS, Note
+from integrator.framing import framing_of
 from integrator.properties.expression import Clock
 from integrator.recipe import INSERT, TRUNCATE, Recipe
 from integrator.schema import Column, arrow_type, describe
@@ -58,7 +59,7 @@ class _Task:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
         [self._table] = [table for table in rows.recipe.tables if table.table.name == rows.table]
-        self._encoder = TableEncoder(self._table, rows.recipe)
+        self._encoder = TableEncoder(self._table, rows.recipe, framing_of(rows.recipe))
         context = TaskContext.get()
         self._part = context.partitionId() if context is not None else 0
         self._count, self._tally, self._told = 0, Tally(), 0.0

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from integrator.first_pass import RUN, first_pass
 from integrator.fragments import Carry
+from integrator.layout import Mode
 from integrator.plan import make
 from integrator.produce.report import Report
-from integrator.recipe import Mode
 from integrator.second_pass import second_pass
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL

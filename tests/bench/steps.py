@@ -19,6 +19,7 @@ from integrator import messages
 from integrator.bundle import Bundler
 from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
+from integrator.dialects.reading import File
 from integrator.first_pass import RUN, first_pass, reading_of
 from integrator.fragments import Carry, Shape
 from integrator.properties.columns import to_columns
@@ -55,7 +56,7 @@ def main() -> None:
         read = DIALECTS["hvr"].read
 
         def decode() -> list:
-            return [c for batch in read(str(file), OpenTransaction, reading) for c in batch.changes]
+            return [c for batch in read(File(str(file)), OpenTransaction, reading) for c in batch.changes]
 
         changes = decode()
         columns = [to_columns(c, of_table, recipe, Clock(pure.NOW), Tally()) for c in changes]

@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from integrator.dialects import lines
+from integrator.dialects.reading import Reading
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v varchar(9), big text);"
@@ -99,5 +99,5 @@ def test_random_changes_through_a_random_channel(seed, tmp_path, monkeypatch):
     assert {k: row["v"] for k, row in table.items()} == expected
     if coalesce:  # as far as a block goes
         return
-    monkeypatch.setattr(lines.read_lines, "__defaults__", (chance.choice([70, 150, 400]),))
+    monkeypatch.setattr(Reading, "block_bytes", chance.choice([70, 150, 400]))
     assert rows_of(recipe, path) == whole

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from integrator import show
-from integrator.dialects import lines
+from integrator.dialects.reading import Reading
 from integrator.errors import ConfigurationError
 from tests.parts import pure
 
@@ -240,7 +240,7 @@ def test_an_old_row_alone_keeps_its_place_however_the_file_is_cut(tmp_path, monk
     path = pure.hvr(tmp_path, *lone)
     whole = [row["k"] for row in pure.read(recipe, path)]
     for size in (60, 100, 150, 200):  # of a record and more
-        monkeypatch.setattr(lines.read_lines, "__defaults__", (size,))
+        monkeypatch.setattr(Reading, "block_bytes", size)
         assert [row["k"] for row in pure.read(recipe, path)] == whole == [1, 2, 3, 4]
 
 

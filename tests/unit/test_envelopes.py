@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from integrator.dialects.reading import Reading
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 
@@ -269,10 +270,7 @@ def test_what_xml_holds_of_a_struct_leaves_out_what_the_source_left_out(tmp_path
 
 
 def test_the_rows_of_an_update_in_different_batches_are_one_event(tmp_path, monkeypatch):
-    from integrator.dialects import lines
-
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 200)
-    monkeypatch.setattr(lines.read_lines, "__defaults__", (200,))
+    monkeypatch.setattr(Reading, "block_bytes", 200)
     records = [{"hvr_op": op, **ONE, "id": 7} for _ in range(20) for op in (4, 2)]
     messages, not_sent = sent(tmp_path, "Envelope: OPENCDC", *records)
     assert [value["operation"] for _, value in messages] == ["update"] * 20

@@ -1,0 +1,59 @@
+"""How rows are laid out in messages, for all tables of a channel: plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from integrator.formats.contract import Options
+
+Mode = Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"]
+DEFAULT_THRESHOLD = 800_000
+"""Bytes (https://fivetran.com/docs/hvr6/property-reference/location-properties)."""
+
+
+@dataclass(frozen=True)
+class Bundling:
+    """Which rows share a message: one row; those of a change; of a transaction; or any, as they come.
+
+    threshold: bytes of value after which a message of TRANSACTION or THRESHOLD is closed. concatenated: each row stands
+    in it as in a message of its own. one_partition: messages without a key go to the topic's first partition.
+    """
+
+    mode: Mode = "ROW"
+    threshold: int = DEFAULT_THRESHOLD
+    concatenated: bool = False
+    one_partition: bool = True
+
+    @property
+    def keyless(self) -> bool:
+        """Whether a message may hold rows of several keys, and so has none."""
+        return self.mode in ("TRANSACTION", "THRESHOLD")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
+
+    envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the old
+    and the new row of an update are one; before_changed: only values that changed have an old one.
+    """
+
+    format: str = "SCHEMA_PAYLOAD"
+    options: Options = field(default_factory=Options)
+    envelope: str = ""
+    before: str = ""
+    before_changed: bool = False
+    bundling: Bundling = field(default_factory=Bundling)
+
+
+@dataclass(frozen=True)
+class Oversized:
+    """What becomes of a row whose message would be above the maximum size.
+
+    Its message goes to the topic `dead_letters`, in parts; or it is sent without its largest values (`skeleton`); or
+    the cycle fails.
+    """
+
+    dead_letters: str = ""
+    skeleton: bool = False

@@ -1,0 +1,132 @@
+"""Tables that differ in their names only are parsed and encoded together: nothing of that can be seen in messages."""
+
+import random
+
+import pytest
+
+from integrator import alike
+from integrator.changes import together
+from integrator.dialects import hvr_json
+from integrator.dialects.reading import Reading
+from integrator.errors import IntegratorError
+from tests.parts import pure
+from tests.unit.test_any_channel import OP, TIMEKEY, changes
+
+DDL = "".join(f"create table {name}(k int primary key, v varchar(9), big text);" for name in "abcd")
+OTHER = DDL + "create table other(k int primary key, v varchar(9), big varchar(30));"
+EXTRA = "{{action: ColumnProperties, Name: more, Extra: true, Datatype: text, IntegrateExpression: '{}'}}"
+JSON = "Json: true, JsonMode: ROW_FRAGMENTS"
+
+SETTINGS = {
+    # name: FileFormat, actions, what the Kafka location says
+    "as they are": (JSON, [], ""),
+    "every operation": (JSON, [OP, TIMEKEY], ""),
+    "both rows of a change": (JSON, [OP, TIMEKEY], ", Kafka_Message_Bundling: CHANGE"),
+    "transactions": (JSON, [OP, TIMEKEY], ", Kafka_Message_Bundling: TRANSACTION"),
+    "thresholds": ("Json: true, JsonMode: TABLE_ARRAY", [], ", Kafka_Message_Bundling: THRESHOLD"),
+    "old values": (f"{JSON}, BeforeUpdateColumns: old_", [OP, TIMEKEY], ""),
+    "an envelope": ("Json: true, Envelope: DEBEZIUM", [], ", Missing_Values: 'NULL'"),
+    "with the schema": ("Json: true", [], ""),
+    "CSV": ("Csv: true, HeaderLine: true", [], ", Missing_Values: 'NULL'"),
+    "XML": ("Xml: true", [], ""),
+    "Avro": ("Avro: true, BlockCompress: NONE", [], ", Missing_Values: 'NULL'"),
+    "tombstones": (JSON, ["{action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{k}'}"], ""),
+    "tables' names in columns": (JSON, [EXTRA.format("{hvr_tbl_name}")], ""),
+    "tables' names in SQL": (JSON, [EXTRA.format("sql: upper(hvr_tbl_name)")], ""),
+    "tables' names in headers": (JSON, ["{action: Integrate, MessageHeaders: 't={hvr_tbl_name};k={k}'}"], ""),
+    "tables' names in keys": (JSON, ["{action: Integrate, MessageKey: '{hvr_tbl_base_name} {k}'}"], ""),
+    "numbers of rows": (JSON, [EXTRA.format("{hvr_integ_key} {hvr_row_uuid}")], ""),
+    "one table otherwise": (JSON, [EXTRA.format("{v}").replace("Name", "table: b, Name")], ""),
+    "captured otherwise": (JSON, ["{action: Capture, AugmentIncomplete: ALL, table: c}"], ""),
+    "misfits, counted": (JSON, ["{action: TableProperties, CoerceErrorPolicy: WARNING}"], ""),
+}
+
+
+def outcome(recipe, path):
+    """The messages, in order within each topic, and the notes; or what is wrong."""
+    try:
+        found, notes = pure.fragments(recipe, path)
+        sent = pure.unpacked(pure.bundled(recipe, found))
+    except IntegratorError as error:
+        return str(error)
+    topics = sorted({message.topic for message in sent})
+    return [message for topic in topics for message in sent if message.topic == topic], notes
+
+
+def both(recipe, path, monkeypatch):
+    """What comes of tables together and of each alone."""
+    joint = outcome(recipe, path)
+    with monkeypatch.context() as patch:
+        patch.setattr(alike, "FEW_ROWS", 0)
+        patch.setattr(hvr_json, "FEW_ROWS", 0)
+        return joint, outcome(recipe, path)
+
+
+def records_of(chance):
+    records = []
+    for name in ("a", "b", "c", "d", "other"):
+        records += [{"hvr_tbl_name": name, **record} for record in changes(chance)[0]]
+    return sorted(records, key=lambda record: int(record["hvr_tx_seq"], 16))
+
+
+@pytest.mark.parametrize("topic", ["one", "{hvr_tbl_name}"])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_messages_are_the_same(name, topic, tmp_path, monkeypatch):
+    said, actions, kafka = SETTINGS[name]
+    text = "".join(f"  - {action}\n" for action in (f"{{action: FileFormat, {said}}}", *actions))
+    made = pure.recipe(tmp_path, OTHER, text, kafka=f'{kafka}, Kafka_Default_Topic: "{topic}"')
+    for seed in range(3):
+        path = pure.hvr(tmp_path, *records_of(random.Random(seed)))
+        joint, alone = both(made, path, monkeypatch)
+        assert joint == alone
+        assert not isinstance(joint, str)
+        with monkeypatch.context() as patch:  # blocks end between the rows of updates
+            patch.setattr(Reading, "block_bytes", 400)
+            assert outcome(made, path)[0] == joint[0]
+
+
+@pytest.mark.parametrize("policy", ["DEAD_LETTER, Dead_Letter_Topic: dead", "SKELETON"])
+def test_rows_above_the_maximum(policy, tmp_path, monkeypatch):
+    kafka = f", Oversized_Rows: {policy}"
+    made = pure.recipe(tmp_path, DDL, f"  - {{action: FileFormat, {JSON}}}\n", kafka=kafka)
+    rows = [{"hvr_tbl_name": name, "k": 1, "v": "x", "big": "y" * (2_000_000 if name == "c" else 9)} for name in "abcd"]
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert joint == alone
+    assert {message.topic for message in joint[0]} == ({"a", "b", "d", "dead"} if "DEAD" in policy else set("abcd"))
+
+
+WRONG = [
+    ({"k": "no number"}, "a record of table c with k, v, big"),
+    ({"k": 1, "of": "nothing"}, "unexpected field of"),
+    ({"v": "no key"}, "table c: the record has no value for k"),
+    ({"k": None}, "table c, column k: null, where the definition says not null"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), WRONG)
+def test_a_mistake_names_its_table_and_line(wrong, said, tmp_path, monkeypatch):
+    made = pure.tables(tmp_path, DDL, [])
+    rows = [{"hvr_tbl_name": name, **({"k": 1} if name != "c" else wrong)} for name in "abcdabd"]
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert joint == alone
+    assert said in joint
+    assert "a.jsonl:3: " in joint
+
+
+def test_unknown_columns_are_counted_table_by_table(tmp_path, monkeypatch):
+    source = ", unknown_columns: ignore"
+    made = pure.recipe(tmp_path, DDL, f"  - {pure.PLAIN}\n", source=source)
+    rows = [{"hvr_tbl_name": name, "k": 1, "odd": 1 if name == "a" else "text"} for name in "abc"]
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert joint == alone
+    [note] = joint[1]
+    assert note.warnings == {f"values of {name}.odd, which the table does not have": 1 for name in "abc"}
+
+
+def test_tables_are_encoded_together(tmp_path, monkeypatch):
+    """Or the tests above would show nothing."""
+    asked = []
+    monkeypatch.setattr(alike, "together", lambda parts: asked.append([p.table for p in parts]) or together(parts))
+    made = pure.tables(tmp_path, OTHER, [])
+    pure.fragments(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": 1} for name in ("b", "other", "a", "c"))))
+    assert asked == [["b", "a", "c"]]
