@@ -7,7 +7,7 @@ A call of Arrow costs some microseconds, however few the rows; over hundreds of 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -47,13 +47,14 @@ class Encoders:
         self._first: dict[object, str] = {}
         self._like: dict[str, str] = {}
 
-    def encode(self, parts: Sequence[Changes], clock: Clock, tally: Tally) -> list[Encoded]:
-        """Return fragments of a batch's change rows, and their order: of each table, or of some tables together."""
-        encoded: list[Encoded] = []
+    def encode(self, parts: Sequence[Changes], clock: Clock, tally: Tally) -> Iterator[Encoded]:
+        """Yield fragments of a batch's change rows, and their order: of each table, or of some tables together."""
         for group in self._groups(parts):
             made = self._together(group, clock, tally) if len(group) > 1 else None
-            encoded += [made] if made is not None else [self._alone(part, clock, tally) for part in group]
-        return encoded
+            if made is not None:
+                yield made
+            else:
+                yield from (self._alone(part, clock, tally) for part in group)
 
     def _groups(self, parts: Sequence[Changes]) -> list[list[Changes]]:
         """Return the parts, those of tables that are alike and have few rows together; each in its order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,14 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.fs
 
 from integrator.ahead import ahead
-from integrator.alike import encoders_of
+from integrator.alike import Encoded, encoders_of
 from integrator.arrays import FEW_ROWS, mask
 from integrator.changes import Changes, OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, File, Reading
 from integrator.errors import DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op, Sql
-from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, Places, seed_of
+from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
 from integrator.pairs import Pairs, last_place
 from integrator.properties.expression import Clock
 from integrator.recipe import Recipe
@@ -108,7 +108,7 @@ class _Task:
                 whole = self._pairs.whole(batch.changes) if self._pairs else batch.changes
                 whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
                 encoded = self._encoders.encode(whole, clock, self._tally)
-                yield from _in_source_order(encoded, by_topic=self._by_topic)
+                yield from _topic_by_topic(encoded) if self._by_topic else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
@@ -226,20 +226,24 @@ def _check_unchanged(run: Run) -> None:
         )
 
 
-def _in_source_order(parts: list[tuple[pa.RecordBatch, Places]], *, by_topic: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the fragments of a batch in the order of its records, so that a cycle of one run needs no sorting (I3).
+def _topic_by_topic(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
+    """Yield fragments of tables with topics of their own as they come, small ones together."""
+    small: list[pa.RecordBatch] = []
+    for fragments, _ in parts:
+        if fragments.num_rows >= FEW_ROWS:
+            yield fragments
+        elif fragments.num_rows:
+            small.append(fragments)
+    if small:
+        yield from pa.Table.from_batches(small).combine_chunks().to_batches()
 
-    by_topic: one topic after the other will do.
-    """
-    parts = [(fragment, order) for fragment, order in parts if fragment.num_rows]
-    if not parts:
-        return
-    order = np.concatenate([order for _, order in parts])
-    in_order = by_topic or bool((np.diff(order) >= 0).all())
-    if in_order and (len(parts) == 1 or len(order) >= FEW_ROWS * len(parts)):
-        yield from (fragment for fragment, _ in parts)
-        return
-    together = pa.Table.from_batches([fragment for fragment, _ in parts]).combine_chunks()
-    if not in_order:
-        together = together.take(pa.array(np.argsort(order, kind="stable")))
-    yield from together.to_batches()
+
+def _in_source_order(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
+    """Yield the fragments of a batch in the order of its records, so that a cycle of one run needs no sorting (I3)."""
+    parts = [(fragments, order) for fragments, order in parts if fragments.num_rows]
+    if parts:
+        order = np.concatenate([order for _, order in parts])
+        together = pa.Table.from_batches([fragments for fragments, _ in parts])
+        if (np.diff(order) < 0).any():
+            together = together.combine_chunks().take(pa.array(np.argsort(order, kind="stable")))
+        yield from together.to_batches()

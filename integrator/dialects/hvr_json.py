@@ -17,7 +17,7 @@ from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.reading import ALLOW, File, Reading, unknown_column
+from integrator.dialects.reading import ALLOW, File, Reading, column_types, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.schema import Table, Type, arrow_type
@@ -42,7 +42,7 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
         for name, at in _by_table(lines, reading):
             table = reading.find(None, name)
             if table is not None and at is not None and len(at) < FEW_ROWS:
-                small.setdefault(tuple((column.name, column.type) for column in table.columns), []).append((table, at))
+                small.setdefault(column_types(table), []).append((table, at))
             elif table is not None:
                 result.append(_records(lines if at is None else lines.take(at), table, at, reading))
             elif (reason := reading.passed_over(name)) is not None:

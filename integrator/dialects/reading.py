@@ -10,7 +10,7 @@ from integrator.changes import Changes, OpenTransaction
 from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines
 from integrator.errors import DataError
 from integrator.recipe import DebeziumModes
-from integrator.schema import Table
+from integrator.schema import Table, Type
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location"
 """What to do about a column that the table's definition does not have."""
@@ -69,7 +69,10 @@ class Reading:
 
     @property
     def block_bytes(self) -> int:
-        """How much of a file is decoded at once: more where many tables share it, for each costs something a block."""
+        """How much of a file is decoded at once: more for many tables, of which each costs something a block.
+
+        Here, where their columns differ; and the broker, whom the rows of each topic reach in a batch of their own.
+        """
         return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(self.tables) // _TABLES_A_BLOCK)
 
     @cached_property
@@ -111,6 +114,11 @@ class Batch:
     open: OpenTransaction
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
+
+
+def column_types(table: Table) -> tuple[tuple[str, Type], ...]:
+    """Return the names and types of a table's columns: records of tables that share them can be parsed together."""
+    return tuple((column.name, column.type) for column in table.columns)
 
 
 def unknown_column(table: str, name: str) -> str:
