@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ _ENOUGH_ROWS = 65536
 """Rows that are worked on together at most, or somewhat more: what is done to them finds them in the cache."""
 
 Item = TypeVar("Item")
+Raw: TypeAlias = "bytes | bytearray"
 Octets = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, mask
+from integrator.arrays import Mask, Raw, mask
 from integrator.dialects.json_text import CLOSE, COLON, COMMA, NEWLINE, OPEN, QUOTE, Octets, Structure, compact
 from integrator.dialects.lines import Lines
 from integrator.errors import DataError
@@ -209,7 +209,7 @@ def _has_backslash(values: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring(values, "\\")).as_py())
 
 
-def pieces(data: bytes, starts: Ints, ends: Ints) -> pa.Array:
+def pieces(data: Raw, starts: Ints, ends: Ints) -> pa.Array:
     """Return the slices of `data`, which follow each other, as Arrow strings."""
     bounds = np.empty(2 * len(starts) + 1, np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, ends[-1] if len(ends) else 0

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from integrator.arrays import Raw
+
 Octets = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -41,7 +43,7 @@ class Structure:
     depth: Ints
 
     @staticmethod
-    def of(data: bytes) -> Structure:
+    def of(data: Raw) -> Structure:
         """Find the structure of `data`."""
         text = np.frombuffer(data, np.uint8)
         at = np.flatnonzero(np.frombuffer(data.translate(_MARKS), np.bool_))
@@ -101,7 +103,7 @@ def _escaped_quotes(text: Octets) -> Ints:
     return np.asarray(at[odd], np.int64)
 
 
-def compact(data: bytes) -> bytes:
+def compact(data: Raw) -> bytes:
     """Return the text without white space around what stands outside strings."""
     text = np.frombuffer(data, np.uint8)
     found = Structure.of(data)
@@ -118,7 +120,7 @@ def compact(data: bytes) -> bytes:
     return text[~drop].tobytes()
 
 
-def quote_scalars(data: bytes) -> bytes:
+def quote_scalars(data: Raw) -> bytes:
     """Put quotes around each number, true and false outside strings, so that Arrow reads it as its exact text.
 
     A JSON value whose type differs from record to record (as in wal2json) has no one Arrow type but text; null stays
@@ -131,7 +133,7 @@ def quote_scalars(data: bytes) -> bytes:
     return np.insert(text, places, QUOTE).tobytes()
 
 
-def all_text(data: bytes) -> bytes:
+def all_text(data: Raw) -> bytes:
     """Make each member of the objects that the lines are a string: Arrow reads numbers, names and what is nested so.
 
     A number is its exact text; null is `NULL`; an object or array in an object is its JSON.

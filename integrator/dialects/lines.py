@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,15 +14,17 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.json
 
-from integrator.arrays import first, first_refused, flat
+from integrator.arrays import Raw, first, first_refused, flat
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
+FIRST_BYTES = 1024 * 1024
+"""Of a file's first block: most files of a daemon are smaller, and of a larger one encoding begins the sooner."""
 _SHOWN = 200
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
 
-Parse = Callable[[bytes], pa.Table]
+Parse = Callable[[Raw], pa.Table]
 
 
 def open_file(path: str) -> pa.NativeFile:
@@ -51,7 +54,7 @@ class Lines:
     """Whole lines of a file: their bytes without the blank ones, and the number of each line in the file."""
 
     file: str
-    data: bytes
+    data: Raw
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
     offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
 
@@ -73,36 +76,43 @@ class Lines:
 
 def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
     """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
-    number = 1
-    rest: list[bytes | memoryview] = []
+    number, rest = 1, b""
     with open_file(path) as stream:
-        while True:
-            try:
-                block = stream.read(block_bytes)
-            except (OSError, pa.ArrowInvalid) as error:
-                raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
-            if not block:
+        for size in itertools.chain([min(FIRST_BYTES, block_bytes)], itertools.repeat(block_bytes)):
+            data = _read_on(path, stream, rest, size)
+            if len(data) == len(rest):
                 break
-            end = block.rfind(b"\n") + 1
-            if not end:  # a line longer than a block
-                rest.append(block)
-                continue
-            lines, number = _lines(path, b"".join([*rest, memoryview(block)[:end]]), number)
-            rest = [memoryview(block)[end:]]
-            if len(lines):
-                yield lines
-    last = b"".join(rest)
-    if last.strip():
-        yield _lines(path, last + b"\n", number)[0]
+            end = data.rfind(b"\n", len(rest)) + 1  # 0: a line longer than a block
+            rest = bytes(data[end:])
+            if end:
+                del data[end:]
+                lines, number = _lines(path, data, number)
+                if len(lines):
+                    yield lines
+    if rest.strip():
+        yield _lines(path, rest + b"\n", number)[0]
 
 
-def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
+def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytearray:
+    """Return what is begun, and at most `size` bytes behind it: read into their place, for a copy costs pages anew."""
+    data = bytearray(len(begun) + size)
+    data[: len(begun)] = begun
+    try:
+        with memoryview(data) as view:
+            read = stream.readinto(view[len(begun) :])
+    except (OSError, pa.ArrowInvalid) as error:
+        raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
+    del data[len(begun) + read :]
+    return data
+
+
+def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
     after = number + len(ends)
     numbers = np.arange(number, after)
     if (np.diff(ends, prepend=-1) <= _SHORT).any() or data[ends[0] - 1] == _RETURN:
-        kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(data.split(b"\n")[:-1]) if line.strip()]
+        kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(bytes(data).split(b"\n")[:-1]) if line.strip()]
         data = b"".join(line + b"\n" for _, line in kept)
         numbers = numbers[[at for at, _ in kept]]
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
@@ -110,7 +120,7 @@ def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
-        for at, line in enumerate(data.split(b"\n")):
+        for at, line in enumerate(bytes(data).split(b"\n")):
             try:
                 line.decode()
             except UnicodeDecodeError as error:
@@ -125,7 +135,7 @@ def _lines(path: str, data: bytes, number: int) -> tuple[Lines, int]:
 def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
     """Return a parser of JSON lines into `schema`; `unexpected` fields are `ignore`d or an `error`."""
 
-    def parse(data: bytes) -> pa.Table:
+    def parse(data: Raw) -> pa.Table:
         return pyarrow.json.read_json(
             pa.BufferReader(data),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
