@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,19 @@ def together(parts: Sequence[Changes]) -> Changes:
         line=np.concatenate([part.line for part in parts]),
         order=np.concatenate([part.order for part in parts]),
     )
+
+
+def null_before(changes: Changes, added: Sequence[tuple[str, int, int]], ordinal: int) -> Changes:
+    """Return changes of the file `ordinal` in which added columns are null, not missing, where there were none yet.
+
+    added: columns, each with the number of the file and the line that has it first.
+    """
+    missing = dict(changes.missing)
+    for name, file, line in added:
+        if name in missing and ordinal <= file:
+            gone = missing.pop(name) & (ordinal == file) & (changes.line >= line)
+            missing |= {name: gone} if gone.any() else {}
+    return replace(changes, missing=missing) if added else changes
 
 
 @dataclass(frozen=True)

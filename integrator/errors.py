@@ -7,9 +7,9 @@ the driver are different processes, so an error crosses as text: `to_wire` and `
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ CONFIGURATION = Kind("configuration", "the author of the channel", 2, retriable=
 DATA = Kind("data", "the owner of the source data", 3, retriable=False)
 DELIVERY = Kind("delivery", "nobody at first: run it again; if it stays, the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
+COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
 
 _MARK = "INTEGRATOR-ERROR:"
 
@@ -37,7 +38,7 @@ class IntegratorError(Exception):
 
     def to_wire(self) -> str:
         """Return one line of text from which `from_wire` makes the same error in another process."""
-        return _MARK + json.dumps([self.kind.name, str(self)]) + _MARK
+        return _MARK + json.dumps([self.kind.name, *self.args]) + _MARK
 
 
 class DataError(IntegratorError):
@@ -56,6 +57,24 @@ class EnvironmentFault(IntegratorError):
     """A file, a broker, a topic or a lock is not as it must be; the operator acts."""
 
     kind = ENVIRONMENT
+
+
+class ColumnsFound(IntegratorError):
+    """Records have columns that the definition of their table has not, and the channel says to add them."""
+
+    kind = COLUMNS
+
+    def __init__(self, text: str, table: str, columns: Mapping[str, Sequence[Any]], ordinal: int = 0) -> None:
+        """Tell of a table's columns their datatypes, and the lines that have them first, in the file of this number."""
+        super().__init__(text, table, columns, ordinal)
+        self.table, self.columns, self.ordinal = table, columns, ordinal
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def of_file(self, ordinal: int) -> ColumnsFound:
+        """Return the same, with the number of the file."""
+        return ColumnsFound(str(self), self.table, self.columns, ordinal)
 
 
 @dataclass(frozen=True, order=True)
@@ -83,7 +102,7 @@ class ConfigurationError(IntegratorError):
 
 
 _BY_NAME: dict[str, type[IntegratorError]] = {
-    kind.kind.name: kind for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault)
+    kind.kind.name: kind for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ColumnsFound)
 }
 
 
@@ -92,5 +111,5 @@ def from_wire(text: str) -> IntegratorError | None:
     parts = text.split(_MARK)
     if len(parts) < 3:
         return None
-    name, message = json.loads(parts[1])
-    return _BY_NAME[name](message)
+    name, *said = json.loads(parts[1])
+    return _BY_NAME[name](*said)

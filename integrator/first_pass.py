@@ -15,10 +15,10 @@ import pyarrow.fs
 from integrator.ahead import ahead
 from integrator.alike import Encoded, encoders_of
 from integrator.arrays import FEW_ROWS, mask
-from integrator.changes import Changes, OpenTransaction
+from integrator.changes import Changes, OpenTransaction, null_before
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, File, Reading
-from integrator.errors import DataError, EnvironmentFault, IntegratorError
+from integrator.errors import ColumnsFound, DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op, Sql
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
 from integrator.pairs import Pairs, last_place
@@ -91,6 +91,7 @@ class _Task:
         self._before: list[Run] = []
         self._open: dict[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
+        self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
         topics = {table.topic for table in recipe.tables}
         self._by_topic = recipe.layout.bundling.mode == "ROW" and len(topics) == len(recipe.tables)
         """Rows of several topics have no order among each other, and those of a table are in order."""
@@ -105,7 +106,8 @@ class _Task:
             if isinstance(batch, Batch):
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
-                whole = self._pairs.whole(batch.changes) if self._pairs else batch.changes
+                changes = [null_before(part, self._added.get(part.table, ()), run.ordinal) for part in batch.changes]
+                whole = self._pairs.whole(changes) if self._pairs else changes
                 whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
                 encoded = self._encoders.encode(whole, clock, self._tally)
                 yield from _topic_by_topic(encoded) if self._by_topic else _in_source_order(encoded)
@@ -157,6 +159,8 @@ class _Task:
         """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""
         try:
             yield from self._dialect.read(run.file, lambda: self._before_next(run.stream), self._reading)
+        except ColumnsFound as found:
+            raise found.of_file(run.ordinal) from None
         except pa.ArrowInvalid as error:
             raise DataError(f"{run.path}: a record cannot be read: {error}") from error
         except OSError as error:
@@ -201,7 +205,7 @@ def reading_of(recipe: Recipe) -> Reading:
         absent=recipe.absent,
         default_table=recipe.default_table,
         ignore_unknown_tables=recipe.ignore_unknown_tables,
-        ignore_unknown_columns=recipe.ignore_unknown_columns,
+        unknown_columns=recipe.unknown_columns,
         whole_files=counted_down,
         debezium=recipe.debezium,
         time_zone=recipe.source_zone,

@@ -15,10 +15,10 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import progress, registry, session
+from integrator import added, progress, registry, session
 from integrator.channel.sources import SocketLocation
 from integrator.cycle import cycle
-from integrator.errors import EnvironmentFault, IntegratorError, from_wire
+from integrator.errors import ColumnsFound, DataError, EnvironmentFault, IntegratorError, from_wire
 from integrator.heartbeat import Heart
 from integrator.plan import Plan
 from integrator.produce import topics
@@ -150,8 +150,32 @@ class Job:
         """
         if self._stopping.is_set():
             return
-        with self.state.integrating():
-            self._run(spark, once=once)
+        adding = True
+        while adding and not self._stopping.is_set():
+            adding = False
+            with self.state.integrating():
+                try:
+                    self._run(spark, once=once)
+                except ColumnsFound as found:
+                    self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+                    self._add(found)
+                    adding = True
+
+    def _add(self, found: ColumnsFound) -> None:
+        """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
+        known = added.read(self.state.path)
+        added.write(self.state.path, added.with_found(known, found))
+        try:
+            plan = self.plan.again()
+            [table] = [one.in_source for one in plan.recipe.tables if one.in_source.name == found.table]
+            if any(table.column(name) is None for name in found.columns):
+                raise DataError(f"{found}; a column of that name is there under another one; define it")
+            self.plan = registry.resolve(plan)
+        except IntegratorError:
+            added.write(self.state.path, known)
+            raise
+        columns = {name: datatype for name, (datatype, _) in found.columns.items()}
+        self._log.warning("columns added", table=found.table, columns=columns, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
         self.state.check_whole()

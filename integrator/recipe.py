@@ -24,6 +24,8 @@ DELETE, INSERT, UPDATE, BEFORE_KEY_UPDATE, BEFORE_UPDATE, TRUNCATE = range(6)
 DELETED = (DELETE, BEFORE_KEY_UPDATE, TRUNCATE)
 """The operations after which the row, or its key, is gone: SoftDelete is 1."""
 
+UnknownColumns = Literal["error", "ignore", "add"]
+
 TOMBSTONED = (DELETE, BEFORE_KEY_UPDATE)
 """The operations after which a key is gone: a tombstone follows, where the channel wants any."""
 
@@ -123,6 +125,7 @@ class TableRecipe:
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
+    added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     """
 
     table: Table
@@ -144,6 +147,7 @@ class TableRecipe:
     coercion: Coercion = field(default_factory=Coercion)
     midnight_is_date: bool = False
     binary: Literal["", "BASE64", "HEX", "COPY"] = ""
+    added: tuple[tuple[str, int, int], ...] = ()
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -203,7 +207,7 @@ class Recipe:
     path: str = ""
     default_table: str | None = None
     ignore_unknown_tables: bool = False
-    ignore_unknown_columns: bool = False
+    unknown_columns: UnknownColumns = "error"
     absent: tuple[str, ...] = ()
     timezone: str = "UTC"
     max_bytes: int = 0

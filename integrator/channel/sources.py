@@ -73,10 +73,10 @@ class SourceLocation(Model):
     unknown_tables: Literal["error", "ignore"] = Field(
         "error", description="What to do with changes of tables that the channel does not have."
     )
-    unknown_columns: Literal["error", "ignore"] = Field(
+    unknown_columns: Literal["error", "ignore", "add"] = Field(
         "error",
-        description="What to do with columns that the table's definition does not have: an error, or their values are "
-        "counted and not sent (HVR's AdaptDDL does neither by default, and adds none to Kafka here).",
+        description="What to do with columns that the table's definition does not have: an error; their values are "
+        "counted and not sent; or they are added to the table while the channel runs (HVR's AdaptDDL).",
     )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600)] = Field(
         0.5, description="How often the daemon looks for new files."

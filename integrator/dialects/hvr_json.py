@@ -17,9 +17,9 @@ from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.reading import ALLOW, File, Reading, column_types, unknown_column
+from integrator.dialects.reading import ALLOW, File, Reading, column_types, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
-from integrator.errors import DataError
+from integrator.errors import DataError, IntegratorError
 from integrator.schema import Table, Type, arrow_type
 
 _SAMPLE = 256
@@ -116,7 +116,7 @@ def _together(lines: Lines, group: list[_Part], reading: Reading) -> list[Record
         at = np.concatenate([places for _, places in group])
         try:
             joint = _records(lines.take(at), group[0][0], at, reading)
-        except DataError:  # to be told of its table
+        except IntegratorError:  # to be told of its table
             pass
         else:
             if not joint.unknown:  # which are counted by table
@@ -132,14 +132,14 @@ def _together(lines: Lines, group: list[_Part], reading: Reading) -> list[Record
 def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) -> Records:
     fields = dict(META) | {column.name: _json_type(column.type) for column in table.columns}
     expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
-    expected += "" if reading.ignore_unknown_columns else f" ({ALLOW})"
-    others = "infer" if reading.ignore_unknown_columns else "error"
+    refuses = reading.unknown_columns == "error"
+    expected += f" ({ALLOW})" if refuses else ""
+    others = "error" if refuses else "infer"
     parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), others), expected, frozenset(fields))
-    unknown = {
-        unknown_column(table.name, name): parsed.num_rows - parsed[name].null_count
-        for name in parsed.column_names
-        if name not in fields
-    }
+    others_found = [name for name in parsed.column_names if name not in fields]
+    if reading.unknown_columns == "add":
+        _add(lines, table, {name: parsed[name] for name in others_found})
+    unknown = {unknown_column(table.name, name): len(lines) - parsed[name].null_count for name in others_found}
     columns: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
     inner = {name for column in table.columns for name in _inner_names(column.type)}
@@ -160,6 +160,19 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     meta = {name: parsed[name].combine_chunks() for name in META}
     order = np.arange(len(lines)) if at is None else at
     return Records(table.name, columns, missing, meta, lines.numbers, order, unknown)
+
+
+def _add(lines: Lines, table: Table, found: dict[str, pa.ChunkedArray]) -> None:
+    """Raise ColumnsFound where one of these columns has values; null in a column that comes later is null anyway."""
+    valued = {name: values.type for name, values in found.items() if values.null_count < len(values)}
+    if valued:
+        first_of: dict[str, int] = {}
+        for line, text in zip(lines.numbers.tolist(), lines.array.to_pylist(), strict=True):
+            for name in json.loads(text).keys() & valued.keys():
+                first_of.setdefault(name, line)
+            if len(first_of) == len(valued):
+                break
+        raise columns_found(lines.file, table.name, {name: (first_of[name], kind) for name, kind in valued.items()})
 
 
 def _inner_names(kind: Type) -> set[str]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.arrays import first, mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
-from integrator.dialects.reading import ALLOW, Reading, unknown_column
+from integrator.dialects.reading import ALLOW, Reading, columns_found, unknown_column
 from integrator.dialects.table_files import batches
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
@@ -109,16 +109,25 @@ def _records(
             raise DataError(f"{file}: table {table.name}, column {column.name}: {error}") from None
         if column.name in named:
             missing[column.name] = named[column.name]
-    unknown = {}
-    for name in batch.column_names:
-        if name not in META and table.column(name) is None and batch[name].null_count < batch.num_rows:
-            if reading.ignore_unknown_columns:
-                unknown[unknown_column(table.name, name)] = batch.num_rows - batch[name].null_count
-                continue
-            line = numbers[first(mask(pc.is_valid(batch[name]))) or 0]
+    return Records(table.name, columns, missing, meta, numbers, at, _unknown(file, batch, table, numbers, reading))
+
+
+def _unknown(
+    file: str, batch: pa.Table, table: Table, numbers: npt.NDArray[np.int64], reading: Reading
+) -> dict[str, int]:
+    """Return how many values are of columns that the table has not. Raises DataError or ColumnsFound for them."""
+    found = {
+        name: (int(numbers[first(mask(pc.is_valid(batch[name]))) or 0]), batch[name].type)
+        for name in batch.column_names
+        if name not in META and table.column(name) is None and batch[name].null_count < batch.num_rows
+    }
+    if found and reading.unknown_columns == "add":
+        raise columns_found(file, table.name, found)
+    if reading.unknown_columns == "error":
+        for name, (line, _) in found.items():
             known = ", ".join(column.name for column in table.columns)
             raise DataError(f"{file}:{line}: table {table.name} has no column {name!r}; it has {known}; {ALLOW}")
-    return Records(table.name, columns, missing, meta, numbers, at, unknown)
+    return {unknown_column(table.name, name): batch.num_rows - batch[name].null_count for name in found}
 
 
 def _named_missing(names: pa.Array) -> dict[str, npt.NDArray[np.bool_]]:

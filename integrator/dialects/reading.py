@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import pyarrow as pa
+
 from integrator.changes import Changes, OpenTransaction
 from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines
-from integrator.errors import DataError
-from integrator.recipe import DebeziumModes
+from integrator.errors import ColumnsFound, DataError
+from integrator.recipe import DebeziumModes, UnknownColumns
 from integrator.schema import Table, Type
 
-ALLOW = "define it, or set unknown_columns: ignore at the source location"
+ALLOW = "define it, or set unknown_columns: ignore (or add) at the source location"
 """What to do about a column that the table's definition does not have."""
 
 WHOLE = 1 << 30
@@ -57,7 +59,7 @@ class Reading:
     tables: tuple[Table, ...]
     default_table: str | None
     ignore_unknown_tables: bool
-    ignore_unknown_columns: bool
+    unknown_columns: UnknownColumns
     absent: tuple[str, ...]
     """Tables, by name and name in the source, that the channel has and does not send: their records are counted."""
     whole_files: bool
@@ -119,6 +121,34 @@ class Batch:
 def column_types(table: Table) -> tuple[tuple[str, Type], ...]:
     """Return the names and types of a table's columns: records of tables that share them can be parsed together."""
     return tuple((column.name, column.type) for column in table.columns)
+
+
+def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:
+    """Return what says that columns are to be added: by name the first line that has it, and what its values are.
+
+    Raises DataError for values of which no column can be made without being told of its type.
+    """
+    columns = {}
+    for name, (line, kind) in found.items():
+        said = next((said for is_of, said in _DATATYPES if is_of(kind)), None)
+        if said is None:
+            raise DataError(
+                f"{file}:{line}: table {table}: column {name!r} is not in its definition, and is not added by itself: "
+                f"its values are {kind}; define it"
+            )
+        columns[name] = (said, line)
+    line = min(line for line, _ in found.values())
+    text = f"{file}:{line}: table {table}: not in its definition: {', '.join(found)}"
+    return ColumnsFound(text, table, columns)
+
+
+_DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (pa.types.is_string, "text"),
+    (pa.types.is_integer, "bigint"),
+    (pa.types.is_floating, "double"),
+    (pa.types.is_boolean, "boolean"),
+)
+"""What a column is that is added, by its first values."""
 
 
 def unknown_column(table: str, name: str) -> str:

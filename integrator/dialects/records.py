@@ -14,10 +14,10 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask, mask
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
-from integrator.dialects.reading import ALLOW, Reading, unknown_column
+from integrator.dialects.reading import ALLOW, Reading, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
-from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE, UnknownColumns
 from integrator.schema import Column, Table, arrow_type
 
 Ints = npt.NDArray[np.int64]
@@ -112,14 +112,14 @@ def change_rows(
                 raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
             ignored[reason] += len(of_table)
         else:
-            result[full_name] = _rows_of(
-                records, placed, table, of_table, unknown if reading.ignore_unknown_columns else None
-            )
+            result[full_name] = _rows_of(records, placed, table, of_table, unknown, reading.unknown_columns)
     return list(result.values()), ignored, unknown
 
 
-def _rows_of(records: Records, placed: Placed, table: Table, at: Ints, unknown: Counter[str] | None) -> Changes:
-    """Return the change rows of a table. unknown: counts values of columns that it has not; None: those are errors."""
+def _rows_of(
+    records: Records, placed: Placed, table: Table, at: Ints, unknown: Counter[str], policy: UnknownColumns
+) -> Changes:
+    """Return the change rows of a table. unknown: counts values of columns that it has not, where these are ignored."""
     action = records.action[at]
     old_first = (action == "U") & records.old[at]
     count = 1 + old_first
@@ -137,7 +137,7 @@ def _rows_of(records: Records, placed: Placed, table: Table, at: Ints, unknown: 
         raise DataError(f"{records.lines.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
     rows = _Rows(records, table, record, np.flatnonzero(second))
     cells = rows.filled(records.values.cells(table, record, is_old))
-    rows.check_known(cells, unknown)
+    rows.check_known(cells, unknown, policy)
     rows.check_said(cells)
     op = np.select(
         [records.action[record] == "I", records.action[record] == "D", records.action[record] == "T", ~is_old],
@@ -198,18 +198,28 @@ class _Rows:
         has[unchanged] = True
         return Cells(cells.values.take(pa.array(place)), has)
 
-    def check_known(self, cells: dict[str, Cells], unknown: Counter[str] | None) -> None:
-        """Count values of columns that the table does not have, or raise DataError for the first."""
-        for name in cells.keys() - {column.name for column in self.table.columns}:
-            if unknown is not None:
-                unknown[unknown_column(self.table.name, name)] += int(cells[name].has.sum())
-            elif cells[name].has.any():
-                line = self.records.line[self.record[np.flatnonzero(cells[name].has)[0]]]
-                known = ", ".join(column.name for column in self.table.columns)
-                raise DataError(
-                    f"{self.records.lines.file}:{line}: table {self.table.name}: column {name!r} is not in its "
-                    f"definition, which has {known}; {ALLOW}"
-                )
+    def check_known(self, cells: dict[str, Cells], unknown: Counter[str], policy: UnknownColumns) -> None:
+        """Count values of columns that the table does not have, or raise DataError or ColumnsFound for them."""
+        others = cells.keys() - {column.name for column in self.table.columns}
+        if policy == "ignore":
+            unknown.update({unknown_column(self.table.name, name): int(cells[name].has.sum()) for name in others})
+            return
+        found = {name: self._first(cells[name]) for name in sorted(others) if cells[name].has.any()}
+        if policy == "add":
+            found = {name: first for name, first in found.items() if cells[name].values.null_count < len(self.record)}
+            if found:
+                raise columns_found(self.records.lines.file, self.table.name, found)
+            return
+        for name, (line, _) in found.items():
+            known = ", ".join(column.name for column in self.table.columns)
+            raise DataError(
+                f"{self.records.lines.file}:{line}: table {self.table.name}: column {name!r} is not in its "
+                f"definition, which has {known}; {ALLOW}"
+            )
+
+    def _first(self, cells: Cells) -> tuple[int, pa.DataType]:
+        """Return the first line that has a column, and the type of its values."""
+        return int(self.records.line[self.record[np.flatnonzero(cells.has)]].min()), cells.values.type
 
     def check_said(self, cells: dict[str, Cells]) -> None:
         """Raise DataError for the first record that has no value of its row, as one whose image was left out."""

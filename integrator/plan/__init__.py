@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from integrator import added as adding
 from integrator.channel import load as loading
 from integrator.channel import scope
 from integrator.channel.actions import ColumnProperties, Integrate
@@ -13,7 +15,7 @@ from integrator.channel.load import Run, Source
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
-from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
@@ -37,7 +39,10 @@ TABLES: tuple[type[AnySource], ...] = (SnapshotLocation, JdbcLocation)
 
 @dataclass(frozen=True)
 class Plan:
-    """All that a run will do, decided: what to read, what to send, and where the progress is kept."""
+    """All that a run will do, decided: what to read, what to send, and where the progress is kept.
+
+    again: makes the plan anew, as the channel's file and state say then.
+    """
 
     channel: str
     source: AnySource
@@ -54,6 +59,7 @@ class Plan:
     conditions: dict[str, Conditions]
     strategies: Strategies = field(repr=False)
     secrets: Secrets = field(compare=False, repr=False)
+    again: Callable[[], Plan] = field(compare=False, repr=False)
 
     @property
     def changes(self) -> FilesLocation | SocketLocation:
@@ -91,6 +97,9 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
     if changes is None or kafka is None:
         raise ConfigurationError(problems)
     (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
+    state = f"{channel.state}/{channel.channel}"
+    came = adding.read(state) if _adds(channel) else {}
+    tables = [adding.with_columns(table, came) for table in tables]
     problems += scope.idle_actions(channel, kafka_name, source_name, source)
     check_source(source_location, source_name, {table.name for table in tables}, source, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
@@ -106,17 +115,19 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
         problems.append(source.problem(("locations", kafka_name, key), text))
 
     check_tables(layout, recipes, at_kafka)
+    if _adds(channel) and layout.bundling.mode == "TRANSACTION":
+        text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
+        at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
     limit, _ = scope.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, source, problems)
     if problems:
         raise ConfigurationError(list(dict.fromkeys(problems)))
-    state = f"{channel.state}/{channel.channel}"
     recipe = Recipe(
         **of_source(source_location, tables, state),
         channel=channel.channel,
         cap_loc=source_name,
-        tables=tuple(recipes),
+        tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
         absent=tuple(name for table in absent for name in (table.name, table.base_name)),
         layout=layout,
         timezone=timezone,
@@ -134,7 +145,7 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
         delay=limit.get("Delay") or 0,
         schedule=schedule,
         restart=channel.restart,
-        notes=tuple(notes_of(channel, kafka_location)),
+        notes=(*notes_of(channel, kafka_location), *_notes_of_added(came)),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=state,
         recipe=recipe,
@@ -142,6 +153,7 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
         conditions={table.name: conditions_of(scene, table) for table in tables},
         strategies=strategies,
         secrets=source.secrets,
+        again=lambda: make(file, timezone, run, refreshing=refreshing),
     )
     shared = clashes(plan.registrations)
     if shared:
@@ -158,6 +170,16 @@ def _one(
         problems.append(source.problem(("locations",), text))
         return None
     return found[0]
+
+
+def _adds(channel: Channel) -> bool:
+    return any(isinstance(one, SourceLocation) and one.unknown_columns == "add" for one in channel.locations.values())
+
+
+def _notes_of_added(came: adding.Added) -> Iterator[str]:
+    for table, columns in came.items():
+        for name, (datatype, _, _) in columns.items():
+            yield f"{table}.{name} ({datatype}) was added when records came that had it"
 
 
 def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:

@@ -33,7 +33,7 @@ def of_source(location: AnySource, tables: Sequence[Table], state: str) -> dict[
         "debezium": DebeziumModes(**location.debezium.model_dump()),
         "default_table": location.table or (tables[0].name if len(tables) == 1 else None),
         "ignore_unknown_tables": location.unknown_tables == "ignore",
-        "ignore_unknown_columns": location.unknown_columns == "ignore",
+        "unknown_columns": location.unknown_columns,
         "path": path if "://" in path else str(Path(path).absolute()),
     }
 

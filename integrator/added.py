@@ -1,0 +1,49 @@
+"""Columns that were added to tables while the channel ran (HVR's AdaptDDL): kept in the channel's state directory."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+from integrator import schema
+from integrator.errors import ColumnsFound
+from integrator.schema import Column, Table
+
+Added = dict[str, dict[str, tuple[str, int, int]]]
+"""By table and column: its datatype, and the number of the file and the line that has it first."""
+
+
+def read(state: str | Path) -> Added:
+    """Return the columns that were added."""
+    path = Path(state) / "added.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {table: {name: tuple(said) for name, said in columns.items()} for table, columns in known.items()}
+
+
+def write(state: str | Path, columns: Added) -> None:
+    """Write down the columns that were added, all of them."""
+    temporary = Path(state) / "added.tmp"
+    temporary.write_text(json.dumps(columns), encoding="utf-8")
+    temporary.replace(Path(state) / "added.json")
+
+
+def with_found(known: Added, found: ColumnsFound) -> Added:
+    """Return the columns that were added, and those that were found now."""
+    more = {name: (datatype, found.ordinal, line) for name, (datatype, line) in found.columns.items()}
+    return {**known, found.table: {**known.get(found.table, {}), **more}}
+
+
+def with_columns(table: Table, known: Added) -> Table:
+    """Return the table with its added columns, which may be null, behind those of its definition."""
+    more = [
+        Column(name, schema.datatype(datatype), nullable=True)
+        for name, (datatype, _, _) in known.get(table.name, {}).items()
+        if table.column(name) is None
+    ]
+    return dataclasses.replace(table, columns=(*table.columns, *more)) if more else table
+
+
+def places(table: Table, known: Added) -> tuple[tuple[str, int, int], ...]:
+    """Return a table's added columns, each with where it came first."""
+    return tuple((name, file, line) for name, (_, file, line) in known.get(table.name, {}).items())

@@ -1,0 +1,139 @@
+"""unknown_columns: add. Columns that come while the channel runs: how they are found, typed, kept, and null before."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from integrator import added
+from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
+from integrator.plan import make
+from tests.parts import pure
+
+DDL = "create table t(k int primary key, v text);"
+ADD = ", unknown_columns: add"
+JSON = "  - {action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}\n"
+
+
+def channel(tmp_path, dialect="hvr", kafka="", ddl=DDL, actions=JSON):
+    return pure.recipe(tmp_path, ddl, actions, dialect, kafka, ADD)
+
+
+def jsonl(tmp_path, *records, name="a.jsonl"):
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def wal2json(kind, **columns):
+    named = [{"name": name, "type": "text", "value": value} for name, value in columns.items()]
+    return {"action": kind, "schema": "public", "table": "t", "columns": named, "lsn": "0/1", "nextlsn": "0/2"}
+
+
+def hvr(**columns):
+    return {"hvr_op": 1, "hvr_tx_seq": "1", **columns}
+
+
+RECORDS = {
+    # the dialect, lines, and what is found of columns: datatype and first line
+    "hvr": (
+        "hvr",
+        [hvr(k=1), hvr(k=2, n=None), hvr(k=3, n=5, w="x"), hvr(k=4, n=6, b=True, f=0.5)],
+        {"n": ("bigint", 2), "w": ("text", 3), "b": ("boolean", 4), "f": ("double", 4)},
+    ),
+    "maxwell": (
+        "maxwell",
+        [
+            {"database": "d", "table": "t", "type": "insert", "ts": 1, "xid": 1, "commit": True, "data": {"k": 1}},
+            {"database": "d", "table": "t", "type": "insert", "ts": 1, "xid": 2, "commit": True, "data": {"k": 2, "n": 7}},
+        ],
+        {"n": ("text", 2)},
+    ),
+    "wal2json": (
+        "wal2json",
+        [{"action": "B", "lsn": "0/1", "nextlsn": "0/2"}, wal2json("I", k=1), wal2json("I", k=2, w="x"), {"action": "C", "lsn": "0/1", "nextlsn": "0/2"}],
+        {"w": ("text", 3)},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_columns_are_found_with_their_types_and_first_lines(name, tmp_path):
+    dialect, records, expected = RECORDS[name]
+    with pytest.raises(ColumnsFound) as raised:
+        pure.fragments(channel(tmp_path, dialect), jsonl(tmp_path, *records))
+    found = raised.value
+    assert (found.table, found.ordinal) == ("t", 1)
+    assert {column: tuple(said) for column, said in found.columns.items()} == expected
+    assert f"a.jsonl:{min(line for _, line in expected.values())}: table t: not in its definition: " in str(found)
+
+
+def test_of_parquet_and_csv(tmp_path):
+    rows = {"hvr_op": [1, 1], "hvr_tx_seq": ["1", "1"], "k": [1, 2], "n": pa.array([None, 7], pa.int16())}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet")
+    with pytest.raises(ColumnsFound) as raised:
+        pure.fragments(channel(tmp_path), tmp_path / "a.parquet")
+    assert raised.value.columns == {"n": ["bigint", 2]}
+    (tmp_path / "a.csv").write_text("hvr_op,hvr_tx_seq,k,w\n1,1,1,x\n")
+    with pytest.raises(ColumnsFound) as raised:
+        pure.fragments(channel(tmp_path), tmp_path / "a.csv")
+    assert raised.value.columns == {"w": ["text", 2]}
+
+
+def test_of_tables_that_are_alike_the_right_one_is_named(tmp_path):
+    recipe = channel(tmp_path, ddl=DDL + DDL.replace(" t(", " u("))
+    with pytest.raises(ColumnsFound) as raised:
+        pure.fragments(recipe, jsonl(tmp_path, hvr(hvr_tbl_name="t", k=1), hvr(hvr_tbl_name="u", k=1, n=5)))
+    assert (raised.value.table, raised.value.columns) == ("u", {"n": ["bigint", 2]})
+
+
+def test_what_has_no_plain_type_is_to_be_defined(tmp_path):
+    with pytest.raises(DataError, match=r"a.jsonl:1: table t: column 'o' is not in its definition, and is not added"):
+        pure.fragments(channel(tmp_path), jsonl(tmp_path, hvr(k=1, o={"a": 1})))
+
+
+def test_null_alone_is_no_column_yet(tmp_path):
+    assert pure.read(channel(tmp_path), jsonl(tmp_path, hvr(k=1, v="a", n=None))) == [{"k": 1, "v": "a"}]
+
+
+def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
+    first = jsonl(tmp_path, hvr(k=1, v="a"))
+    second = jsonl(tmp_path, hvr(k=2, v="b"), hvr(k=3, v="c", n=5), hvr(k=4, v="d"), name="b.jsonl")
+    third = jsonl(tmp_path, hvr(k=5, v="e"), name="c.jsonl")
+    state = tmp_path / "state" / "pure"
+    state.mkdir(parents=True)
+    recipe = channel(tmp_path)
+    with pytest.raises(ColumnsFound) as raised:
+        pure.fragments(recipe, first, second, third)
+    assert raised.value.ordinal == 2
+    added.write(state, added.with_found(added.read(state), raised.value))
+    text = (tmp_path / "channel.yaml").read_text()
+    (tmp_path / "channel.yaml").write_text(text.replace("channel: pure", f"channel: pure\nstate: {tmp_path}/state"))
+    plan = make(str(tmp_path / "channel.yaml"), "UTC")
+    assert plan.notes == ("t.n (bigint) was added when records came that had it",)
+    assert pure.read(plan.recipe, first, second, third) == [
+        {"k": 1, "v": "a", "n": None},
+        {"k": 2, "v": "b", "n": None},
+        {"k": 3, "v": "c", "n": 5},
+        {"k": 4, "v": "d"},
+        {"k": 5, "v": "e"},
+    ]
+    (tmp_path / "tables.sql").write_text("create table t(k int primary key, v text, n decimal(9,2));")
+    [table] = plan.again().recipe.tables
+    assert [(column.name, str(column.type)) for column in table.table.columns][2] == (
+        "n",
+        "Decimal(precision=9, scale=2)",
+    )
+
+
+def test_what_is_found_crosses_processes():
+    found = ColumnsFound("a:1: text", "t", {"n": ("bigint", 3)}, 7)
+    read = from_wire(f"before {found.to_wire()} behind")
+    assert isinstance(read, ColumnsFound)
+    assert (str(read), read.table, read.columns, read.ordinal) == ("a:1: text", "t", {"n": ["bigint", 3]}, 7)
+
+
+def test_transactions_that_wait_go_not_with_it(tmp_path):
+    with pytest.raises(ConfigurationError, match="unknown_columns: add at the source would leave rows that wait"):
+        channel(tmp_path, kafka=", Kafka_Message_Bundling: TRANSACTION")
