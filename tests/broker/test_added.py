@@ -6,7 +6,6 @@ import pytest
 
 from integrator.schema import Column, Integer, String
 from tests.parts import decode, kafka_io
-from tests.parts.daemon import Daemon
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -45,28 +44,20 @@ actions:
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
-def test_a_column_that_comes_is_a_new_version_of_the_schema(kind, broker, registry_server, tmp_path, name):
+def test_a_column_that_comes_is_a_new_version_of_the_schema(
+    kind, broker, registry_server, integrate_once, tmp_path, name
+):
     broker.create([name])
     kafka = f', Kafka_Schema_Registry: "{registry_server.url}", Kafka_Schema_Registry_Format: {kind}'
     path = channel(tmp_path, broker, name, kafka)
-    daemon = Daemon(path)
-    put(tmp_path, 1, {"id": 1, "v": "a"})
-    daemon.wait_for("cycle synced")
-    put(
-        tmp_path,
-        2,
-        {"id": 2, "v": "b"},
-        {"id": 3, "v": "c", "n": 5, "w": "x"},
-        {"id": 4, "v": "d", "n": None, "w": "y"},
-    )
-    [event] = daemon.wait_for("columns added")
-    assert (event["table"], event["columns"]) == ("t", {"n": "bigint", "w": "text"})
-    daemon.wait_for("cycle synced", 2)
-    put(tmp_path, 3, {"id": 5, "v": "e", "n": 6, "w": "z"})
-    daemon.wait_for("cycle synced", 3)
-    assert daemon.terminate() == 0
-    put(tmp_path, 4, {"id": 6, "v": "f", "n": 7, "w": None})
-    assert Daemon(path, "--once").wait(90) == 0
+    files = [
+        [{"id": 1, "v": "a"}],
+        [{"id": 2, "v": "b"}, {"id": 3, "v": "c", "n": 5, "w": "x"}, {"id": 4, "v": "d", "n": None, "w": "y"}],
+        [{"id": 5, "v": "e", "n": 6, "w": "z"}, {"id": 6, "v": "f", "n": 7, "w": None}],
+    ]
+    for number, rows in enumerate(files, 1):
+        put(tmp_path, number, *rows)
+        integrate_once(path)
     assert registry_server.client.get_versions(f"{name}-value") == [1, 2]
     decoder = decode.confluent(kind, registry_server.client, name)
     values = [message.value for message in kafka_io.read_all(broker.servers, [name])]
