@@ -21,17 +21,13 @@ def read(state: str | Path) -> Added:
     return {table: {name: tuple(said) for name, said in columns.items()} for table, columns in known.items()}
 
 
-def write(state: str | Path, columns: Added) -> None:
-    """Write down the columns that were added, all of them."""
-    temporary = Path(state) / "added.tmp"
-    temporary.write_text(json.dumps(columns), encoding="utf-8")
-    temporary.replace(Path(state) / "added.json")
-
-
 def with_found(known: Added, found: ColumnsFound) -> Added:
-    """Return the columns that were added, and those that were found now."""
-    more = {name: (datatype, found.ordinal, line) for name, (datatype, line) in found.columns.items()}
-    return {**known, found.table: {**known.get(found.table, {}), **more}}
+    """Return the columns that were added, and those that were found now; of one that is known, the earlier place."""
+    columns = dict(known.get(found.table, {}))
+    for name, (datatype, line) in found.columns.items():
+        before = columns.get(name, (datatype, found.ordinal, line))
+        columns[name] = (before[0], *min(before[1:], (found.ordinal, line)))
+    return {**known, found.table: columns}
 
 
 def with_columns(table: Table, known: Added) -> Table:

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask
+from integrator.arrays import Mask, mask
+from integrator.errors import ColumnsFound
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
 
 SEQUENCE_WIDTHS = (20, 16, 7)
@@ -107,7 +108,7 @@ def together(parts: Sequence[Changes]) -> Changes:
         table=parts[0].table,
         file=parts[0].file,
         columns={name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns},
-        missing={name: gone(name) for name in {name: None for part in parts for name in part.missing}},
+        missing={name: gone(name) for name in parts[0].columns if any(name in part.missing for part in parts)},
         op=arrays("op"),
         integ_seq=arrays("integ_seq"),
         tx_seq=arrays("tx_seq"),
@@ -122,14 +123,20 @@ def together(parts: Sequence[Changes]) -> Changes:
 def null_before(changes: Changes, added: Sequence[tuple[str, int, int]], ordinal: int) -> Changes:
     """Return changes of the file `ordinal` in which added columns are null, not missing, where there were none yet.
 
-    added: columns, each with the number of the file and the line that has it first.
+    added: columns, each with the number of the file and the line that has it first. Raises ColumnsFound where one comes
+    earlier than that: tasks of a cycle read files in any order.
     """
     missing = dict(changes.missing)
     for name, file, line in added:
-        if name in missing and ordinal <= file:
-            gone = missing.pop(name) & (ordinal == file) & (changes.line >= line)
-            missing |= {name: gone} if gone.any() else {}
-    return replace(changes, missing=missing) if added else changes
+        before = np.full(len(changes), ordinal < file) | ((ordinal == file) & (changes.line < line))
+        valued = before & mask(pc.is_valid(changes.columns[name]))
+        if valued.any():
+            first = int(changes.line[valued].min())
+            text = f"{changes.file}:{first}: table {changes.table}: {name} is here before where it was found first"
+            raise ColumnsFound(text, changes.table, {name: ("", first)}, ordinal)
+        if name in missing:
+            missing[name] = missing[name] & ~before
+    return replace(changes, missing={name: gone for name, gone in missing.items() if gone.any()}) if added else changes
 
 
 @dataclass(frozen=True)

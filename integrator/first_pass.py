@@ -110,7 +110,8 @@ class _Task:
                 whole = self._pairs.whole(changes) if self._pairs else changes
                 whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
                 encoded = self._encoders.encode(whole, clock, self._tally)
-                yield from _topic_by_topic(encoded) if self._by_topic else _in_source_order(encoded)
+                once = len({part.table for part in whole}) == len(whole)  # not by two names in one block
+                yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)

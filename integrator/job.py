@@ -163,17 +163,13 @@ class Job:
 
     def _add(self, found: ColumnsFound) -> None:
         """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
-        known = added.read(self.state.path)
-        added.write(self.state.path, added.with_found(known, found))
-        try:
-            plan = self.plan.again()
-            [table] = [one.in_source for one in plan.recipe.tables if one.in_source.name == found.table]
-            if any(table.column(name) is None for name in found.columns):
-                raise DataError(f"{found}; a column of that name is there under another one; define it")
-            self.plan = registry.resolve(plan)
-        except IntegratorError:
-            added.write(self.state.path, known)
-            raise
+        known = added.with_found(added.read(self.state.path), found)
+        plan = self.plan.again(known)
+        [table] = [one.in_source for one in plan.recipe.tables if one.in_source.name == found.table]
+        if any(table.column(name) is None for name in found.columns):
+            raise DataError(f"{found}; a column of that name is there under another one; define it")
+        self.plan = dataclasses.replace(registry.resolve(plan), state=self.plan.state)
+        self.state.mark_added(known)
         columns = {name: datatype for name, (datatype, _) in found.columns.items()}
         self._log.warning("columns added", table=found.table, columns=columns, found=str(found))
 

@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from integrator.added import Added
 from integrator.changes import OpenTransaction
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.fragments import Carry
@@ -129,6 +130,10 @@ class State:
         temporary.write_text(json.dumps(known), encoding="utf-8")
         temporary.replace(self.path / "refreshed.json")
 
+    def mark_added(self, columns: Added) -> None:
+        """Write down the columns that came while the channel ran, all of them."""
+        self._write("added.json", json.dumps(columns).encode(), ".")
+
     def suspend(self, reason: str) -> None:
         """Have the daemon end its stream behind the cycle it is in, and wait."""
         self.path.mkdir(parents=True, exist_ok=True)
@@ -169,13 +174,13 @@ class State:
             for said in cycle.details:
                 file.write(json.dumps({"cycle": cycle.cycle, **said}, ensure_ascii=False) + "\n")
 
-    def _write(self, name: str, data: bytes) -> None:
-        temporary = self.path / "synced" / f".{name}.tmp"
+    def _write(self, name: str, data: bytes, directory: str = "synced") -> None:
+        temporary = self.path / directory / f".{name}.tmp"
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.rename(self.path / "synced" / name)
+        temporary.rename(self.path / directory / name)
 
     def check_whole(self) -> None:
         """Raise EnvironmentFault if Spark's checkpoint is gone and the synced cycles are not.

@@ -20,9 +20,9 @@ from integrator.arrays import first
 from integrator.changes import SEQUENCE_WIDTHS
 from integrator.dialects.json_text import NULL, all_text
 from integrator.dialects.json_values import utc_typed
-from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, container_of, open_file, parse_lines, read_lines
+from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, container_of, open_file, parse_lines, whole_lines
 from integrator.dialects.reader import Decoded
-from integrator.dialects.reading import WHOLE, File, Reading
+from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Ints, Records
 from integrator.dialects.row_values import RowValues
 from integrator.dialects.table_files import batches
@@ -46,7 +46,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
             "source location (table: …)"
         )
     if container == "json":
-        for lines in read_lines(file.path, WHOLE):
+        for lines in whole_lines(file.path):
             yield _decoded(_of_json(lines, table), lines.numbers, file, table)
     else:
         if container == "csv":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -135,10 +135,15 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     refuses = reading.unknown_columns == "error"
     expected += f" ({ALLOW})" if refuses else ""
     others = "error" if refuses else "infer"
-    parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), others), expected, frozenset(fields))
+    try:
+        parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), others), expected, frozenset(fields))
+    except DataError:
+        if reading.unknown_columns == "add":  # Arrow finds no one type for them
+            _add(lines, table, fields)
+        raise
     others_found = [name for name in parsed.column_names if name not in fields]
-    if reading.unknown_columns == "add":
-        _add(lines, table, {name: parsed[name] for name in others_found})
+    if reading.unknown_columns == "add" and any(parsed[name].null_count < len(lines) for name in others_found):
+        _add(lines, table, fields)
     unknown = {unknown_column(table.name, name): len(lines) - parsed[name].null_count for name in others_found}
     columns: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
@@ -162,17 +167,44 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     return Records(table.name, columns, missing, meta, lines.numbers, order, unknown)
 
 
-def _add(lines: Lines, table: Table, found: dict[str, pa.ChunkedArray]) -> None:
-    """Raise ColumnsFound where one of these columns has values; null in a column that comes later is null anyway."""
-    valued = {name: values.type for name, values in found.items() if values.null_count < len(values)}
-    if valued:
-        first_of: dict[str, int] = {}
-        for line, text in zip(lines.numbers.tolist(), lines.array.to_pylist(), strict=True):
-            for name in json.loads(text).keys() & valued.keys():
-                first_of.setdefault(name, line)
-            if len(first_of) == len(valued):
-                break
-        raise columns_found(lines.file, table.name, {name: (first_of[name], kind) for name, kind in valued.items()})
+def _add(lines: Lines, table: Table, known: Mapping[str, object]) -> None:
+    """Raise ColumnsFound for other columns that have values; null in a column that comes later is null anyway.
+
+    Raises DataError for one whose values have no one type.
+    """
+    first_of: dict[str, int] = {}
+    kinds: dict[str, set[type]] = {}
+    for line, text in zip(lines.numbers.tolist(), lines.array.to_pylist(), strict=True):
+        try:
+            others = {name: value for name, value in json.loads(text).items() if name not in known}
+        except (ValueError, AttributeError):  # no record: told by the parser
+            return
+        for name, value in others.items():
+            first_of.setdefault(name, line)
+            kinds.setdefault(name, set()).update([] if value is None else [_kind(value)])
+    found = {name: (first_of[name], _COLUMNS.get(frozenset(said))) for name, said in kinds.items() if said}
+    for name, (line, kind) in found.items():
+        if kind is None:
+            raise DataError(
+                f"{lines.file}:{line}: table {table.name}: column {name!r} is not in its definition, and is not added "
+                f"by itself: its values are {', '.join(sorted(one.__name__ for one in kinds[name]))}; define it"
+            )
+    if found:
+        raise columns_found(lines.file, table.name, {name: (line, kind) for name, (line, kind) in found.items()})
+
+
+def _kind(value: object) -> type:
+    """Return the type of a value; an integer of more than 64 bits is as what has no column."""
+    return object if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else type(value)
+
+
+_COLUMNS: dict[frozenset[type], pa.DataType] = {
+    frozenset([bool]): pa.bool_(),
+    frozenset([int]): pa.int64(),
+    frozenset([float]): pa.float64(),
+    frozenset([int, float]): pa.float64(),
+    frozenset([str]): pa.string(),
+}
 
 
 def _inner_names(kind: Type) -> set[str]:

@@ -18,8 +18,9 @@ from integrator.arrays import Raw, first, first_refused, flat
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
-FIRST_BYTES = 1024 * 1024
-"""Of a file's first block: most files of a daemon are smaller, and of a larger one encoding begins the sooner."""
+FIRST_BYTES, _DOUBLED = 1024 * 1024, 10
+"""Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
+one encoding begins the sooner."""
 _SHOWN = 200
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
@@ -78,8 +79,8 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
     """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
     number, rest = 1, b""
     with open_file(path) as stream:
-        for size in itertools.chain([min(FIRST_BYTES, block_bytes)], itertools.repeat(block_bytes)):
-            data = _read_on(path, stream, rest, size)
+        for doubled in itertools.count():
+            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), block_bytes))
             if len(data) == len(rest):
                 break
             end = data.rfind(b"\n", len(rest)) + 1  # 0: a line longer than a block
@@ -91,6 +92,17 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
                     yield lines
     if rest.strip():
         yield _lines(path, rest + b"\n", number)[0]
+
+
+def whole_lines(path: str) -> Iterator[Lines]:
+    """Yield the lines of a file all at once, if it has any."""
+    with open_file(path) as stream:
+        try:
+            data = stream.read()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
+    if data.strip():
+        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1)[0]
 
 
 def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytearray:

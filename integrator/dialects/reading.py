@@ -9,7 +9,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from integrator.changes import Changes, OpenTransaction
-from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines
+from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
 from integrator.errors import ColumnsFound, DataError
 from integrator.recipe import DebeziumModes, UnknownColumns
 from integrator.schema import Table, Type
@@ -17,7 +17,6 @@ from integrator.schema import Table, Type
 ALLOW = "define it, or set unknown_columns: ignore (or add) at the source location"
 """What to do about a column that the table's definition does not have."""
 
-WHOLE = 1 << 30
 _TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
 
 
@@ -30,7 +29,7 @@ class File:
 
     def lines(self, reading: Reading) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for."""
-        return read_lines(self.path, WHOLE if reading.whole_files else reading.block_bytes)
+        return whole_lines(self.path) if reading.whole_files else read_lines(self.path, reading.block_bytes)
 
 
 Before = Callable[[], OpenTransaction]
@@ -143,8 +142,8 @@ def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataT
 
 
 _DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
-    (pa.types.is_string, "text"),
-    (pa.types.is_integer, "bigint"),
+    (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), "text"),
+    (lambda kind: pa.types.is_integer(kind) and kind != pa.uint64(), "bigint"),
     (pa.types.is_floating, "double"),
     (pa.types.is_boolean, "boolean"),
 )

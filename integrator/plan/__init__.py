@@ -28,6 +28,7 @@ from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, of_source
 from integrator.plan.tables import table_recipe
 from integrator.recipe import Recipe
+from integrator.schema import Table
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
@@ -41,7 +42,7 @@ TABLES: tuple[type[AnySource], ...] = (SnapshotLocation, JdbcLocation)
 class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept.
 
-    again: makes the plan anew, as the channel's file and state say then.
+    again: makes the plan anew, of what was read then, with the columns that came since.
     """
 
     channel: str
@@ -59,7 +60,7 @@ class Plan:
     conditions: dict[str, Conditions]
     strategies: Strategies = field(repr=False)
     secrets: Secrets = field(compare=False, repr=False)
-    again: Callable[[], Plan] = field(compare=False, repr=False)
+    again: Callable[[adding.Added], Plan] = field(compare=False, repr=False)
 
     @property
     def changes(self) -> FilesLocation | SocketLocation:
@@ -89,17 +90,35 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
     channel, source = loading.load(file, run or Run())
     problems: list[Problem] = []
     tables = read_tables(channel, source, problems)
+    came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}
+    return _planned(_Read(file, timezone, channel, source, tables, refreshing), came, problems)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A channel and its tables, as they were read."""
+
+    file: str
+    timezone: str
+    channel: Channel
+    source: Source
+    tables: list[Table]
+    refreshing: bool
+
+
+def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
+    """Make the plan, with the columns that came while the channel ran; `problems` are those found before."""
+    channel, source = read.channel, read.source
+    tables = [adding.with_columns(table, came) for table in read.tables]
     problems += scope.unknown_words(channel, source)
     problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
-    kinds, named = (TABLES, "snapshot or jdbc") if refreshing else (CHANGES, "files or socket")
+    kinds, named = (TABLES, "snapshot or jdbc") if read.refreshing else (CHANGES, "files or socket")
     changes = _one(channel, kinds, named, source, problems)
     kafka = _one(channel, (KafkaLocation,), "kafka", source, problems)
     if changes is None or kafka is None:
         raise ConfigurationError(problems)
     (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
     state = f"{channel.state}/{channel.channel}"
-    came = adding.read(state) if _adds(channel) else {}
-    tables = [adding.with_columns(table, came) for table in tables]
     problems += scope.idle_actions(channel, kafka_name, source_name, source)
     check_source(source_location, source_name, {table.name for table in tables}, source, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
@@ -130,7 +149,7 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
         absent=tuple(name for table in absent for name in (table.name, table.base_name)),
         layout=layout,
-        timezone=timezone,
+        timezone=read.timezone,
         max_bytes=settings.max_bytes,
         oversized=oversized,
         rate_limit=settings.rate_limit,
@@ -153,11 +172,11 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
         conditions={table.name: conditions_of(scene, table) for table in tables},
         strategies=strategies,
         secrets=source.secrets,
-        again=lambda: make(file, timezone, run, refreshing=refreshing),
+        again=lambda more: _planned(read, more, []),
     )
     shared = clashes(plan.registrations)
     if shared:
-        raise ConfigurationError([Problem(file, 0, "", text) for text in shared])
+        raise ConfigurationError([Problem(read.file, 0, "", text) for text in shared])
     return plan
 
 

@@ -1,6 +1,8 @@
 """Rows a second through one table and through many, the same rows in turn, in one run: what tables cost.
 
-python -m tests.bench.tables --tables 500 --rows 1000000 --runs 3
+python -m tests.bench.tables --tables 500 --rows 1000000 --runs 3 [--unlike]
+
+The tables have the same columns, so that they are worked on together; with --unlike each has names of its own.
 """
 
 from __future__ import annotations
@@ -20,20 +22,24 @@ _WARMING = 2
 """Runs that do not count: Spark begins, and the broker makes each partition's log, and at the second batch its index."""
 
 
-def write(path: Path, rows: int, tables: int, start: int) -> None:
+def write(path: Path, rows: int, tables: int, start: int, *, unlike: bool = False) -> None:
     """Rows in transactions of ten, table after table."""
     with path.open("w") as file:
         for key in range(start, start + rows):
-            row = {f"c{i}": (key * i if i % 2 else f"text {key} {i}") for i in range(COLUMNS)}
-            meta = {"hvr_tbl_name": f"t{key * 7919 % tables}", "hvr_op": 1, "hvr_tx_seq": f"{key // 10:X}", "id": key}
+            table = key * 7919 % tables
+            own = f"_{table}" if unlike else ""
+            row = {f"c{i}{own}": (key * i if i % 2 else f"text {key} {i}") for i in range(COLUMNS)}
+            meta = {"hvr_tbl_name": f"t{table}", "hvr_op": 1, "hvr_tx_seq": f"{key // 10:X}", "id": key}
             file.write(json.dumps(meta | row, separators=(",", ":")) + "\n")
 
 
-def channel_file(directory: Path, servers: str, name: str, tables: int) -> Path:
+def channel_file(directory: Path, servers: str, name: str, tables: int, *, unlike: bool = False) -> Path:
     (directory / "in").mkdir(parents=True)
-    columns = ", ".join(f"c{i} {'bigint' if i % 2 else 'varchar(40)'}" for i in range(COLUMNS))
-    ddl = "".join(f"create table t{at}(id bigint primary key, {columns});\n" for at in range(tables))
-    (directory / "tables.sql").write_text(ddl)
+    with (directory / "tables.sql").open("w") as file:
+        for at in range(tables):
+            own = f"_{at}" if unlike else ""
+            columns = ", ".join(f"c{i}{own} {'bigint' if i % 2 else 'varchar(40)'}" for i in range(COLUMNS))
+            file.write(f"create table t{at}(id bigint primary key, {columns});\n")
     path = directory / "channel.yaml"
     path.write_text(
         f"""
@@ -56,18 +62,19 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=500)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--unlike", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tables-") as name, broker() as kafka:
         print(f"broker: {kafka.kind}; {given.rows} rows")
         daemons, rates = {}, {1: [], given.tables: []}
         for tables in rates:
             directory = Path(name) / str(tables)
-            daemons[tables] = Daemon(channel_file(directory, kafka.servers, f"of{tables}", tables))
+            daemons[tables] = Daemon(channel_file(directory, kafka.servers, f"of{tables}", tables, unlike=given.unlike))
         for run in range(-_WARMING, given.runs):
             for tables, daemon in daemons.items():
                 count = given.rows // 4 if run < 0 else given.rows
                 path = Path(name) / str(tables) / "in" / f"{run + _WARMING}.tmp"
-                write(path, count, tables, (run + _WARMING) * given.rows)
+                write(path, count, tables, (run + _WARMING) * given.rows, unlike=given.unlike)
                 began = time.monotonic()
                 path.rename(path.with_suffix(".jsonl"))
                 daemon.wait_for(count)

@@ -1,6 +1,7 @@
 """unknown_columns: add. Columns that come while the channel runs: how they are found, typed, kept, and null before."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +10,7 @@ import pytest
 from integrator import added
 from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
 from integrator.plan import make
+from integrator.state import State
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v text);"
@@ -93,6 +95,42 @@ def test_what_has_no_plain_type_is_to_be_defined(tmp_path):
         pure.fragments(channel(tmp_path), jsonl(tmp_path, hvr(k=1, o={"a": 1})))
 
 
+ODD = [
+    # values of a column that comes, and what it is; or what is said
+    (["2024-05-01", "2024-05-01 10:00:00"], "text"),
+    ([None, "x", "2024-05-01"], "text"),
+    ([1, 0.5], "double"),
+    ([1, "x"], "its values are int, str; define it"),
+    ([1, 12345678901234567890], "its values are int, object; define it"),
+    ([True, 1], "its values are bool, int; define it"),
+    ([[1]], "its values are list; define it"),
+]
+
+
+@pytest.mark.parametrize(("values", "said"), ODD)
+def test_what_a_column_is_that_comes_in_json(values, said, tmp_path):
+    path = jsonl(tmp_path, *(hvr(k=k, n=value) for k, value in enumerate(values)))
+    with pytest.raises((ColumnsFound, DataError)) as raised:
+        pure.fragments(channel(tmp_path), path)
+    if " " in said:
+        assert f"a.jsonl:1: table t: column 'n' is not in its definition, and is not added by itself: {said}" in str(
+            raised.value
+        )
+    else:
+        assert raised.value.columns == {"n": [said, 1]}
+
+
+def test_a_column_that_another_task_has_found_later_is_found_again_earlier(tmp_path):
+    first = jsonl(tmp_path, hvr(k=1, v="a"), hvr(k=2, v="b", n=5), hvr(k=3, v="c"))
+    recipe = channel(tmp_path, ddl="create table t(k int primary key, v text, n bigint);")
+    [table] = recipe.tables
+    recipe = replace(recipe, tables=(replace(table, added=(("n", 3, 7),)),))
+    with pytest.raises(ColumnsFound, match=r"a.jsonl:2: table t: n is here before where it was found first") as raised:
+        pure.fragments(recipe, first)
+    known = added.with_found({"t": {"n": ("bigint", 3, 7)}}, raised.value)
+    assert known == {"t": {"n": ("bigint", 1, 2)}}
+
+
 def test_null_alone_is_no_column_yet(tmp_path):
     assert pure.read(channel(tmp_path), jsonl(tmp_path, hvr(k=1, v="a", n=None))) == [{"k": 1, "v": "a"}]
 
@@ -107,7 +145,7 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
     with pytest.raises(ColumnsFound) as raised:
         pure.fragments(recipe, first, second, third)
     assert raised.value.ordinal == 2
-    added.write(state, added.with_found(added.read(state), raised.value))
+    State(str(state)).mark_added(added.with_found(added.read(state), raised.value))
     text = (tmp_path / "channel.yaml").read_text()
     (tmp_path / "channel.yaml").write_text(text.replace("channel: pure", f"channel: pure\nstate: {tmp_path}/state"))
     plan = make(str(tmp_path / "channel.yaml"), "UTC")
@@ -120,7 +158,7 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
         {"k": 5, "v": "e"},
     ]
     (tmp_path / "tables.sql").write_text("create table t(k int primary key, v text, n decimal(9,2));")
-    [table] = plan.again().recipe.tables
+    [table] = make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables
     assert [(column.name, str(column.type)) for column in table.table.columns][2] == (
         "n",
         "Decimal(precision=9, scale=2)",

@@ -38,6 +38,7 @@ SETTINGS = {
     "numbers of rows": (JSON, [EXTRA.format("{hvr_integ_key} {hvr_row_uuid}")], ""),
     "one table otherwise": (JSON, [EXTRA.format("{v}").replace("Name", "table: b, Name")], ""),
     "captured otherwise": (JSON, ["{action: Capture, AugmentIncomplete: ALL, table: c}"], ""),
+    "names of what is missing": ("Csv: true", [EXTRA.format("{hvr_missing}")], ", Missing_Values: 'NULL'"),
     "misfits, counted": (JSON, ["{action: TableProperties, CoerceErrorPolicy: WARNING}"], ""),
 }
 
@@ -130,3 +131,10 @@ def test_tables_are_encoded_together(tmp_path, monkeypatch):
     made = pure.tables(tmp_path, OTHER, [])
     pure.fragments(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": 1} for name in ("b", "other", "a", "c"))))
     assert asked == [["b", "a", "c"]]
+
+
+def test_a_table_by_two_names_is_in_order(tmp_path):
+    made = pure.tables(tmp_path, DDL, [])
+    names = ["a", "A", "b", "a"]
+    rows = pure.read(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": k} for k, name in enumerate(names))))
+    assert [row["k"] for row in rows if row["k"] != 2] == [0, 1, 3]

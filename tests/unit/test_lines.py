@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from integrator.dialects import lines
 from integrator.dialects.json_text import quote_scalars
 from integrator.dialects.lines import arrow_json, parse_lines, read_lines
 from integrator.errors import DataError
@@ -24,8 +26,8 @@ def test_every_line_with_its_number(block, end, tmp_path):
     (tmp_path / "f").write_bytes("\n".join(texts).encode() + end.encode())
     got = [
         (int(number), text.as_py().rstrip("\n"))
-        for lines in read_lines(str(tmp_path / "f"), block)
-        for number, text in zip(lines.numbers, lines.array, strict=True)
+        for part in read_lines(str(tmp_path / "f"), block)
+        for number, text in zip(part.numbers, part.array, strict=True)
     ]
     assert [(n, t) for n, t in got if t.strip()] == [(n, t) for n, t in enumerate(texts, 1) if t.strip()]
 
@@ -68,3 +70,21 @@ def test_the_first_bad_line_is_named(tmp_path):
     [lines, *_] = read_lines(str(tmp_path / "f"))
     with pytest.raises(DataError, match=r'f:701: .*expected numbers; the line is {"a": "x"}'):
         parse_lines(lines, arrow_json(pa.schema([("a", pa.int64())]), "error"), "numbers")
+
+
+@pytest.mark.parametrize("first", [1, 7, 64, 1 << 20])
+def test_however_blocks_grow_the_lines_are_the_same(first, tmp_path, monkeypatch):
+    text = "".join(f'{{"a":"{"x" * (number % 50)}"}}\n' for number in range(300)) + '{"last":1}'
+    (tmp_path / "a.jsonl").write_text(text)
+    monkeypatch.setattr(lines, "FIRST_BYTES", first)
+    parts = list(lines.read_lines(str(tmp_path / "a.jsonl"), 500))
+    assert b"".join(part.data for part in parts) == text.encode() + b"\n"
+    assert np.concatenate([part.numbers for part in parts]).tolist() == list(range(1, 302))
+
+
+def test_a_file_that_is_read_as_a_whole_is_one_block_however_long(tmp_path):
+    """{hvr_tx_countdown} needs to know where each transaction ends."""
+    (tmp_path / "a.jsonl").write_text('{"a":"' + "x" * 100 + '"}\n' + ('{"a":1}\n' * 400_000))
+    [whole] = lines.whole_lines(str(tmp_path / "a.jsonl"))
+    assert len(whole) == 400_001
+    assert len(list(lines.read_lines(str(tmp_path / "a.jsonl")))) > 1
