@@ -5,6 +5,7 @@ daemon          the process: one Spark session, a job for each channel, signals
 job             one channel: a streaming query, continuous or at its times, and its graceful end
 refresh         whole tables: slices, the select moment, what is through
 send            the lines of a growing file into a channel's socket
+gate            a stream ends between two cycles
 restart         after failures that time may mend; heartbeat: a file that says that the daemon lives
 rewind          synced cycles, looked back on and gone back to
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
@@ -30,7 +31,7 @@ registry        the schema registry: schemas -> ids, once, on the driver
 messages        what the messages of a table are made of: columns, encoders, frames, schemas
 plan            channel + table definitions -> Plan and Recipe
 channel         the YAML file: model, actions, scopes, loading with lines, secrets
-tables          table definitions: SQL DDL, Avro, YAML
+tables          table definitions: SQL DDL, Avro, YAML; added: columns that came while the channel ran
 expression      templates and SQL over substitutions
 substitutions   what they give, and where they may stand
 fragments       encoded rows between the passes; tally: what a pass left out or changed

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import threading
 import time
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import structlog
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import SparkSession
 
 from integrator import added, progress, registry, session
 from integrator.channel.sources import SocketLocation
 from integrator.cycle import cycle
-from integrator.errors import ColumnsFound, DataError, EnvironmentFault, IntegratorError, from_wire
+from integrator.errors import ColumnsFound, DataError, EnvironmentFault
+from integrator.gate import Gate
 from integrator.heartbeat import Heart
 from integrator.plan import Plan
 from integrator.produce import topics
@@ -151,15 +151,31 @@ class Job:
         if self._stopping.is_set():
             return
         adding = True
-        while adding and not self._stopping.is_set():
-            adding = False
-            with self.state.integrating():
+        while adding:
+            with contextlib.ExitStack() as held:
+                if not self._hold(held):
+                    return
                 try:
                     self._run(spark, once=once)
+                    adding = False
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self._add(found)
-                    adding = True
+
+    def _hold(self, held: contextlib.ExitStack) -> bool:
+        """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
+        told = False
+        while not self._stopping.is_set():
+            try:
+                held.enter_context(self.state.integrating(_SUSPENDED_POLL_S))
+            except EnvironmentFault as fault:
+                if not told:
+                    self._log.info("waiting", reason=str(fault))
+                told = True
+                self.heart.beat("waiting for a refresh")
+            else:
+                return True
+        return False
 
     def _add(self, found: ColumnsFound) -> None:
         """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
@@ -179,7 +195,7 @@ class Job:
         mended = Journal(journal).renew(self._listing().files(), self.state.last_file())
         if mended:
             self._log.info("change files mended", files=mended)
-        gate = _Gate(self._ending)
+        gate = Gate(self._ending)
         report = progress.reporter(self.plan.channel, self.plan.schedule.latency_s)
 
         def synced(done: Cycle) -> None:
@@ -206,59 +222,7 @@ class Job:
             time.sleep(_POLL_S)
         if ending:
             gate.end_between_cycles(query, Path(self.state.checkpoint))
-        _raise_failure(query, gate.error)
+        gate.raise_failure(query)
 
     def _ending(self) -> bool:
         return self._stopping.is_set() or self.state.suspended is not None
-
-
-def _raise_failure(query: StreamingQuery, error: BaseException | None) -> None:
-    failure = query.exception()
-    if isinstance(error, _Ended):
-        return
-    if isinstance(error, IntegratorError):
-        raise error
-    if failure is not None:
-        raise from_wire(str(failure)) or failure
-
-
-class _Ended(Exception):
-    """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it."""
-
-
-class _Gate:
-    """Lets cycles through until the end is asked for; keeps the error that a cycle failed with."""
-
-    def __init__(self, ending: Callable[[], bool]) -> None:
-        self._ending = ending
-        self._one = threading.Lock()
-        self._last: int | None = None
-        self._closed = False
-        self.error: BaseException | None = None
-
-    def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """Return `integrate_cycle`, behind the gate."""
-
-        def integrate(batch: DataFrame, number: int) -> None:
-            with self._one:
-                if self._closed or self._ending():
-                    self._closed = True
-                    self.error = _Ended()
-                    raise self.error
-                try:
-                    integrate_cycle(batch, number)
-                except BaseException as error:
-                    self.error = error
-                    raise
-                self._last = number
-
-        return integrate
-
-    def end_between_cycles(self, query: StreamingQuery, checkpoint: Path) -> None:
-        """Stop the query when the cycle that is being integrated, if any, is synced and committed."""
-        self._closed = True
-        with self._one:
-            last = self._last
-        while query.isActive and last is not None and not (checkpoint / "commits" / str(last)).exists():
-            time.sleep(_POLL_S)
-        query.stop()

@@ -127,8 +127,8 @@ class Journal:
             journal.writelines(json.dumps(asdict(entry)) + "\n" for entry in new)
             journal.flush()
             os.fsync(journal.fileno())
+        self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
-        self._known = {entry.path: number for number, entry in enumerate(self._entries)}
 
     def renew(self, files: list[Entry], synced: int) -> list[str]:
         """Take files anew that were mended while they were in no synced cycle (numbered above `synced`).

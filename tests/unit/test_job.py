@@ -1,8 +1,15 @@
-"""The gate before each cycle."""
+"""What a job waits for: the gate before each cycle, and a refresh that sends rows."""
+
+import contextlib
+import threading
+from types import SimpleNamespace
 
 import pytest
 
-from integrator.job import _Ended, _Gate
+from integrator.errors import EnvironmentFault
+from integrator.gate import Ended, Gate
+from integrator.job import Job
+from integrator.state import State
 
 
 class Query:
@@ -17,11 +24,34 @@ class Query:
 def test_a_stream_that_is_being_ended_begins_no_cycle_though_the_reason_is_gone(tmp_path):
     """Suspended, and resumed before the cycle was through: the stop may not come in the middle of the next."""
     suspended, done = [True], []
-    gate = _Gate(lambda: suspended[0])
+    gate = Gate(lambda: suspended[0])
     integrate = gate.around(lambda _batch, number: done.append(number))
     gate.end_between_cycles(Query(), tmp_path)
     suspended[0] = False
-    with pytest.raises(_Ended):
+    with pytest.raises(Ended):
         integrate(None, 1)
     assert not done
-    assert isinstance(gate.error, _Ended)
+    assert isinstance(gate.error, Ended)
+
+
+def test_a_job_waits_while_a_refresh_sends_rows_and_no_longer_than_to_its_end(tmp_path):
+    """Resumed by hand in the middle of a refresh: that is no failure of the daemon."""
+    state = State(str(tmp_path / "state"))
+    state.make()
+    stopping = threading.Event()
+    job = Job(SimpleNamespace(state=str(tmp_path / "state"), channel="c"), stopping)
+    refresh = contextlib.ExitStack()
+    refresh.enter_context(state.integrating())
+    timer = threading.Timer(1.5, refresh.close)
+    timer.start()
+    with contextlib.ExitStack() as held:
+        assert job._hold(held)
+        assert not timer.is_alive()
+        with (
+            pytest.raises(EnvironmentFault, match="another process sends rows of this channel"),
+            state.integrating(0.1),
+        ):
+            pass
+    with state.integrating(0.1), contextlib.ExitStack() as held:
+        threading.Timer(0.7, stopping.set).start()
+        assert not job._hold(held)
