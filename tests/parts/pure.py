@@ -99,6 +99,18 @@ def fragments(made: Recipe, *files: Path, carry: Carry | None = None) -> tuple[p
     return table.filter(pa.array([row["op"] >= 0 for row in rows])), notes
 
 
+def check_cuts(made: Recipe, whole: Path, step: int) -> None:
+    """Check that rows have the same positions (a column `seq` says them), wherever a file of lines is cut in two."""
+    lines = whole.read_text().splitlines(keepends=True)
+    expected = sorted(row["seq"] for row in read(made, whole))
+    parts = [whole.with_name(name) for name in ("1", "2")]
+    for cut in range(1, len(lines), step):
+        for part, of_part in zip(parts, (lines[:cut], lines[cut:]), strict=True):
+            part.write_text("".join(of_part))
+        sent, _ = fragments(made, *parts)
+        assert sorted(sent["integ_seq"].to_pylist()) == expected
+
+
 def bundled(made: Recipe, sent: pa.Table, bundler: Bundler | None = None) -> list[Messages]:
     """The messages of fragments, which come in the batches that the table has; to the end, if there is no bundler."""
     taken = bundler or Bundler(made)
@@ -155,6 +167,7 @@ __all__ = [
     "IntegratorError",
     "Mark",
     "bundled",
+    "check_cuts",
     "fragments",
     "hvr",
     "messages",

@@ -122,16 +122,7 @@ def test_what_is_no_change_is_counted(tmp_path):
 
 
 def test_the_transaction_goes_on_in_the_next_file(tmp_path):
-    recipe = pure.recipe(tmp_path, DDL, META, "debezium")
-    whole = recorded(tmp_path, "plain")
-    lines = whole.read_text().splitlines(keepends=True)
-    expected = [row["seq"] for row in pure.read(recipe, whole)]
-    for cut in range(1, len(lines), 7):
-        parts = [tmp_path / "1", tmp_path / "2"]
-        parts[0].write_text("".join(lines[:cut]))
-        parts[1].write_text("".join(lines[cut:]))
-        sent, _ = pure.fragments(recipe, *parts)
-        assert sorted(sent["integ_seq"].to_pylist()) == sorted(expected)
+    pure.check_cuts(pure.recipe(tmp_path, DDL, META, "debezium"), recorded(tmp_path, "plain"), 7)
 
 
 def test_an_end_mark_alone_in_the_next_file_ends_the_transaction(tmp_path):

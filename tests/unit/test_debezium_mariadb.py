@@ -113,16 +113,7 @@ def test_what_is_no_change_is_counted(tmp_path):
 
 
 def test_the_transaction_goes_on_in_the_next_file(tmp_path):
-    made = recipe(tmp_path, "debezium", PLAIN)
-    whole = recorded(tmp_path, "plain", {"ubig"})
-    lines = whole.read_text().splitlines(keepends=True)
-    expected = [row["seq"] for row in pure.read(made, whole)]
-    for cut in range(1, len(lines), 5):
-        parts = [tmp_path / "1", tmp_path / "2"]
-        parts[0].write_text("".join(lines[:cut]))
-        parts[1].write_text("".join(lines[cut:]))
-        sent, _ = pure.fragments(made, *parts)
-        assert sorted(sent["integ_seq"].to_pylist()) == sorted(expected)
+    pure.check_cuts(recipe(tmp_path, "debezium", PLAIN), recorded(tmp_path, "plain", {"ubig"}), 5)
 
 
 def test_a_bigint_unsigned_without_a_schema(tmp_path):
