@@ -11,6 +11,7 @@ rewind          synced cycles, looked back on and gone back to
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
 sources         change files as a stream of ordered runs; lines from sockets, spooled
 first_pass      files -> change rows -> columns -> encoded fragments
+  runs            the files of a task, as Spark hands them on
   dialects        source records -> change rows
   pairs           the two rows of an update, kept together
   alike           tables that differ in their names only, encoded together

@@ -23,11 +23,13 @@ def read(state: str | Path) -> Added:
 
 def with_found(known: Added, found: ColumnsFound) -> Added:
     """Return the columns that were added, and those that were found now; of one that is known, the earlier place."""
-    columns = dict(known.get(found.table, {}))
-    for name, (datatype, line) in found.columns.items():
-        before = columns.get(name, (datatype, found.ordinal, line))
-        columns[name] = (before[0], *min(before[1:], (found.ordinal, line)))
-    return {**known, found.table: columns}
+    joint = {table: dict(columns) for table, columns in known.items()}
+    for table, columns in found.tables.items():
+        of_table = joint.setdefault(table, {})
+        for name, (datatype, line) in columns.items():
+            before = of_table.get(name, (datatype, found.ordinal, line))
+            of_table[name] = (before[0], *min(before[1:], (found.ordinal, line)))
+    return joint
 
 
 def with_columns(table: Table, known: Added) -> Table:

@@ -133,7 +133,7 @@ def null_before(changes: Changes, added: Sequence[tuple[str, int, int]], ordinal
         if valued.any():
             first = int(changes.line[valued].min())
             text = f"{changes.file}:{first}: table {changes.table}: {name} is here before where it was found first"
-            raise ColumnsFound(text, changes.table, {name: ("", first)}, ordinal)
+            raise ColumnsFound(text, {changes.table: {name: ("", first)}}, ordinal)
         if name in missing:
             missing[name] = missing[name] & ~before
     return replace(changes, missing={name: gone for name, gone in missing.items() if gone.any()}) if added else changes

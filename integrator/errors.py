@@ -60,21 +60,21 @@ class EnvironmentFault(IntegratorError):
 
 
 class ColumnsFound(IntegratorError):
-    """Records have columns that the definition of their table has not, and the channel says to add them."""
+    """Records have columns that the definitions of their tables have not, and the channel says to add them."""
 
     kind = COLUMNS
 
-    def __init__(self, text: str, table: str, columns: Mapping[str, Sequence[Any]], ordinal: int = 0) -> None:
-        """Tell of a table's columns their datatypes, and the lines that have them first, in the file of this number."""
-        super().__init__(text, table, columns, ordinal)
-        self.table, self.columns, self.ordinal = table, columns, ordinal
+    def __init__(self, text: str, tables: Mapping[str, Mapping[str, Sequence[Any]]], ordinal: int = 0) -> None:
+        """Tell of tables' columns their datatypes, and the lines that have them first, in the file of this number."""
+        super().__init__(text, tables, ordinal)
+        self.tables, self.ordinal = tables, ordinal
 
     def __str__(self) -> str:
         return str(self.args[0])
 
     def of_file(self, ordinal: int) -> ColumnsFound:
         """Return the same, with the number of the file."""
-        return ColumnsFound(str(self), self.table, self.columns, ordinal)
+        return ColumnsFound(str(self), self.tables, ordinal)
 
 
 @dataclass(frozen=True, order=True)

@@ -2,65 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.fs
 
 from integrator.ahead import ahead
 from integrator.alike import Encoded, encoders_of
 from integrator.arrays import FEW_ROWS, mask
 from integrator.changes import Changes, OpenTransaction, null_before
 from integrator.dialects import DIALECTS
-from integrator.dialects.reading import Batch, File, Reading
+from integrator.dialects.reading import Batch, Finds, Reading
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault, IntegratorError
 from integrator.expression import Op, Sql
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
 from integrator.pairs import Pairs, last_place
 from integrator.properties.expression import Clock
 from integrator.recipe import Recipe
+from integrator.runs import Run, check_unchanged
 from integrator.tally import Tally
 
-RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
-RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
-"""A run is a file. Rows with read = false are the files before a task's first: asked where they end, and not sent."""
-
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
-
-_SEGMENT = re.compile(r"\d{12}\.([A-Za-z0-9_-]+)\.\d+\.jsonl")
-"""A file of lines that came through a socket, see sources.spool: its sender is named in the middle."""
-
-
-def stream_of(path: str) -> str:
-    """Return what a file is a part of: of lines from sockets, each sender is a stream; change files are all of one."""
-    found = _SEGMENT.fullmatch(path.rpartition("/")[2])
-    return found[1] if found else ""
-
-
-@dataclass(frozen=True)
-class Run:
-    """A file to read, or only to be asked where it ends."""
-
-    ordinal: int
-    path: str
-    size: int
-    read: bool
-
-    @property
-    def file(self) -> File:
-        """The file, as dialects know it."""
-        return File(self.path, self.ordinal)
-
-    @property
-    def stream(self) -> str:
-        """What the file is a part of: a transaction goes on in the next file of the same stream."""
-        return stream_of(self.path)
 
 
 def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool = False) -> Pass:
@@ -106,7 +70,7 @@ class _Task:
             if isinstance(batch, Batch):
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
-                changes = [null_before(part, self._added.get(part.table, ()), run.ordinal) for part in batch.changes]
+                changes = self._with_added(batch.changes, run.ordinal)
                 whole = self._pairs.whole(changes) if self._pairs else changes
                 whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
                 encoded = self._encoders.encode(whole, clock, self._tally)
@@ -141,6 +105,15 @@ class _Task:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
+    def _with_added(self, parts: list[Changes], ordinal: int) -> list[Changes]:
+        """Return the changes of a file with null in added columns where these had not come yet."""
+        finds, changes = Finds(), []
+        for part in parts:
+            with finds.noted():
+                changes.append(null_before(part, self._added.get(part.table, ()), ordinal))
+        finds.tell()
+        return changes
+
     def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
         """Yield of each run that is to be read: None, its batches, and the transaction that is open at its end."""
         for batch in batches:
@@ -149,7 +122,7 @@ class _Task:
                 if not run.read:
                     self._before.append(run)
                     continue
-                _check_unchanged(run)
+                check_unchanged(run)
                 yield run, None
                 for part in self._records(run):
                     self._open[run.stream] = part.open
@@ -212,23 +185,6 @@ def reading_of(recipe: Recipe) -> Reading:
         time_zone=recipe.source_zone,
         timestamp_column=recipe.timestamp_column,
     )
-
-
-def _check_unchanged(run: Run) -> None:
-    filesystem, inside = pyarrow.fs.LocalFileSystem(), run.path
-    if "://" in run.path:
-        filesystem, inside = pyarrow.fs.FileSystem.from_uri(run.path)
-    try:
-        size = filesystem.get_file_info(inside).size
-    except OSError as error:
-        raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
-    if size is None:
-        raise EnvironmentFault(f"{run.path}: the change file is gone; put it back, it has not been sent yet")
-    if size != run.size:
-        raise EnvironmentFault(
-            f"{run.path}: has {size} bytes and had {run.size} when it was taken: it was written on; write change files "
-            "under a temporary name (.tmp) and rename them when they are whole"
-        )
 
 
 def _topic_by_topic(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:

@@ -181,13 +181,13 @@ class Job:
         """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
         known = added.with_found(added.read(self.state.path), found)
         plan = self.plan.again(known)
-        [table] = [one.in_source for one in plan.recipe.tables if one.in_source.name == found.table]
-        if any(table.column(name) is None for name in found.columns):
+        tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
+        if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
             raise DataError(f"{found}; a column of that name is there under another one; define it")
         self.plan = dataclasses.replace(registry.resolve(plan), state=self.plan.state)
         self.state.mark_added(known)
-        columns = {name: datatype for name, (datatype, _) in found.columns.items()}
-        self._log.warning("columns added", table=found.table, columns=columns, found=str(found))
+        came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
+        self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
         self.state.check_whole()

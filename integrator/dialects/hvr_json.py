@@ -17,7 +17,7 @@ from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.reading import ALLOW, File, Reading, column_types, columns_found, unknown_column
+from integrator.dialects.reading import ALLOW, File, Finds, Reading, column_types, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError, IntegratorError
 from integrator.schema import Table, Type, arrow_type
@@ -37,6 +37,7 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
     for lines in file.lines(reading):
         result: list[Records] = []
+        finds = Finds()
         passed: Counter[str] = Counter()
         small: dict[object, list[_Part]] = {}
         for name, at in _by_table(lines, reading):
@@ -44,7 +45,8 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
             if table is not None and at is not None and len(at) < FEW_ROWS:
                 small.setdefault(column_types(table), []).append((table, at))
             elif table is not None:
-                result.append(_records(lines if at is None else lines.take(at), table, at, reading))
+                with finds.noted():
+                    result.append(_records(lines if at is None else lines.take(at), table, at, reading))
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
@@ -52,7 +54,8 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
                 raise reading.unknown(file.path, int(lines.numbers[0 if at is None else at[0]]), name)
         for alike in small.values():
             for group in in_groups(alike, [len(at) for _, at in alike]):
-                result += _together(lines, group, reading)
+                result += _together(lines, group, reading, finds)
+        finds.tell()
         yield result, passed
 
 
@@ -110,7 +113,7 @@ def _unknown(lines: Lines, at: Places | None) -> Records:
     return Records(UNKNOWN, {}, {}, meta, lines.numbers, np.arange(len(lines)) if at is None else at)
 
 
-def _together(lines: Lines, group: list[_Part], reading: Reading) -> list[Records]:
+def _together(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) -> list[Records]:
     """Return the records of tables with the same columns: parsed at once, for a call costs more than a few lines."""
     if len(group) > 1:
         at = np.concatenate([places for _, places in group])
@@ -126,7 +129,11 @@ def _together(lines: Lines, group: list[_Part], reading: Reading) -> list[Record
                     joint.slice(table.name, start, end)
                     for (table, _), start, end in zip(group, starts, ends, strict=True)
                 ]
-    return [_records(lines.take(places), table, places, reading) for table, places in group]
+    alone = []
+    for table, places in group:
+        with finds.noted():
+            alone.append(_records(lines.take(places), table, places, reading))
+    return alone
 
 
 def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) -> Records:

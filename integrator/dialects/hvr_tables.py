@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.arrays import first, mask
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
-from integrator.dialects.reading import ALLOW, Reading, columns_found, unknown_column
+from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.table_files import batches
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
@@ -26,12 +26,13 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
     for batch in [pa.Table.from_batches(list(found))] if reading.whole_files else map(_table, found):
         numbers = np.arange(line, line + batch.num_rows)
         line += batch.num_rows
-        result = []
+        result, finds = [], Finds()
         passed: Counter[str] = Counter()
         for name, at in _by_table(file, batch, numbers, reading):
             table = reading.find(None, name)
             if table is not None:
-                result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at, reading))
+                with finds.noted():
+                    result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at, reading))
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(at)
                 part = batch.take(pa.array(at))
@@ -39,6 +40,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
                 result.append(Records(UNKNOWN, {}, {}, meta, numbers[at], at))
             else:
                 raise reading.unknown(file, int(numbers[at[0]]), name)
+        finds.tell()
         yield result, passed
 
 

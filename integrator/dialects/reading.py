@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -138,7 +139,30 @@ def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataT
         columns[name] = (said, line)
     line = min(line for line, _ in found.values())
     text = f"{file}:{line}: table {table}: not in its definition: {', '.join(found)}"
-    return ColumnsFound(text, table, columns)
+    return ColumnsFound(text, {table: columns})
+
+
+class Finds:
+    """The columns that are found in a block, of all tables: told at once, for each telling ends a cycle."""
+
+    def __init__(self) -> None:
+        self._found: list[ColumnsFound] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note ColumnsFound, and go on."""
+        try:
+            yield
+        except ColumnsFound as found:
+            self._found.append(found)
+
+    def tell(self) -> None:
+        """Raise ColumnsFound for all that was noted, if anything was."""
+        if self._found:
+            text, more = str(self._found[0]), len(self._found) - 1
+            tables = {table: columns for found in reversed(self._found) for table, columns in found.tables.items()}
+            ordinal = self._found[0].ordinal
+            raise ColumnsFound(f"{text}; and {more} more tables" if more else text, tables, ordinal)
 
 
 _DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask, mask
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
-from integrator.dialects.reading import ALLOW, Reading, columns_found, unknown_column
+from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE, UnknownColumns
@@ -100,6 +100,7 @@ def change_rows(
     ).dictionary_encode()
     codes = names.indices.to_numpy(zero_copy_only=False)
     result: dict[str, Changes] = {}
+    finds = Finds()
     for code, full_name in enumerate(names.dictionary.to_pylist()):
         of_table = np.flatnonzero((codes == code) & rows)
         if not len(of_table):
@@ -112,7 +113,9 @@ def change_rows(
                 raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
             ignored[reason] += len(of_table)
         else:
-            result[full_name] = _rows_of(records, placed, table, of_table, unknown, reading.unknown_columns)
+            with finds.noted():
+                result[full_name] = _rows_of(records, placed, table, of_table, unknown, reading.unknown_columns)
+    finds.tell()
     return list(result.values()), ignored, unknown
 
 

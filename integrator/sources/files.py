@@ -17,7 +17,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import IntegratorError
-from integrator.first_pass import RUN_DDL
+from integrator.runs import RUN_DDL
 from integrator.sources.journal import Entry, Journal, Listing
 from integrator.sources.spool import PATTERN, number_of
 

@@ -17,11 +17,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator.first_pass import RUN, first_pass
+from integrator.first_pass import first_pass
 from integrator.fragments import Carry
 from integrator.layout import Mode
 from integrator.plan import make
 from integrator.produce.report import Report
+from integrator.runs import RUN
 from integrator.second_pass import second_pass
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL

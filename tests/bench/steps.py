@@ -20,11 +20,12 @@ from integrator.bundle import Bundler
 from integrator.changes import OpenTransaction
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import File
-from integrator.first_pass import RUN, first_pass, reading_of
+from integrator.first_pass import first_pass, reading_of
 from integrator.fragments import Carry, Shape
 from integrator.properties.columns import to_columns
 from integrator.properties.expression import Clock
 from integrator.properties.key_hash import key_hash
+from integrator.runs import RUN
 from integrator.tally import Tally
 from tests.bench import rows as table
 from tests.parts import pure

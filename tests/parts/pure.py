@@ -14,11 +14,12 @@ import pytest
 from integrator.bundle import Bundler
 from integrator.channel.load import Run
 from integrator.errors import ConfigurationError, IntegratorError, from_wire
-from integrator.first_pass import RUN, first_pass
+from integrator.first_pass import first_pass
 from integrator.fragments import MARK, NOTE, Carry, Mark, Note
 from integrator.outgoing import Messages
 from integrator.plan import make
 from integrator.recipe import Recipe
+from integrator.runs import RUN
 
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
 

@@ -66,8 +66,8 @@ def test_columns_are_found_with_their_types_and_first_lines(name, tmp_path):
     with pytest.raises(ColumnsFound) as raised:
         pure.fragments(channel(tmp_path, dialect), jsonl(tmp_path, *records))
     found = raised.value
-    assert (found.table, found.ordinal) == ("t", 1)
-    assert {column: tuple(said) for column, said in found.columns.items()} == expected
+    assert (list(found.tables), found.ordinal) == (["t"], 1)
+    assert {column: tuple(said) for column, said in found.tables["t"].items()} == expected
     assert f"a.jsonl:{min(line for _, line in expected.values())}: table t: not in its definition: " in str(found)
 
 
@@ -76,18 +76,28 @@ def test_of_parquet_and_csv(tmp_path):
     pq.write_table(pa.table(rows), tmp_path / "a.parquet")
     with pytest.raises(ColumnsFound) as raised:
         pure.fragments(channel(tmp_path), tmp_path / "a.parquet")
-    assert raised.value.columns == {"n": ["bigint", 2]}
+    assert raised.value.tables == {"t": {"n": ["bigint", 2]}}
     (tmp_path / "a.csv").write_text("hvr_op,hvr_tx_seq,k,w\n1,1,1,x\n")
     with pytest.raises(ColumnsFound) as raised:
         pure.fragments(channel(tmp_path), tmp_path / "a.csv")
-    assert raised.value.columns == {"w": ["text", 2]}
+    assert raised.value.tables == {"t": {"w": ["text", 2]}}
 
 
 def test_of_tables_that_are_alike_the_right_one_is_named(tmp_path):
     recipe = channel(tmp_path, ddl=DDL + DDL.replace(" t(", " u("))
     with pytest.raises(ColumnsFound) as raised:
         pure.fragments(recipe, jsonl(tmp_path, hvr(hvr_tbl_name="t", k=1), hvr(hvr_tbl_name="u", k=1, n=5)))
-    assert (raised.value.table, raised.value.columns) == ("u", {"n": ["bigint", 2]})
+    assert raised.value.tables == {"u": {"n": ["bigint", 2]}}
+
+
+def test_the_columns_of_all_tables_of_a_block_are_found_at_once(tmp_path):
+    recipe = channel(tmp_path, ddl=DDL + "".join(DDL.replace(" t(", f" {name}(") for name in "uvw"))
+    records = [hvr(hvr_tbl_name=name, k=1, **({"n": 5} if name != "v" else {})) for name in "tuvw"]
+    with pytest.raises(
+        ColumnsFound, match=r"a.jsonl:1: table t: not in its definition: n; and 2 more tables"
+    ) as raised:
+        pure.fragments(recipe, jsonl(tmp_path, *records))
+    assert raised.value.tables == {"t": {"n": ["bigint", 1]}, "u": {"n": ["bigint", 2]}, "w": {"n": ["bigint", 4]}}
 
 
 def test_what_has_no_plain_type_is_to_be_defined(tmp_path):
@@ -117,7 +127,7 @@ def test_what_a_column_is_that_comes_in_json(values, said, tmp_path):
             raised.value
         )
     else:
-        assert raised.value.columns == {"n": [said, 1]}
+        assert raised.value.tables == {"t": {"n": [said, 1]}}
 
 
 def test_a_column_that_another_task_has_found_later_is_found_again_earlier(tmp_path):
@@ -166,10 +176,10 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
 
 
 def test_what_is_found_crosses_processes():
-    found = ColumnsFound("a:1: text", "t", {"n": ("bigint", 3)}, 7)
+    found = ColumnsFound("a:1: text", {"t": {"n": ("bigint", 3)}}, 7)
     read = from_wire(f"before {found.to_wire()} behind")
     assert isinstance(read, ColumnsFound)
-    assert (str(read), read.table, read.columns, read.ordinal) == ("a:1: text", "t", {"n": ["bigint", 3]}, 7)
+    assert (str(read), read.tables, read.ordinal) == ("a:1: text", {"t": {"n": ["bigint", 3]}}, 7)
 
 
 def test_transactions_that_wait_go_not_with_it(tmp_path):
