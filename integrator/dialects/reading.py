@@ -15,7 +15,7 @@ from integrator.errors import ColumnsFound, DataError
 from integrator.recipe import DebeziumModes, UnknownColumns
 from integrator.schema import Table, Type
 
-ALLOW = "define it, or set unknown_columns: ignore (or add) at the source location"
+ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
 
 _TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
