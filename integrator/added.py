@@ -44,4 +44,5 @@ def with_columns(table: Table, known: Added) -> Table:
 
 def places(table: Table, known: Added) -> tuple[tuple[str, int, int], ...]:
     """Return a table's added columns, each with where it came first."""
-    return tuple((name, file, line) for name, (_, file, line) in known.get(table.name, {}).items())
+    columns = known.get(table.name, {}).items()
+    return tuple((name, file, line) for name, (_, file, line) in columns if table.column(name) is not None)

@@ -208,10 +208,9 @@ def _kind(value: object) -> type:
 _COLUMNS: dict[frozenset[type], pa.DataType] = {
     frozenset([bool]): pa.bool_(),
     frozenset([int]): pa.int64(),
-    frozenset([float]): pa.float64(),
-    frozenset([int, float]): pa.float64(),
     frozenset([str]): pa.string(),
 }
+"""What a column is, by its values in JSON; numbers with fractions may be decimals, whose digits a double would lose."""
 
 
 def _inner_names(kind: Type) -> set[str]:

@@ -10,6 +10,7 @@ import pytest
 from integrator import added
 from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
 from integrator.plan import make
+from integrator.schema import Column, Integer, Table
 from integrator.state import State
 from tests.parts import pure
 
@@ -41,8 +42,8 @@ RECORDS = {
     # the dialect, lines, and what is found of columns: datatype and first line
     "hvr": (
         "hvr",
-        [hvr(k=1), hvr(k=2, n=None), hvr(k=3, n=5, w="x"), hvr(k=4, n=6, b=True, f=0.5)],
-        {"n": ("bigint", 2), "w": ("text", 3), "b": ("boolean", 4), "f": ("double", 4)},
+        [hvr(k=1), hvr(k=2, n=None), hvr(k=3, n=5, w="x"), hvr(k=4, n=6, b=True)],
+        {"n": ("bigint", 2), "w": ("text", 3), "b": ("boolean", 4)},
     ),
     "maxwell": (
         "maxwell",
@@ -109,7 +110,8 @@ ODD = [
     # values of a column that comes, and what it is; or what is said
     (["2024-05-01", "2024-05-01 10:00:00"], "text"),
     ([None, "x", "2024-05-01"], "text"),
-    ([1, 0.5], "double"),
+    ([0.5], "its values are float; define it"),
+    ([9007199254740993, 0.5], "its values are float, int; define it"),
     ([1, "x"], "its values are int, str; define it"),
     ([1, 12345678901234567890], "its values are int, object; define it"),
     ([True, 1], "its values are bool, int; define it"),
@@ -173,6 +175,11 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
         "n",
         "Decimal(precision=9, scale=2)",
     )
+
+
+def test_an_added_column_that_is_absent_later_is_none():
+    table = Table("t", "t", None, (Column("k", Integer(32), nullable=False),), ("k",))
+    assert added.places(table, {"t": {"n": ("bigint", 2, 2)}}) == ()
 
 
 def test_what_is_found_crosses_processes():
