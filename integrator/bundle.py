@@ -169,6 +169,7 @@ class Bundler:
         last = rows if len(starts) == len(rows) else rows.take(pa.array(np.append(starts[1:], len(rows)) - 1))
         keys, headers = self._framing.keys(last), self._framing.headers(last)
         one = self._bundling.keyless and self._bundling.one_partition
+        messages = Messages.of("", keys, values, headers, 0 if one else -1)
         begins = np.flatnonzero(_changes(last["topic"]))
         for topic, begin, end in zip(
             last["topic"].take(pa.array(begins)).to_pylist(),
@@ -176,8 +177,7 @@ class Bundler:
             [*begins[1:].tolist(), len(last)],
             strict=True,
         ):
-            of_topic = Messages(topic, keys, values, headers, 0 if one else -1)
-            yield of_topic.slice(begin, end - begin)
+            yield messages.slice(begin, end - begin, topic)
 
     def _count(self, rows: pa.RecordBatch, starts: Places, group: Mask) -> None:
         """Count the changes and transactions that need several messages."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -24,38 +24,41 @@ Headers = Sequence[tuple[str, bytes | None]]
 class Messages:
     """Messages for one topic, in order; keys and values are binary, of equal length.
 
-    A null key is none, a null value a tombstone. headers: of each message, or empty where none has any. partition: the
-    one they all go to, or -1 for what their keys say.
+    A null key is none, a null value a tombstone. headers: of each message, or empty where none has any. sizes: the
+    bytes of each message's key, value and headers. partition: the one they all go to, or -1 for what their keys say.
     """
 
     topic: str
     keys: pa.BinaryArray
     values: pa.BinaryArray
-    headers: Sequence[Headers] = field(default=())
+    headers: Sequence[Headers]
+    sizes: Ints
     partition: int = -1
 
-    @property
-    def header_bytes(self) -> Ints:
-        """The bytes that the headers of each message cost."""
-        return np.array([header_size(row) for row in self.headers] or [0] * len(self.values), np.int64)
+    @classmethod
+    def of(
+        cls,
+        topic: str,
+        keys: pa.BinaryArray,
+        values: pa.BinaryArray,
+        headers: Sequence[Headers] = (),
+        partition: int = -1,
+    ) -> Messages:
+        """Return messages, and what they cost."""
+        sizes = np.asarray(pc.add(lengths(keys), lengths(values)), np.int64)
+        if headers:
+            sizes = sizes + np.array([header_size(row) for row in headers], np.int64)
+        return cls(topic, keys, values, headers, sizes, partition)
 
-    @property
-    def bytes(self) -> int:
-        """The bytes of all keys, values and headers."""
-        body = sum(pc.sum(lengths(part)).as_py() or 0 for part in (self.keys, self.values))
-        return body + int(self.header_bytes.sum()) if self.headers else body
-
-    @property
-    def longest(self) -> int:
-        """The bytes of the longest message: its key, value and headers."""
-        body = np.asarray(pc.add(lengths(self.keys), lengths(self.values)))
-        return int((body + self.header_bytes).max() if self.headers else body.max()) if len(body) else 0
-
-    def slice(self, start: int, size: int) -> Messages:
-        """Return `size` of the messages, from `start` on."""
-        headers = self.headers[start : start + size]
+    def slice(self, start: int, size: int, topic: str | None = None) -> Messages:
+        """Return `size` of the messages, from `start` on, which are for `topic` if that is given."""
         return Messages(
-            self.topic, self.keys.slice(start, size), self.values.slice(start, size), headers, self.partition
+            self.topic if topic is None else topic,
+            self.keys.slice(start, size),
+            self.values.slice(start, size),
+            self.headers[start : start + size],
+            self.sizes[start : start + size],
+            self.partition,
         )
 
 

@@ -33,10 +33,9 @@ class Delivery:
         if self._producer.latch.error:
             return
         limit = self._recipe.max_bytes - RECORD_OVERHEAD
-        if messages.longest > limit:  # I5; the first pass has told the row, so this is a last line
-            text = f"{messages.topic}: a message of {messages.longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES"
-            raise DataError(text)
-        size = messages.bytes
+        longest, size = int(messages.sizes.max(initial=0)), int(messages.sizes.sum())
+        if longest > limit:  # I5; the first pass has told the row, so this is a last line
+            raise DataError(f"{messages.topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
         keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
         if messages.headers:
             self._producer.send_with_headers(messages, keys, values, size)
