@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrays import FEW_ROWS, in_groups
-from integrator.changes import Changes, together
+from integrator.changes import AnyChanges, Changes, Joint, together
 from integrator.encode import TableEncoder
 from integrator.errors import DataError
 from integrator.expression import Op, Part, Sql
@@ -47,25 +47,33 @@ class Encoders:
         self._first: dict[object, str] = {}
         self._like: dict[str, str] = {}
 
-    def encode(self, parts: Sequence[Changes], clock: Clock, tally: Tally) -> Iterator[Encoded]:
+    def encode(self, parts: Sequence[AnyChanges], clock: Clock, tally: Tally) -> Iterator[Encoded]:
         """Yield fragments of a batch's change rows, and their order: of each table, or of some tables together."""
-        for group in self._groups(parts):
-            made = self._together(group, clock, tally) if len(group) > 1 else None
+        for part in self._groups(parts):
+            made = self._together(part, clock, tally) if isinstance(part, Joint) else None
             if made is not None:
                 yield made
             else:
-                yield from (self._alone(part, clock, tally) for part in group)
+                yield from (self._alone(one, clock, tally) for one in part.apart())
 
-    def _groups(self, parts: Sequence[Changes]) -> list[list[Changes]]:
+    def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
         """Return the parts, those of tables that are alike and have few rows together; each in its order."""
-        if len(parts) == 1 or len({part.table for part in parts}) < len(parts):
-            return [[part] for part in parts]
+        tables = [table for part in parts for table in part.tables]
+        if len(set(tables)) < len(tables):
+            return [one for part in parts for one in part.apart()]
+        ready: list[AnyChanges] = []
         groups: dict[str, list[Changes]] = {}
         for part in parts:
-            if len(part) < FEW_ROWS:
-                groups.setdefault(self._first_like(part.table), []).append(part)
+            if isinstance(part, Joint) and len(set(map(self._first_like, part.tables))) == 1:
+                ready.append(part)
+                continue
+            for one in part.apart():
+                if len(one) < FEW_ROWS:
+                    groups.setdefault(self._first_like(one.table), []).append(one)
+                else:
+                    ready.append(one)
         small = [part for alike in groups.values() for part in in_groups(alike, list(map(len, alike)))]
-        return [*small, *([part] for part in parts if len(part) >= FEW_ROWS)]
+        return [*map(_joined, small), *ready]
 
     def _first_like(self, table: str) -> str:
         if table not in self._like:
@@ -81,16 +89,16 @@ class Encoders:
     def _alone(self, part: Changes, clock: Clock, tally: Tally) -> Encoded:
         return self._encoder(part.table).encode(part, clock, tally)
 
-    def _together(self, parts: list[Changes], clock: Clock, tally: Tally) -> Encoded | None:
+    def _together(self, joint: Joint, clock: Clock, tally: Tally) -> Encoded | None:
         """Return fragments of several tables' rows; None where one is at fault or too large, to be told alone."""
-        joint, counted, names = _joint(parts), Tally(), [part.table for part in parts]
+        counted, names = Tally(), joint.tables
         encoder = self._encoder(self._first_like(names[0]))
         try:
-            fragments, order = encoder.fragments(joint, clock, counted)
+            fragments, order = encoder.fragments(joint.rows, clock, counted)
         except DataError:
             return None
         of_row = np.empty(int(joint.order.max(initial=-1)) + 2, np.int64)
-        of_row[joint.order + 1] = np.repeat(np.arange(len(parts)), list(map(len, parts)))  # -1: held back before
+        of_row[joint.order + 1] = np.repeat(np.arange(len(names)), joint.sizes)  # -1: held back before
         at = pa.array(of_row[order + 1])
         fragments = with_column(fragments, "table", pa.array(names).take(at))
         fragments = with_column(fragments, "topic", pa.array([self._tables[name].topic for name in names]).take(at))
@@ -100,9 +108,12 @@ class Encoders:
         return fragments, order
 
 
-def _joint(parts: list[Changes]) -> Changes:
-    """Return the rows of several tables behind each other, as if of one; no update goes from one into the next."""
-    return dataclasses.replace(together(parts), tracked=np.concatenate([part.paired for part in parts]))
+def _joined(parts: list[Changes]) -> AnyChanges:
+    """Return the rows of several tables behind each other, of one as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = dataclasses.replace(together(parts), tracked=np.concatenate([part.paired for part in parts]))
+    return Joint(rows, tuple(part.table for part in parts), tuple(map(len, parts)))
 
 
 def nameless(table: TableRecipe, channel: Recipe) -> TableRecipe | None:

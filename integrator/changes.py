@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,15 @@ class Changes:
         return len(self.op)
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that the rows are of: one."""
+        return (self.table,)
+
+    def apart(self) -> list[Changes]:
+        """Return the rows of each table."""
+        return [self]
+
+    @property
     def gaps(self) -> dict[str, Mask]:
         """The values that messages will not have, missing in the source or left out, by column."""
         names = {**self.missing, **self.left_out}
@@ -70,6 +80,26 @@ class Changes:
         paired[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
         paired[:-1] &= np.diff(self.order) == 1
         return paired
+
+    def slice(self, table: str, start: int, size: int) -> Changes:
+        """Return `size` rows from `start` on, which are of `table`."""
+        end = start + size
+        return Changes(
+            table=table,
+            file=self.file,
+            columns={name: column.slice(start, size) for name, column in self.columns.items()},
+            missing={name: gone[start:end] for name, gone in self.missing.items() if gone[start:end].any()},
+            op=self.op.slice(start, size),
+            integ_seq=self.integ_seq.slice(start, size),
+            tx_seq=self.tx_seq.slice(start, size),
+            countdown=self.countdown.slice(start, size),
+            cap_tstamp=self.cap_tstamp.slice(start, size),
+            cap_user=self.cap_user.slice(start, size),
+            line=self.line[start:end],
+            order=self.order[start:end],
+            left_out={name: gone[start:end] for name, gone in self.left_out.items() if gone[start:end].any()},
+            tracked=self.paired[start:end],
+        )
 
     def where(self, mask: Mask) -> Changes:
         """Return the rows for which `mask` is True; two rows that become neighbours by that are no update."""
@@ -93,6 +123,42 @@ class Changes:
             left_out={name: gone[mask] for name, gone in self.left_out.items()},
             tracked=whole[mask],
         )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Change rows of several tables with the same columns, table behind table, each in source order: see `Changes`.
+
+    rows: all of them, as if of the first table; no update goes from one table into the next. sizes: rows of each table.
+    """
+
+    rows: Changes
+    tables: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @staticmethod
+    def of(rows: Changes, tables: Sequence[str], sizes: Sequence[int]) -> Joint:
+        """Return rows of several tables; where one ends is told by `sizes`."""
+        paired = rows.paired.copy()
+        paired[np.cumsum(sizes) - 1] = False
+        return Joint(replace(rows, tracked=paired), tuple(tables), tuple(sizes))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """The places of the rows among all rows of the batch."""
+        return self.rows.order
+
+    def apart(self) -> list[Changes]:
+        """Return the rows of each table."""
+        starts = np.cumsum((0, *self.sizes)).tolist()
+        shares = zip(self.tables, starts, self.sizes, strict=False)
+        return [self.rows.slice(table, start, size) for table, start, size in shares]
+
+
+AnyChanges: TypeAlias = "Changes | Joint"
 
 
 def together(parts: Sequence[Changes]) -> Changes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from integrator.ahead import ahead
 from integrator.alike import Encoded, encoders_of
 from integrator.arrays import FEW_ROWS, mask
-from integrator.changes import Changes, OpenTransaction, null_before
+from integrator.changes import AnyChanges, Changes, OpenTransaction, null_before
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, Finds, Reading
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault, IntegratorError
@@ -70,11 +70,10 @@ class _Task:
             if isinstance(batch, Batch):
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
-                changes = self._with_added(batch.changes, run.ordinal)
-                whole = self._pairs.whole(changes) if self._pairs else changes
-                whole = [_after_refresh(part, self._recipe, self._tally) for part in whole]
-                encoded = self._encoders.encode(whole, clock, self._tally)
-                once = len({part.table for part in whole}) == len(whole)  # not by two names in one block
+                changes = self._to_send(batch.changes, run.ordinal)
+                tables = [table for part in changes for table in part.tables]
+                encoded = self._encoders.encode(changes, clock, self._tally)
+                once = len(set(tables)) == len(tables)  # not by two names in one block
                 yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
                 for reason, count in batch.ignored.items():
@@ -104,6 +103,14 @@ class _Task:
         if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
+
+    def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
+        """Return the changes of a file that are to be sent now, and as they are to be."""
+        if not (self._added or self._pairs or self._recipe.refreshed):
+            return parts
+        changes = self._with_added([one for part in parts for one in part.apart()], ordinal)
+        whole = self._pairs.whole(changes) if self._pairs else changes
+        return [_after_refresh(part, self._recipe, self._tally) for part in whole]
 
     def _with_added(self, parts: list[Changes], ordinal: int) -> list[Changes]:
         """Return the changes of a file with null in added columns where these had not come yet."""

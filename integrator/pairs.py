@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
-from integrator.changes import Changes, together
+from integrator.changes import AnyChanges, Changes, together
 from integrator.errors import DataError
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 
 OLD = (BEFORE_KEY_UPDATE, BEFORE_UPDATE)
 
 
-def last_place(batch: list[Changes]) -> int:
+def last_place(batch: Sequence[AnyChanges]) -> int:
     """Return the place of a batch's last row, of whichever table; -1 for none."""
     return max((int(changes.order.max()) for changes in batch if len(changes)), default=-1)
 

@@ -22,7 +22,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import first, mask
-from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, OpenTransaction, integ_seq
+from integrator.changes import (
+    MAX_ROWS_IN_TRANSACTION,
+    SEQUENCE_WIDTHS,
+    AnyChanges,
+    Changes,
+    Joint,
+    OpenTransaction,
+    integ_seq,
+)
 from integrator.dialects import hvr_json, hvr_tables
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import container_of, read_lines
@@ -103,7 +111,7 @@ class _Order(Standing):
         super().__init__(before)
         self.file = file
 
-    def place(self, records: list[Records]) -> list[Changes]:
+    def place(self, records: list[Records]) -> list[AnyChanges]:
         """Give each row of a batch its place in the order of changes."""
         order = np.concatenate([part.order for part in records]) if records else np.empty(0, np.int64)
         if not len(order):
@@ -130,14 +138,16 @@ class _Order(Standing):
             "cap_tstamp": meta["hvr_cap_tstamp"],
             "cap_user": meta["hvr_cap_user"],
         }
-        changes, at = [], 0
+        changes: list[AnyChanges] = []
+        at = 0
         for part in records:
             size = len(part.order)
             if part.table != UNKNOWN:
                 own = {name: values.slice(at, size) for name, values in told.items()}
-                changes.append(
-                    Changes(part.table, self.file, part.columns, part.missing, **own, line=part.line, order=part.order)
+                rows = Changes(
+                    part.table, self.file, part.columns, part.missing, **own, line=part.line, order=part.order
                 )
+                changes.append(Joint.of(rows, *zip(*part.shares, strict=True)) if part.shares else rows)
             at += size
         return changes
 

@@ -6,13 +6,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import FEW_ROWS, Mask, in_groups, mask
+from integrator.arrays import FEW_ROWS, Mask, in_groups, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
@@ -88,8 +89,7 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, Places | None]]
             f"{lines.array[nameless[0]].as_py()[:200]}"
         )
     encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
+    return list(zip(encoded.dictionary.to_pylist(), places_of_each(encoded), strict=True))
 
 
 def _names(lines: Lines) -> pa.Array:
@@ -123,12 +123,7 @@ def _together(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) 
             pass
         else:
             if not joint.unknown:  # which are counted by table
-                ends = np.cumsum([len(places) for _, places in group]).tolist()
-                starts = [0, *ends[:-1]]
-                return [
-                    joint.slice(table.name, start, end)
-                    for (table, _), start, end in zip(group, starts, ends, strict=True)
-                ]
+                return [replace(joint, shares=tuple((table.name, len(places)) for table, places in group))]
     alone = []
     for table, places in group:
         with finds.noted():

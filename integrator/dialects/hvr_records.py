@@ -30,6 +30,7 @@ Places = npt.NDArray[np.int64]
 class Records:
     """Records of one table: its columns, typed, and the hvr_ columns; `order` is the place in the batch.
 
+    shares: names and numbers of records, where they are of several tables with the same columns, one behind another.
     Records of a table that the channel does not have (`UNKNOWN`) come without columns: they count in their transaction.
     """
 
@@ -40,14 +41,4 @@ class Records:
     line: Places
     order: Places
     unknown: dict[str, int] = field(default_factory=dict)
-
-    def slice(self, table: str, start: int, end: int) -> Records:
-        """Return the records from `start` to before `end`, which are of `table`."""
-        return Records(
-            table,
-            {name: values.slice(start, end - start) for name, values in self.columns.items()},
-            {name: gone[start:end] for name, gone in self.missing.items() if gone[start:end].any()},
-            {name: values.slice(start, end - start) for name, values in self.meta.items()},
-            self.line[start:end],
-            self.order[start:end],
-        )
+    shares: tuple[tuple[str, int], ...] = ()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first, mask
+from integrator.arrays import first, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.table_files import batches
@@ -77,8 +77,7 @@ def _by_table(
             "it, or name the table at the source location"
         )
     encoded = pc.fill_null(names, reading.default_table or "").dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    return [(name, np.flatnonzero(codes == code)) for code, name in enumerate(encoded.dictionary.to_pylist())]
+    return list(zip(encoded.dictionary.to_pylist(), places_of_each(encoded), strict=True))
 
 
 def _records(

@@ -11,14 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, Raw, mask
+from integrator.arrays import Mask, Raw, mask, places_of_each
 from integrator.dialects.json_text import CLOSE, COLON, COMMA, NEWLINE, OPEN, QUOTE, Octets, Structure, compact
 from integrator.dialects.lines import Lines
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 
-_FEW = 1 << 15
 _IS_SPACE = np.zeros(256, bool)
 _IS_SPACE[list(b" \t\r")] = True
 
@@ -70,11 +69,7 @@ class Objects:
         if not len(name):
             return {}
         encoded = pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
-        codes = encoded.indices.to_numpy(zero_copy_only=False)
-        codes = codes.astype(np.int16) if len(encoded.dictionary) < _FEW else codes  # numpy sorts these by radix
-        order = np.argsort(codes, kind="stable")
-        bounds = np.cumsum(np.bincount(codes, minlength=len(encoded.dictionary)))
-        return dict(zip(encoded.dictionary.to_pylist(), np.split(order, bounds[:-1]), strict=True))
+        return dict(zip(encoded.dictionary.to_pylist(), places_of_each(encoded), strict=True))
 
     @property
     def names(self) -> list[str]:

@@ -23,6 +23,7 @@ FIRST_BYTES, _DOUBLED = 1024 * 1024, 10
 one encoding begins the sooner."""
 _SHOWN = 200
 _SHORT = 4  # characters of a line too short to hold a record, its end included
+_NULL = 32  # characters of a line that may be null, with white space around
 _NEWLINE, _RETURN = 0x0A, 0x0D
 
 Parse = Callable[[Raw], pa.Table]
@@ -162,9 +163,10 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
 
     `known` are the only names a record may have, where `parse` refuses others: then the error names the other.
     """
-    if b"\nnull\n" in lines.data or lines.data.startswith(b"null\n"):  # Arrow's parser dies of it
-        at = first(pc.equal(pc.utf8_trim_whitespace(lines.array), "null")) or 0
-        raise DataError(f"{lines.file}:{lines.numbers[at]}: null, which is no record; expected {expected}")
+    short = np.flatnonzero(np.diff(lines.offsets) <= _NULL)
+    null = first(pc.equal(pc.utf8_trim_whitespace(lines.array.take(pa.array(short))), "null")) if len(short) else None
+    if null is not None:  # Arrow's parser dies of it
+        raise DataError(f"{lines.file}:{lines.numbers[short[null]]}: null, which is no record; expected {expected}")
     try:
         table = parse(lines.data)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

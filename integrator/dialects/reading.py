@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
 
-from integrator.changes import Changes, OpenTransaction
+from integrator.changes import AnyChanges, OpenTransaction
 from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
 from integrator.errors import ColumnsFound, DataError
 from integrator.recipe import DebeziumModes, UnknownColumns
@@ -112,7 +112,7 @@ class Batch:
     unknown: how many values of columns that the tables do not have were passed over, by column.
     """
 
-    changes: list[Changes]
+    changes: Sequence[AnyChanges]
     open: OpenTransaction
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, mask
+from integrator.arrays import Mask, mask, places_of_each
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
@@ -98,11 +98,10 @@ def change_rows(
     names = pc.binary_join_element_wise(
         pc.fill_null(records.schema, ""), pc.fill_null(records.table, ""), "\0"
     ).dictionary_encode()
-    codes = names.indices.to_numpy(zero_copy_only=False)
     result: dict[str, Changes] = {}
     finds = Finds()
-    for code, full_name in enumerate(names.dictionary.to_pylist()):
-        of_table = np.flatnonzero((codes == code) & rows)
+    for full_name, at in zip(names.dictionary.to_pylist(), places_of_each(names), strict=True):
+        of_table = at[rows[at]]
         if not len(of_table):
             continue
         schema, _, name = full_name.partition("\0")

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from integrator import alike
-from integrator.changes import together
+from integrator.arrays import FEW_ROWS
 from integrator.dialects import hvr_json
 from integrator.dialects.reading import Reading
 from integrator.errors import IntegratorError
@@ -124,13 +124,22 @@ def test_unknown_columns_are_counted_table_by_table(tmp_path, monkeypatch):
     assert note.warnings == {f"values of {name}.odd, which the table does not have": 1 for name in "abc"}
 
 
-def test_tables_are_encoded_together(tmp_path, monkeypatch):
+OF_B = ["{action: ColumnProperties, table: b, Name: v, IntegrateExpression: 'of {k}'}"]
+
+
+@pytest.mark.parametrize(
+    ("few_rows_parsed", "actions", "expected"),
+    [(FEW_ROWS, [], ["b", "a", "c"]), (0, [], ["b", "a", "c"]), (FEW_ROWS, OF_B, ["a", "c"])],
+    ids=["parsed and encoded together", "parsed alone, encoded together", "parsed together, encoded by their recipes"],
+)
+def test_tables_are_encoded_together(few_rows_parsed, actions, expected, tmp_path, monkeypatch):
     """Or the tests above would show nothing."""
-    asked = []
-    monkeypatch.setattr(alike, "together", lambda parts: asked.append([p.table for p in parts]) or together(parts))
-    made = pure.tables(tmp_path, OTHER, [])
+    asked, encode = [], alike.Encoders._together
+    monkeypatch.setattr(alike.Encoders, "_together", lambda *of: asked.append(list(of[1].tables)) or encode(*of))
+    monkeypatch.setattr(hvr_json, "FEW_ROWS", few_rows_parsed)
+    made = pure.tables(tmp_path, OTHER, actions)
     pure.fragments(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": 1} for name in ("b", "other", "a", "c"))))
-    assert asked == [["b", "a", "c"]]
+    assert asked == [expected]
 
 
 def test_a_table_by_two_names_is_in_order(tmp_path):
