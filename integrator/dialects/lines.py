@@ -18,7 +18,7 @@ from integrator.arrays import Raw, first, first_refused, flat
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
-FIRST_BYTES, _DOUBLED = 1024 * 1024, 10
+FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
 one encoding begins the sooner."""
 _SHOWN = 200

@@ -18,7 +18,7 @@ from integrator.schema import Table, Type
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
 
-_TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
+_KINDS_A_BLOCK, _MOST_BLOCKS = 100, 4
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,16 @@ class Reading:
 
     @property
     def block_bytes(self) -> int:
-        """How much of a file is decoded at once: more for many tables, of which each costs something a block.
+        """How much of a file is decoded at once: more for many kinds of tables, of which each costs something a block.
 
-        Here, where their columns differ; and the broker, whom the rows of each topic reach in a batch of their own.
+        Blocks of 16 MiB come into memory that was used before; larger ones into new pages.
         """
-        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(self.tables) // _TABLES_A_BLOCK)
+        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + self._kinds // _KINDS_A_BLOCK)
+
+    @cached_property
+    def _kinds(self) -> int:
+        """How many kinds of tables there are, by their columns."""
+        return len(set(map(column_types, self.tables)))
 
     @cached_property
     def by_name(self) -> dict[str, Table]:
