@@ -5,6 +5,7 @@ from __future__ import annotations
 from integrator.errors import DataError
 from integrator.fragments import Note
 from integrator.outgoing import RECORD_OVERHEAD, Messages
+from integrator.produce.batches import Batches
 from integrator.produce.pace import Pace
 from integrator.produce.producer import acquire, discard
 from integrator.produce.report import Report
@@ -19,10 +20,18 @@ class Delivery:
         self._recipe = recipe
         self._pace = Pace(recipe.rate_limit / tasks) if recipe.rate_limit else None
         self._producer = acquire(recipe.producer)
+        self._batches = Batches(int(recipe.producer["batch.size"]))
         self._bytes = 0
 
     def send(self, messages: Messages) -> None:
-        """Send messages; once one has failed no more are sent, for the cycle will be sent again. Raises DataError."""
+        """Send messages; they may wait for more of their topic, at the longest until `report`.
+
+        Once one has failed no more are sent, for the cycle will be sent again. Raises DataError.
+        """
+        for ready in self._batches.add(messages):
+            self._send_at_pace(ready)
+
+    def _send_at_pace(self, messages: Messages) -> None:
         if self._pace is None:
             self._send(messages)
             return
@@ -44,7 +53,9 @@ class Delivery:
         self._bytes += size
 
     def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
-        """Wait for the acknowledgements, and return the task's Report."""
+        """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
+        for messages in self._batches.rest():
+            self._send_at_pace(messages)
         left = self._producer.flush(self._recipe.delivery_timeout_s)
         latch = self._producer.latch
         error = latch.error

@@ -1,0 +1,43 @@
+"""Messages wait for more of their topic: a request of a few costs the broker nearly as much as a full one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from integrator.outgoing import Messages
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Bytes of messages that wait, of all topics. Of 500 topics that is a request of 130 kB each, where the rows of a block
+alone would be 30 kB: half of the broker's time."""
+
+
+@dataclass
+class Batches:
+    """Messages by topic, each in their order, until those of a topic fill a batch of `batch_bytes`, or all are many."""
+
+    batch_bytes: int
+    most_bytes: int = MOST_BYTES
+    _waiting: dict[str, list[Messages]] = field(default_factory=dict)
+    _bytes: dict[str, int] = field(default_factory=dict)
+    _all_bytes: int = 0
+
+    def add(self, messages: Messages) -> Iterator[Messages]:
+        """Take messages, and yield what is to be sent now."""
+        topic, size = messages.topic, int(messages.sizes.sum())
+        self._waiting.setdefault(topic, []).append(messages)
+        self._bytes[topic] = self._bytes.get(topic, 0) + size
+        self._all_bytes += size
+        if self._bytes[topic] >= self.batch_bytes:
+            yield from self._of(topic)
+        elif self._all_bytes >= self.most_bytes:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Messages]:
+        """Yield all that waits, topic after topic."""
+        for topic in list(self._waiting):
+            yield from self._of(topic)
+
+    def _of(self, topic: str) -> list[Messages]:
+        self._all_bytes -= self._bytes.pop(topic)
+        return self._waiting.pop(topic)
