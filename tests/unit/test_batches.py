@@ -31,13 +31,14 @@ def test_a_topic_with_full_batches_does_not_wait():
     assert shown(batches.add(messages("a", "a1", "a2"))) == [("a", "a1"), ("a", "a2")]
 
 
-def test_not_too_many_wait():
+def test_not_too_many_wait_and_those_that_waited_longest_go_first():
     batches = Batches(batch_bytes=100, most_bytes=6)
     assert shown(batches.add(messages("a", "a1"))) == []
     assert shown(batches.add(messages("b", "b1"))) == []
-    assert shown(batches.add(messages("a", "a2"))) == [("a", "a1"), ("a", "a2"), ("b", "b1")]
+    assert shown(batches.add(messages("a", "a2"))) == [("a", "a1"), ("a", "a2")]
     assert shown(batches.add(messages("a", "a3"))) == []
-    assert shown(batches.rest()) == [("a", "a3")]
+    assert shown(batches.add(messages("c", "c1"))) == [("b", "b1")]
+    assert shown(batches.rest()) == [("a", "a3"), ("c", "c1")]
 
 
 def test_i3_i4_all_come_out_once_each_topic_in_order():
