@@ -78,6 +78,7 @@ def _count(fragments: pa.RecordBatch, operations: dict[str, int], each: int) -> 
     """Count rows by topic and operation."""
     topics = fragments["topic"].dictionary_encode()
     codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64) * 8 + fragments["op"].to_numpy()
-    for code, count in zip(*np.unique(codes, return_counts=True), strict=True):
-        name = f"{topics.dictionary[int(code) // 8].as_py()} {int(code) % 8}"
-        operations[name] = operations.get(name, 0) + each * int(count)
+    counts, names = np.bincount(codes), topics.dictionary.to_pylist()
+    for code in np.flatnonzero(counts).tolist():
+        name = f"{names[code // 8]} {code % 8}"
+        operations[name] = operations.get(name, 0) + each * int(counts[code])

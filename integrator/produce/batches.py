@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from integrator.outgoing import Messages
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Bytes of messages that wait, of all topics. Of 500 topics those that go are some 130 kB each, where the rows of a block
-alone would be 30 kB: half of the broker's time."""
+"""Bytes of messages that wait, of all topics. Of 500 topics those that go are some 130 kB each, where the rows of one
+block would be 30 kB: half of the broker's time."""
 
 
 @dataclass
@@ -25,21 +25,21 @@ class Batches:
     _bytes: dict[str, int] = field(default_factory=dict)
     _all_bytes: int = 0
 
-    def add(self, messages: Messages) -> Iterator[Messages]:
-        """Take messages, and yield what is to be sent now."""
+    def add(self, messages: Messages) -> Iterator[list[Messages]]:
+        """Take messages, and yield those of a topic that are to be sent now."""
         topic, size = messages.topic, int(messages.sizes.sum())
         self._waiting.setdefault(topic, []).append(messages)
         self._bytes[topic] = self._bytes.get(topic, 0) + size
         self._all_bytes += size
         if self._bytes[topic] >= self.batch_bytes:
-            yield from self._of(topic)
+            yield self._of(topic)
         while self._all_bytes >= self.most_bytes:
-            yield from self._of(next(iter(self._waiting)))
+            yield self._of(next(iter(self._waiting)))
 
-    def rest(self) -> Iterator[Messages]:
+    def rest(self) -> Iterator[list[Messages]]:
         """Yield all that waits, topic after topic."""
         for topic in list(self._waiting):
-            yield from self._of(topic)
+            yield self._of(topic)
 
     def _of(self, topic: str) -> list[Messages]:
         self._all_bytes -= self._bytes.pop(topic)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from integrator.errors import DataError
 from integrator.fragments import Note
 from integrator.outgoing import RECORD_OVERHEAD, Messages
@@ -31,26 +33,24 @@ class Delivery:
         for ready in self._batches.add(messages):
             self._send_at_pace(ready)
 
-    def _send_at_pace(self, messages: Messages) -> None:
+    def _send_at_pace(self, parts: Sequence[Messages]) -> None:
         if self._pace is None:
-            self._send(messages)
+            self._send(parts)
             return
-        for start, size in self._pace.parts(len(messages.values)):
-            self._send(messages.slice(start, size))
+        for messages in parts:
+            for start, size in self._pace.parts(len(messages.values)):
+                self._send([messages.slice(start, size)])
 
-    def _send(self, messages: Messages) -> None:
+    def _send(self, parts: Sequence[Messages]) -> None:
+        """Send messages of one topic."""
         if self._producer.latch.error:
             return
-        limit = self._recipe.max_bytes - RECORD_OVERHEAD
-        longest, size = int(messages.sizes.max(initial=0)), int(messages.sizes.sum())
+        topic, limit = parts[0].topic, self._recipe.max_bytes - RECORD_OVERHEAD
+        longest = max(int(part.sizes.max(initial=0)) for part in parts)
         if longest > limit:  # I5; the first pass has told the row, so this is a last line
-            raise DataError(f"{messages.topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
-        keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
-        if messages.headers:
-            self._producer.send_with_headers(messages, keys, values, size)
-        else:
-            self._producer.send(messages.topic, keys, values, size, messages.partition)
-        self._bytes += size
+            raise DataError(f"{topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
+        self._producer.send(parts)
+        self._bytes += sum(int(part.sizes.sum()) for part in parts)
 
     def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
         """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""

@@ -17,9 +17,6 @@ _FLUSH_SLICE_S = 1.0
 _GRACE_S = 10.0
 
 
-Optionals = Sequence[bytes | None]
-
-
 class Latch:
     """Counts a task's messages, and keeps the first failure."""
 
@@ -55,29 +52,34 @@ class KafkaProducer:
         )
         self._budget = int(properties.get("queue.buffering.max.kbytes", "262144")) * 1024
 
-    def send(self, topic: str, keys: Optionals, values: Optionals, size: int, partition: int = -1) -> None:
-        """Hand messages of `size` bytes together to librdkafka, waiting while as many as it may hold are on their way.
-
-        They go to `partition`, or where their keys say (-1).
+    def send(self, parts: Sequence[Messages]) -> None:
+        """Hand messages of one topic to librdkafka, waiting while as many as it may hold are on their way.
 
         The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
         the next one, which would break the order (I3).
         """
+        room = self._room(sum(len(part.values) for part in parts), sum(int(part.sizes.sum()) for part in parts))
+        if any(part.headers for part in parts):
+            for part in parts:
+                self._send_with_headers(part, room)
+            return
+        topic, partition, chunk = parts[0].topic, parts[0].partition, min(room, _CHUNK)
         messages: list[dict[str, object]] = [
-            {"key": key, "value": value} for key, value in zip(keys, values, strict=True)
+            {"key": key, "value": value}
+            for part in parts
+            for key, value in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)
         ]
-        room = self._room(len(messages), size)
-        for start in range(0, len(messages), min(room, _CHUNK)):
-            self._send(topic, messages[start : start + min(room, _CHUNK)], room, partition)
+        for start in range(0, len(messages), chunk):
+            self._send(topic, messages[start : start + chunk], room, partition)
 
-    def send_with_headers(self, messages: Messages, keys: Optionals, values: Optionals, size: int) -> None:
-        """Do as `send`, message by message: librdkafka's batches drop headers without a word.
+    def _send_with_headers(self, messages: Messages, room: int) -> None:
+        """Send message by message: librdkafka's batches drop headers without a word.
 
         https://github.com/confluentinc/confluent-kafka-python/issues/2320
         """
-        room = self._room(len(values), size)
         topic, partition = messages.topic, messages.partition
-        for key, value, of_message in zip(keys, values, messages.headers, strict=True):
+        keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
+        for key, value, of_message in zip(keys, values, messages.headers or [()] * len(values), strict=True):
             self._wait(room, 1)
             self.latch.accepted += 1
             try:

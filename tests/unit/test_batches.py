@@ -14,7 +14,7 @@ def messages(topic, *texts):
 
 
 def shown(ready):
-    return [(part.topic, value.decode()) for part in ready for value in part.values.to_pylist()]
+    return [(part.topic, value.decode()) for parts in ready for part in parts for value in part.values.to_pylist()]
 
 
 def test_messages_wait_until_their_topic_fills_a_batch():
