@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -172,8 +173,9 @@ def _after_refresh(changes: Changes, recipe: Recipe, tally: Tally) -> Changes:
     return changes.where(~before)
 
 
+@lru_cache(maxsize=8)
 def reading_of(recipe: Recipe) -> Reading:
-    """Return what a dialect needs to know of the recipe."""
+    """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
     counted_down = any(
         (isinstance(part, Op) and part.name == "hvr_tx_countdown")
         or (isinstance(part, Sql) and "hvr_tx_countdown" in part.text)

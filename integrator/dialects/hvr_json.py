@@ -18,7 +18,7 @@ from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.reading import ALLOW, File, Finds, Reading, column_types, columns_found, unknown_column
+from integrator.dialects.reading import ALLOW, File, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.errors import DataError, IntegratorError
 from integrator.schema import Table, Type, arrow_type
@@ -40,11 +40,11 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
         result: list[Records] = []
         finds = Finds()
         passed: Counter[str] = Counter()
-        small: dict[object, list[_Part]] = {}
+        small: dict[int, list[_Part]] = {}
         for name, at in _by_table(lines, reading):
             table = reading.find(None, name)
             if table is not None and at is not None and len(at) < FEW_ROWS:
-                small.setdefault(column_types(table), []).append((table, at))
+                small.setdefault(reading.kinds[table.name], []).append((table, at))
             elif table is not None:
                 with finds.noted():
                     result.append(_records(lines if at is None else lines.take(at), table, at, reading))

@@ -13,7 +13,7 @@ from integrator.changes import AnyChanges, OpenTransaction
 from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
 from integrator.errors import ColumnsFound, DataError
 from integrator.recipe import DebeziumModes, UnknownColumns
-from integrator.schema import Table, Type
+from integrator.schema import Table
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
@@ -75,12 +75,17 @@ class Reading:
 
         Blocks of 16 MiB come into memory that was used before; larger ones into new pages.
         """
-        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + self._kinds // _KINDS_A_BLOCK)
+        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(set(self.kinds.values())) // _KINDS_A_BLOCK)
 
     @cached_property
-    def _kinds(self) -> int:
-        """How many kinds of tables there are, by their columns."""
-        return len(set(map(column_types, self.tables)))
+    def kinds(self) -> dict[str, int]:
+        """Of each table a number, the same for tables whose columns have the same names and types.
+
+        Records of tables that share them can be parsed together.
+        """
+        numbers: dict[object, int] = {}
+        columns = {table.name: tuple((one.name, one.type) for one in table.columns) for table in self.tables}
+        return {name: numbers.setdefault(of_table, len(numbers)) for name, of_table in columns.items()}
 
     @cached_property
     def by_name(self) -> dict[str, Table]:
@@ -121,11 +126,6 @@ class Batch:
     open: OpenTransaction
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
-
-
-def column_types(table: Table) -> tuple[tuple[str, Type], ...]:
-    """Return the names and types of a table's columns: records of tables that share them can be parsed together."""
-    return tuple((column.name, column.type) for column in table.columns)
 
 
 def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:

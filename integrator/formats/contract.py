@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -100,12 +101,12 @@ class Frame:
     between_tables: bytes = b""
     gather: Gather | None = None
 
-    @property
+    @cached_property
     def opening(self) -> bytes:
         """What stands before the first row of a message."""
         return self.start + self.head + self.before
 
-    @property
+    @cached_property
     def closing(self) -> bytes:
         """What stands behind the last row of a message."""
         return self.after + self.tail + self.end
