@@ -36,7 +36,7 @@ _Part = tuple[Table, Places]
 
 def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
-    for lines in file.lines(reading):
+    for lines in file.lines(reading.for_together):
         result: list[Records] = []
         finds = Finds()
         passed: Counter[str] = Counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from integrator.schema import Table
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
 
-_KINDS_A_BLOCK, _MOST_BLOCKS = 100, 4
+_TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,22 @@ class Reading:
     time_zone: str = "UTC"
     """Of moments that are written without a zone where the column has one."""
     timestamp_column: str | None = None
+    together: bool = False
+    """Whether the dialect decodes tables with the same columns together."""
 
     @property
     def block_bytes(self) -> int:
-        """How much of a file is decoded at once: more for many kinds of tables, of which each costs something a block.
+        """How much of a file is decoded at once: more for many tables, of which each costs something a block.
 
         Blocks of 16 MiB come into memory that was used before; larger ones into new pages.
         """
-        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(set(self.kinds.values())) // _KINDS_A_BLOCK)
+        apart = len(set(self.kinds.values())) if self.together else len(self.tables)
+        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + apart // _TABLES_A_BLOCK)
+
+    @cached_property
+    def for_together(self) -> Reading:
+        """The same, for a dialect that decodes tables with the same columns together."""
+        return replace(self, together=True)
 
     @cached_property
     def kinds(self) -> dict[str, int]:
