@@ -1,4 +1,7 @@
-"""Change rows: the contract between dialects and everything behind them. One `Changes` holds rows of one table."""
+"""Change rows: the contract between dialects and everything behind them.
+
+One `Changes` holds rows of one table, a `Joint` those of several that have the same columns.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +157,7 @@ class Joint:
     def apart(self) -> list[Changes]:
         """Return the rows of each table."""
         starts = np.cumsum((0, *self.sizes)).tolist()
-        shares = zip(self.tables, starts, self.sizes, strict=False)
+        shares = zip(self.tables, starts[:-1], self.sizes, strict=True)
         return [self.rows.slice(table, start, size) for table, start, size in shares]
 
 

@@ -22,10 +22,11 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages for one topic, in order; keys and values are binary, of equal length.
+    """Messages in order, for one topic; keys and values are binary, of equal length.
 
-    A null key is none, a null value a tombstone. headers: of each message, or empty where none has any. sizes: the
-    bytes of each message's key, value and headers. partition: the one they all go to, or -1 for what their keys say.
+    Where the topic is empty, they are of several, and to be sliced. A null key is none, a null value a tombstone.
+    headers: of each message, or empty where none has any. sizes: the bytes of each message's key, value and headers.
+    partition: the one they all go to, or -1 for what their keys say.
     """
 
     topic: str

@@ -1,4 +1,4 @@
-"""Records of the hvr dialect, as its containers hand them on: one `Records` a table."""
+"""Records of the hvr dialect, as its containers hand them on: one `Records` a table, or for several alike."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Records:
-    """Records of one table: its columns, typed, and the hvr_ columns; `order` is the place in the batch.
+    """Records of one table, or of several that are alike: its columns, typed, and the hvr_ columns.
+
+    order: the place in the batch.
 
     shares: names and numbers of records, where they are of several tables with the same columns, one behind another.
     Records of a table that the channel does not have (`UNKNOWN`) come without columns: they count in their transaction.

@@ -125,8 +125,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Batch:
-    """A part of a file: its change rows by table, where it ended, and what in it was no change row of the channel.
+    """A part of a file: its change rows, where it ended, and what in it was no change row of the channel.
 
+    changes: by table, or of alike tables together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
     """
 

@@ -2,6 +2,7 @@
 
 producer   the Kafka client, once a worker
 delivery   one task's messages, counted to the last
+batches    messages wait for more of their topic
 report     what came of it
 topics     metadata: which topics there are, and creating them
 embedded   librdkafka's in-process cluster, for trying things out

@@ -22,7 +22,7 @@ class Delivery:
         self._recipe = recipe
         self._pace = Pace(recipe.rate_limit / tasks) if recipe.rate_limit else None
         self._producer = acquire(recipe.producer)
-        self._batches = Batches(int(recipe.producer["batch.size"]))
+        self._batches = Batches()
         self._bytes = 0
 
     def send(self, messages: Messages) -> None:
@@ -38,6 +38,8 @@ class Delivery:
             self._send(parts)
             return
         for messages in parts:
+            if self._producer.latch.error:
+                return
             for start, size in self._pace.parts(len(messages.values)):
                 self._send([messages.slice(start, size)])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -55,6 +56,8 @@ class KafkaProducer:
     def send(self, parts: Sequence[Messages]) -> None:
         """Hand messages of one topic to librdkafka, waiting while as many as it may hold are on their way.
 
+        Once one has failed no more are taken, for the cycle will be sent again.
+
         The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
         the next one, which would break the order (I3).
         """
@@ -64,13 +67,13 @@ class KafkaProducer:
                 self._send_with_headers(part, room)
             return
         topic, partition, chunk = parts[0].topic, parts[0].partition, min(room, _CHUNK)
-        messages: list[dict[str, object]] = [
+        messages: Iterator[dict[str, object]] = (
             {"key": key, "value": value}
             for part in parts
             for key, value in zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)
-        ]
-        for start in range(0, len(messages), chunk):
-            self._send(topic, messages[start : start + chunk], room, partition)
+        )
+        while not self.latch.error and (taken := list(itertools.islice(messages, chunk))):
+            self._send(topic, taken, room, partition)
 
     def _send_with_headers(self, messages: Messages, room: int) -> None:
         """Send message by message: librdkafka's batches drop headers without a word.
@@ -80,6 +83,8 @@ class KafkaProducer:
         topic, partition = messages.topic, messages.partition
         keys, values = messages.keys.to_pylist(), messages.values.to_pylist()
         for key, value, of_message in zip(keys, values, messages.headers or [()] * len(values), strict=True):
+            if self.latch.error:
+                return
             self._wait(room, 1)
             self.latch.accepted += 1
             try:
