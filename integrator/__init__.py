@@ -14,7 +14,8 @@ first_pass      files -> change rows -> columns -> encoded fragments
   runs            the files of a task, as Spark hands them on
   dialects        source records -> change rows
   pairs           the two rows of an update, kept together
-  alike           tables that differ in their names only, encoded together
+  alike           tables of few rows each, encoded together: those that differ in their names only, or are akin
+  akin            tables that differ in their columns: what does not depend on these is done once
   encode          change rows of a table -> fragments, by:
   properties        change rows -> captured, coerced, computed: columns to send, events, message keys
   envelopes         events -> the columns of a peer's messages

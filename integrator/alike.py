@@ -1,4 +1,4 @@
-"""Tables that differ in nothing but their names: where a batch has few rows of each, they are encoded together.
+"""Tables of which a batch has few rows each are encoded together: those that differ in their names only, or are akin.
 
 A call of Arrow costs some microseconds, however few the rows; over hundreds of tables that would be most of the time
 (I6: the cost of a row does not depend on the number of tables).
@@ -13,8 +13,9 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from integrator.akin import Family, Kin, is_full, kin_of
 from integrator.arrays import FEW_ROWS, in_groups
-from integrator.changes import AnyChanges, Changes, Joint, together
+from integrator.changes import AnyChanges, Changes, Joint, behind_each_other
 from integrator.encode import TableEncoder
 from integrator.errors import DataError
 from integrator.expression import Op, Part, Sql
@@ -46,15 +47,40 @@ class Encoders:
         self._encoders: dict[str, TableEncoder] = {}
         self._first: dict[object, str] = {}
         self._like: dict[str, str] = {}
+        self._stand_ins: dict[TableRecipe, TableRecipe] = {}
+        self._kin_of: dict[str, Kin | None] = {}
 
     def encode(self, parts: Sequence[AnyChanges], clock: Clock, tally: Tally) -> Iterator[Encoded]:
         """Yield fragments of a batch's change rows, and their order: of each table, or of some tables together."""
-        for part in self._groups(parts):
-            made = self._together(part, clock, tally) if isinstance(part, Joint) else None
-            if made is not None:
-                yield made
+        for part in self._akin(self._groups(parts)):
+            yield from self._encoded(part, clock, tally)
+
+    def _encoded(self, part: AnyChanges | Family, clock: Clock, tally: Tally) -> Iterator[Encoded]:
+        if isinstance(part, Changes):
+            yield self._encoder(part.table).encode(part, clock, tally)
+            return
+        made = self._together(part, clock, tally)
+        if made is not None:
+            yield made
+        else:
+            for one in part.apart():
+                yield from self._encoded(one, clock, tally)
+
+    def _akin(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | Family]:
+        """Return the parts, those of tables that are akin and have few rows together."""
+        ready: list[AnyChanges | Family] = []
+        families: dict[int, list[tuple[AnyChanges, Kin]]] = {}
+        for part in parts:
+            kin = self._kin(part.tables[0]) if len(part) < FEW_ROWS and is_full(part) else None
+            if kin is None:
+                ready.append(part)
             else:
-                yield from (self._alone(one, clock, tally) for one in part.apart())
+                families.setdefault(id(kin.stand_in), []).append((part, kin))
+        for kindred in families.values():
+            for group in in_groups(kindred, [len(part) for part, _ in kindred]):
+                family = Family([part for part, _ in group], [kin for _, kin in group])
+                ready.append(family if len(group) > 1 else group[0][0])
+        return ready
 
     def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
         """Return the parts, those of tables that are alike and have few rows together; each in its order."""
@@ -81,18 +107,31 @@ class Encoders:
             self._like[table] = table if kind is None else self._first.setdefault(kind, table)
         return self._like[table]
 
+    def _kin(self, table: str) -> Kin | None:
+        if table not in self._kin_of:
+            recipe = self._tables[table]
+            unnamed = nameless(recipe, self._recipe)
+            kin = None if unnamed is None else kin_of(recipe, unnamed, self._recipe)
+            if kin is not None:  # the same stand-in is one object
+                kin = dataclasses.replace(kin, stand_in=self._stand_ins.setdefault(kin.stand_in, kin.stand_in))
+            self._kin_of[table] = kin
+        return self._kin_of[table]
+
     def _encoder(self, table: str) -> TableEncoder:
         if table not in self._encoders:
             self._encoders[table] = TableEncoder(self._tables[table], self._recipe, self._framing)
         return self._encoders[table]
 
-    def _alone(self, part: Changes, clock: Clock, tally: Tally) -> Encoded:
-        return self._encoder(part.table).encode(part, clock, tally)
-
-    def _together(self, joint: Joint, clock: Clock, tally: Tally) -> Encoded | None:
+    def _together(self, part: Joint | Family, clock: Clock, tally: Tally) -> Encoded | None:
         """Return fragments of several tables' rows; None where one is at fault or too large, to be told alone."""
+        if isinstance(part, Joint):
+            joint, encoder = part, self._encoder(self._first_like(part.tables[0]))
+        elif part.truncates:
+            return None
+        else:
+            joint = part.joint()
+            encoder = TableEncoder(part.kin[0].stand_in, self._recipe, self._framing, part.encode)
         counted, names = Tally(), joint.tables
-        encoder = self._encoder(self._first_like(names[0]))
         try:
             fragments, order = encoder.fragments(joint.rows, clock, counted)
         except DataError:
@@ -112,8 +151,7 @@ def _joined(parts: list[Changes]) -> AnyChanges:
     """Return the rows of several tables behind each other, of one as they are."""
     if len(parts) == 1:
         return parts[0]
-    rows = dataclasses.replace(together(parts), tracked=np.concatenate([part.paired for part in parts]))
-    return Joint(rows, tuple(part.table for part in parts), tuple(map(len, parts)))
+    return behind_each_other(parts, [part.table for part in parts], list(map(len, parts)))
 
 
 def nameless(table: TableRecipe, channel: Recipe) -> TableRecipe | None:

@@ -189,6 +189,14 @@ def together(parts: Sequence[Changes]) -> Changes:
     )
 
 
+def behind_each_other(parts: Sequence[Changes], tables: Sequence[str], sizes: Sequence[int]) -> Joint:
+    """Return parts of several tables, of so many rows each, as one."""
+    rows = together(parts)
+    if all(part.tracked is None for part in parts):
+        return Joint.of(rows, tables, sizes)
+    return Joint(replace(rows, tracked=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes))
+
+
 def null_before(changes: Changes, added: Sequence[tuple[str, int, int]], ordinal: int) -> Changes:
     """Return changes of the file `ordinal` in which added columns are null, not missing, where there were none yet.
 

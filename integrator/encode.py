@@ -28,9 +28,12 @@ LEFT_OUT = "large values of rows above the maximum size"
 
 
 class TableEncoder:
-    """Change rows of one table -> fragments."""
+    """Change rows of one table -> fragments.
 
-    def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing) -> None:
+    encode: what encodes full rows, where it is not the format's encoder of the recipe.
+    """
+
+    def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, encode: Encoder | None = None) -> None:
         self._recipe, self._channel = recipe, channel
         self._layout = channel.layout
         self._format = messages.format_of(channel.layout)
@@ -38,7 +41,7 @@ class TableEncoder:
         self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
         self._rows = RowMaker(recipe, channel)
         self._keys = key_maker(recipe, channel)
-        self._encoders: dict[Shape, Encoder] = {}
+        self._encoders: dict[Shape, Encoder] = {} if encode is None else {Shape(): encode}
         self._framing = framing
 
     def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:

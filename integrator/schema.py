@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import pyarrow as pa
@@ -192,6 +193,7 @@ def datatype(name: str, length: Size = None, precision: Size = None, scale: Size
     return DATATYPES[name](length, precision, scale)
 
 
+@lru_cache(maxsize=1024)
 def arrow_type(kind: Type) -> pa.DataType:
     """Return the Arrow type in which values of `kind` travel."""
     match kind:

@@ -14,16 +14,20 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import FEW_ROWS, Mask, in_groups, mask, places_of_each
+from integrator.dialects import hvr_members
 from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
+from integrator.dialects.json_columns import json_type, typed
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
 from integrator.dialects.reading import ALLOW, File, Finds, Reading, columns_found, unknown_column
-from integrator.dialects.values import ValueRefused, from_text
+from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError, IntegratorError
-from integrator.schema import Table, Type, arrow_type
+from integrator.schema import Table, Type
 
 _SAMPLE = 256
+_MEMBERS = 400
+"""Records of tables with the same columns, below which a parser for them costs more than to look for their members."""
 _KEY = '"hvr_tbl_name":"'
 _TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
 _COUNTDOWN = r'"hvr_tx_countdown"\s*:\s*(?P<name>\d{1,9})'
@@ -53,8 +57,8 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
                 result.append(_unknown(lines if at is None else lines.take(at), at))
             else:
                 raise reading.unknown(file.path, int(lines.numbers[0 if at is None else at[0]]), name)
-        for alike in small.values():
-            for group in in_groups(alike, [len(at) for _, at in alike]):
+        for parts in _by_members(lines, small, result):
+            for group in in_groups(parts, [len(at) for _, at in parts]):
                 result += _together(lines, group, reading, finds)
         finds.tell()
         yield result, passed
@@ -107,6 +111,23 @@ def _names(lines: Lines) -> pa.Array:
     return pieces(lines.data, starts, ends)
 
 
+def _by_members(lines: Lines, small: dict[int, list[_Part]], result: list[Records]) -> list[list[_Part]]:
+    """Return what is left of tables with few records: add the records of those that no parser of their own pays for."""
+    left = []
+    few: list[_Part] = []
+    for alike in small.values():
+        if sum(len(at) for _, at in alike) < _MEMBERS:
+            few += alike
+        else:
+            left.append(alike)
+    if len(few) > 1:
+        for group in in_groups(few, [len(at) for _, at in few]):
+            found = hvr_members.records(lines, group)
+            result += found
+            left += [] if found else [[part] for part in group]
+    return left
+
+
 def _unknown(lines: Lines, at: Places | None) -> Records:
     parsed = parse_lines(lines, arrow_json(pa.schema(list(META.items())), "ignore"), "a record with hvr_op, hvr_tx_seq")
     meta = {name: parsed[name].combine_chunks() for name in META}
@@ -132,7 +153,7 @@ def _together(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) 
 
 
 def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) -> Records:
-    fields = dict(META) | {column.name: _json_type(column.type) for column in table.columns}
+    fields = dict(META) | {column.name: json_type(column.type) for column in table.columns}
     expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
     refuses = reading.unknown_columns == "error"
     expected += f" ({ALLOW})" if refuses else ""
@@ -153,7 +174,7 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     for column in table.columns:
         values = parsed[column.name].combine_chunks()
         try:
-            columns[column.name] = _typed(values, column.type)
+            columns[column.name] = typed(values, column.type)
             if pa.types.is_decimal(values.type):
                 values.validate(full=True)  # Arrow's JSON parser lets more digits in than the precision says
         except ValueRefused as error:
@@ -233,36 +254,3 @@ def _missing(lines: Lines, values: pa.Array, name: str, *, nested: bool) -> Mask
     gone = mask(null).copy()
     gone[gone] = ~mask(there)
     return gone
-
-
-_TEXTUAL = (schema.Date, schema.Time, schema.Timestamp, schema.Interval, schema.Bytes)
-"""Types that are text in JSON; zones are looked at later."""
-
-
-def _json_type(kind: Type) -> pa.DataType:
-    """Return the Arrow type to parse into."""
-    match kind:
-        case schema.Array(item):
-            return pa.list_(_json_type(item))
-        case schema.Struct(fields):
-            return pa.struct([(field.name, _json_type(field.type)) for field in fields])
-        case _:
-            return pa.string() if isinstance(kind, _TEXTUAL) else arrow_type(kind)
-
-
-def _typed(values: pa.Array, kind: Type) -> pa.Array:
-    if values.type == arrow_type(kind):
-        return values
-    match kind:
-        case schema.Array(item):
-            try:
-                items = _typed(values.flatten(), item)
-            except ValueRefused as error:
-                raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
-            return pa.ListArray.from_arrays(values.offsets, items, mask=pc.is_null(values))
-        case schema.Struct(fields):
-            names = [field.name for field in fields]
-            parts = [_typed(part, field.type) for part, field in zip(values.flatten(), fields, strict=True)]
-            return pa.StructArray.from_arrays(parts, names, mask=pc.is_null(values))
-        case _:
-            return from_text(values, kind)

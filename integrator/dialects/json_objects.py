@@ -37,7 +37,7 @@ class Objects:
         framed = (text[lines.offsets[:-1]] == ord("{")) & (text[lines.offsets[1:] - 2] == ord("}"))
         if len(whole) != len(lines) or whole.any() or not framed.all():
             raise _no_object(lines, expected)
-        self._members = self._members_of(found, text, expected)
+        self.members = self._members_of(found, text, expected)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -65,7 +65,7 @@ class Objects:
     @cached_property
     def _by_name(self) -> dict[str, Ints]:
         """The places of the members of each name, in the order of lines."""
-        name, colon, _, _ = self._members
+        name, colon, _, _ = self.members
         if not len(name):
             return {}
         encoded = pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
@@ -78,7 +78,7 @@ class Objects:
 
     def _places(self, name: str) -> tuple[Ints, Ints, Mask]:
         """Return where each line's value of that name begins and ends, and which lines have one."""
-        _, colon, end, line = self._members
+        _, colon, end, line = self.members
         starts, ends, has = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64), np.zeros(len(self), bool)
         at = self._by_name.get(name)
         if at is not None:
@@ -94,7 +94,7 @@ class Objects:
         members = self._by_name.get(name)
         if members is None:
             return pa.nulls(len(self), pa.string())
-        _, colon, end, line = self._members
+        _, colon, end, line = self.members
         if len(members) == len(self) and line[members[0]] == 0 and (np.diff(line[members]) == 1).all():
             texts = pieces(self.lines.data, colon[members] + 1, end[members])
             null = pc.equal(texts, "null")
@@ -205,9 +205,9 @@ def _has_backslash(values: pa.Array) -> bool:
 
 
 def pieces(data: Raw, starts: Ints, ends: Ints) -> pa.Array:
-    """Return the slices of `data`, which follow each other, as Arrow strings."""
+    """Return slices of `data` as Arrow strings."""
     bounds = np.empty(2 * len(starts) + 1, np.int32)
-    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, ends[-1] if len(ends) else 0
+    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(data)
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
     return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))

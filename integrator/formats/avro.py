@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.formats import connect
-from integrator.formats.avro_values import encoder, sayable
+from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame, Options, SchemaId, prefix
 from integrator.formats.small import constant, together, varint, zigzag
 from integrator.schema import Column, Type
@@ -202,4 +202,5 @@ FORMAT = Format(
     schema_type="AVRO",
     text=False,
     bundles=lambda options: "table" if options.array else "",
+    by_column=BY_COLUMN,
 )

@@ -13,13 +13,23 @@ from integrator import schema
 from integrator.arrays import Mask, first, mask
 from integrator.formats import connect, durations
 from integrator.formats.binary_text import small_unscaled, twos_complement
-from integrator.formats.contract import Arrays, Columns, Encoder, Missing, Options, RefusedValue, Unsayable
+from integrator.formats.contract import (
+    Arrays,
+    ByColumn,
+    Columns,
+    Encoder,
+    Missing,
+    Options,
+    RefusedValue,
+    Unsayable,
+    Write,
+)
 from integrator.formats.json_object import relisted
 from integrator.formats.plain import text_of
 from integrator.formats.small import Part, Small, constant, together, varint, zigzag
-from integrator.schema import Type
+from integrator.schema import Column, Type
 
-Write = Callable[[pa.Array], list[Part]]
+Parts = Callable[[pa.Array], list[Part]]
 """From values, of which null ones may be written as anything, to the parts of each."""
 
 _NULL, _VALUE = b"\x00", b"\x02"
@@ -45,6 +55,14 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
     return encode_rows
 
 
+def _of_column(column: Column, options: Options) -> Write:
+    write = _writer(column.type, options)
+    return lambda values: together(_in_union(values, write) if column.nullable else write(values))
+
+
+BY_COLUMN = ByColumn(_of_column, lambda _columns, _options: lambda written: pc.binary_join_element_wise(*written, b""))
+
+
 def sayable(kind: Type, options: Options) -> str | None:
     """Return why Avro cannot say a type, or None."""
     if isinstance(kind, schema.Struct) and not kind.fields:
@@ -54,7 +72,7 @@ def sayable(kind: Type, options: Options) -> str | None:
     return None
 
 
-def _in_union(values: pa.Array, write: Write) -> list[Part]:
+def _in_union(values: pa.Array, write: Parts) -> list[Part]:
     parts = write(values)
     if not values.null_count:
         return [constant(_VALUE, len(values)), *parts]
@@ -74,7 +92,7 @@ def _emptied(part: Part, there: Mask, like: pa.Array) -> Part:
     return pc.if_else(pc.is_valid(like), part, b"")
 
 
-def _writer(kind: Type, options: Options) -> Write:
+def _writer(kind: Type, options: Options) -> Parts:
     if options.avro_basic and isinstance(kind, schema.Decimal | schema.Timestamp | schema.Interval):
         text = text_of(kind, options)
         return lambda values: _text(text(values))
@@ -163,7 +181,7 @@ def _duration(values: pa.Array) -> list[Part]:
     return [Small(packed.view(np.uint8).reshape(-1, 12))]
 
 
-def _list(values: pa.Array, write: Write) -> list[Part]:
+def _list(values: pa.Array, write: Parts) -> list[Part]:
     """Write a list as one block: how many items, the items, and a block of none."""
     items = values.flatten()
     try:

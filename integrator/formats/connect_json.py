@@ -6,7 +6,7 @@ import json
 
 from integrator.formats import connect
 from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId
-from integrator.formats.json_object import object_writer
+from integrator.formats.json_object import by_column, object_writer
 
 STRING_KEY = (b'{"schema":{"type":"string","optional":false},"payload":"', b'"}')
 """What stands before and after the text of a key in Connect JSON."""
@@ -30,7 +30,18 @@ def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -
 
 
 LINES = Frame(between_rows=b"\n", between_tables=b"\n")
-SCHEMA_PAYLOAD = Format(encoder, frame, missing="shape", schema_text=schema_text, bundles=lambda _options: "tables")
+SCHEMA_PAYLOAD = Format(
+    encoder,
+    frame,
+    missing="shape",
+    schema_text=schema_text,
+    bundles=lambda _options: "tables",
+    by_column=by_column(connect.leaf),
+)
 PAYLOAD = Format(
-    encoder, lambda _name, _columns, _options, _id: LINES, missing="omit", bundles=lambda _options: "tables"
+    encoder,
+    lambda _name, _columns, _options, _id: LINES,
+    missing="omit",
+    bundles=lambda _options: "tables",
+    by_column=by_column(connect.leaf),
 )

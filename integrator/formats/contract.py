@@ -112,6 +112,22 @@ class Frame:
         return self.after + self.tail + self.end
 
 
+Write = Callable[[pa.Array], pa.Array]
+Join = Callable[[Sequence[pa.Array]], pa.Array]
+
+
+@dataclass(frozen=True)
+class ByColumn:
+    """How rows are made of what is written of each column: columns of many tables can be written in one call.
+
+    write: from a column, whatever its name, to what is written of its values; raises RefusedValue. join: from a
+    message's columns to a function that makes rows, without missing values, of what was written of each column.
+    """
+
+    write: Callable[[Column, Options], Write]
+    join: Callable[[Columns, Options], Join]
+
+
 Bundles = Literal["", "table", "tables"]
 """Whether a message may hold several rows: no, of one table, or of several tables."""
 
@@ -143,6 +159,8 @@ class Format:
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
     bundles: Callable[[Options], Bundles] = lambda _options: ""
+    by_column: ByColumn | None = None
+    """None where what is written of a column depends on others, or on its place."""
 
 
 class Unsayable(ValueError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Missing, RefusedValue, Unsayable
+from integrator.formats.contract import (
+    PATH,
+    Arrays,
+    ByColumn,
+    Columns,
+    Encoder,
+    Missing,
+    Options,
+    RefusedValue,
+    Unsayable,
+)
 from integrator.schema import Type
 
 
@@ -52,6 +63,27 @@ def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
 
     Null becomes null; whether it may be null is for the caller to know. A missing value's name is left out.
     """
+    pieces = _pieces(columns, leaf)
+
+    def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
+        if not pieces:
+            raise TypeError("an object without members")
+        if missing:
+            return _with_omissions(pieces, arrays, missing)
+        return _joined(pieces, [piece.texts(arrays, missing) for piece in pieces])
+
+    return encode_rows
+
+
+def by_column(leaf_of: Callable[[Options], Leaf]) -> ByColumn:
+    """Return how JSON objects are made of the texts of each column."""
+    return ByColumn(
+        lambda column, options: value_of(column.type, leaf_of(options)).encode,
+        lambda columns, options: partial(_joined, _pieces(columns, leaf_of(options))),
+    )
+
+
+def _pieces(columns: Columns, leaf: Leaf) -> list[_Piece]:
     pieces = []
     for place, column in enumerate(columns):
         lead = ("{" if place == 0 else ",") + json.dumps(column.name, ensure_ascii=False) + ":"
@@ -59,28 +91,24 @@ def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
             pieces.append(_Piece(lead, column.name, Value(lambda v: v), object_writer(column.type.fields, leaf)))
         else:
             pieces.append(_Piece(lead, column.name, value_of(column.type, leaf)))
+    return pieces
 
-    def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
-        if not pieces:
-            raise TypeError("an object without members")
-        if missing:
-            return _with_omissions(pieces, arrays, missing)
-        parts: list[Any] = []
-        text = ""
-        for piece in pieces:
-            encoded = piece.texts(arrays, missing)
-            if not piece.value.quoted:
-                parts += [text + piece.lead, encoded]
-                text = ""
-            elif encoded.null_count:
-                parts += [text + piece.lead, quoted(encoded)]
-                text = ""
-            else:  # the quotes go with the text around: one copy of the column less
-                parts += [text + piece.lead + '"', encoded]
-                text = '"'
-        return pc.binary_join_element_wise(*parts, text + "}", "", null_handling="replace", null_replacement="null")
 
-    return encode_rows
+def _joined(pieces: list[_Piece], texts: Sequence[pa.Array]) -> pa.Array:
+    """Return objects out of the texts of their members, from which quotes are left out."""
+    parts: list[Any] = []
+    before = ""
+    for piece, text in zip(pieces, texts, strict=True):
+        if not piece.value.quoted:
+            parts += [before + piece.lead, text]
+            before = ""
+        elif text.null_count:
+            parts += [before + piece.lead, quoted(text)]
+            before = ""
+        else:  # the quotes go with the text around: one copy of the column less
+            parts += [before + piece.lead + '"', text]
+            before = '"'
+    return pc.binary_join_element_wise(*parts, before + "}", "", null_handling="replace", null_replacement="null")
 
 
 def _with_omissions(pieces: list[_Piece], arrays: Arrays, missing: Missing) -> pa.Array:

@@ -15,7 +15,7 @@ from typing import Any
 from integrator import schema
 from integrator.formats import connect
 from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId, prefix
-from integrator.formats.json_object import object_writer
+from integrator.formats.json_object import by_column, object_writer
 from integrator.schema import Type
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -79,4 +79,12 @@ def frame(_name: str, _columns: Columns, _options: Options, schema_id: SchemaId 
     return Frame(prefix(schema_id))
 
 
-FORMAT = Format(encoder, frame, missing="omit", schema_text=schema_text, schema_type="JSON", text=False)
+FORMAT = Format(
+    encoder,
+    frame,
+    missing="omit",
+    schema_text=schema_text,
+    schema_type="JSON",
+    text=False,
+    by_column=by_column(connect.leaf),
+)

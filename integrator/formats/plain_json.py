@@ -14,7 +14,7 @@ from collections.abc import Callable
 from integrator.formats import plain
 from integrator.formats.connect_json import LINES
 from integrator.formats.contract import Columns, Encoder, Format, Frame, JsonMode, Options, SchemaId
-from integrator.formats.json_object import object_writer
+from integrator.formats.json_object import by_column, object_writer
 
 FRAMES: dict[JsonMode, Callable[[bytes], Frame]] = {
     "ROW_FRAGMENTS": lambda _: LINES,
@@ -39,4 +39,5 @@ FORMAT = Format(
     frame,
     missing="omit",
     bundles=lambda options: "table" if options.json_mode == "TABLE_OBJECT" else "tables",
+    by_column=by_column(plain.json_leaf),
 )

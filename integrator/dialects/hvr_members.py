@@ -1,0 +1,211 @@
+"""Records of many tables, of which a block has few each: their members are found in the text of all of them at once.
+
+A parser for each table costs as much as some hundred records (I6). Here the text is only cut into members; values of a
+type, of whatever table, are then made in one call, those other than plain text and integers by Arrow's parser. What is
+not as expected is left to a parser of its table, which tells what is wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrays import Mask, Octets, Raw, flat
+from integrator.dialects.hvr_records import META, Places, Records
+from integrator.dialects.json_columns import json_type, typed
+from integrator.dialects.json_objects import Objects, pieces
+from integrator.dialects.json_text import BACKSLASH, QUOTE, SPACE
+from integrator.dialects.lines import Lines, arrow_json
+from integrator.dialects.values import ValueRefused
+from integrator.errors import DataError
+from integrator.schema import Table, Type, arrow_type
+
+Part = tuple[Table, Places]
+_Kind = tuple[pa.DataType, Type | None]
+"""Into what a value is parsed, and what is made of that, if it is something else."""
+
+_OF_ALL = -1
+_MOST_NAMES = 1 << 24
+"""Names, for each of the tables, of which is said what they are."""
+_NULL = np.frombuffer(b"null", np.uint8)
+_IN_INTEGER = np.zeros(256, bool)
+_IN_INTEGER[list(b"-0123456789")] = True
+_MINUS, _ZERO = b"-0"
+
+
+def records(lines: Lines, parts: Sequence[Part]) -> list[Records]:
+    """Return the records of each table; of none, where one of them is not as expected."""
+    at = np.concatenate([places for _, places in parts])
+    try:
+        found = _found(lines.take(at), parts)
+        return [] if found is None else found.records(lines)
+    except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return []
+
+
+class _Slots:
+    """Places for columns: one for each hvr_ column, and for each column of each table; those of a kind in a row."""
+
+    def __init__(self, tables: Sequence[Table], names: Sequence[str]) -> None:
+        wanted: dict[_Kind, list[tuple[int, str]]] = {}
+        for name, kind in META.items():
+            wanted.setdefault((kind, None), []).append((_OF_ALL, name))
+        for number, table in enumerate(tables):
+            for column in table.columns:
+                wanted.setdefault(_kind(column.type), []).append((number, column.name))
+        codes = {name: code for code, name in enumerate(names)}
+        self.of_name = np.full((len(tables), len(names)), -1, np.int32)
+        """By table and name; -1 for what is no column."""
+        self.of_meta: dict[str, int] = {}
+        self.of_table: list[dict[str, int]] = [{} for _ in tables]
+        self.kinds: list[tuple[_Kind, int, int]] = []
+        self.size = 0
+        for of_kind, places in wanted.items():
+            for slot, (number, name) in enumerate(places, self.size):
+                if number == _OF_ALL:
+                    self.of_meta[name] = slot
+                    self.of_name[:, codes.get(name, -1) : codes.get(name, -1) + 1] = slot
+                else:
+                    self.of_table[number][name] = slot
+                    if name in codes:
+                        self.of_name[number, codes[name]] = slot
+            self.kinds.append((of_kind, self.size, self.size + len(places)))
+            self.size += len(places)
+
+
+def _kind(of_column: Type) -> _Kind:
+    parsed = json_type(of_column)
+    return parsed, None if parsed == arrow_type(of_column) else of_column
+
+
+def _found(lines: Lines, parts: Sequence[Part]) -> _Found | None:
+    """Find the values of lines, which stand table by table; None where a name is not known, or there twice."""
+    objects = Objects(lines, "")
+    name, colon, end, line = objects.members
+    names = pieces(objects.lines.data, name + 1, colon - 1).dictionary_encode()
+    if len(parts) * len(names.dictionary) > _MOST_NAMES:
+        return None
+    slots = _Slots([table for table, _ in parts], names.dictionary.to_pylist())
+    table_of = np.repeat(np.arange(len(parts)), [len(places) for _, places in parts])
+    slot = slots.of_name[table_of[line], np.asarray(names.indices)]
+    if (slot < 0).any():
+        return None
+    slot = slot.astype(np.uint16) if slots.size < 1 << 16 else slot  # numpy sorts these by radix
+    order = np.argsort(slot, kind="stable")
+    line, slot = line[order], slot[order]
+    if ((line[1:] == line[:-1]) & (slot[1:] == slot[:-1])).any():
+        return None
+    ends = np.cumsum(np.bincount(slot, minlength=slots.size))
+    return _Found(objects.lines.data, parts, slots, line, colon[order] + 1, end[order], [0, *ends.tolist()])
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The values of records, slot by slot: the line of each, and where it begins and ends; bounds: of each slot."""
+
+    data: Raw
+    parts: Sequence[Part]
+    slots: _Slots
+    line: Places
+    start: Places
+    end: Places
+    bounds: list[int]
+
+    def records(self, lines: Lines) -> list[Records]:
+        """Return the records of each table. Raises ValueRefused and pa.ArrowInvalid for values of another type."""
+        of_slot: list[pa.Array] = []
+        for kind, first, last in self.slots.kinds:
+            begin, end = self.bounds[first], self.bounds[last]
+            values = _values(self.data, self.start[begin:end], self.end[begin:end], *kind)
+            of_slot += [
+                values.slice(at - begin, after - at) for at, after in itertools.pairwise(self.bounds[first : last + 1])
+            ]
+        size = sum(len(places) for _, places in self.parts)
+        meta = {name: self._spread(of_slot, slot, 0, size)[0] for name, slot in self.slots.of_meta.items()}
+        result, before = [], 0
+        for (table, places), named in zip(self.parts, self.slots.of_table, strict=True):
+            columns, missing = {}, {}
+            for name, slot in named.items():
+                columns[name], gone = self._spread(of_slot, slot, before, len(places))
+                if gone is not None:
+                    missing[name] = gone
+            own = {name: values.slice(before, len(places)) for name, values in meta.items()}
+            result.append(Records(table.name, columns, missing, own, lines.numbers[places], places))
+            before += len(places)
+        return result
+
+    def _spread(self, of_slot: Sequence[pa.Array], slot: int, before: int, size: int) -> tuple[pa.Array, Mask | None]:
+        """Return the values of a slot for `size` rows behind `before`, and which of these have none."""
+        values = of_slot[slot]
+        if len(values) == size:
+            return values, None
+        at = np.full(size, -1)
+        at[self.line[self.bounds[slot] : self.bounds[slot + 1]] - before] = np.arange(len(values))
+        return values.take(pa.array(at, mask=at < 0)), at < 0
+
+
+def _values(data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: Type | None) -> pa.Array:
+    """Return JSON values in their type. Raises ValueRefused, and pa.ArrowInvalid, for what is not of it."""
+    if pa.types.is_string(parsed):
+        values = _strings(data, start, end)
+    elif pa.types.is_integer(parsed):
+        values = _integers(data, start, end, parsed)
+    else:
+        values = _parsed(pieces(data, start, end), parsed)
+    return values if wanted is None else typed(values, wanted)
+
+
+def _strings(data: Raw, start: Places, end: Places) -> pa.Array:
+    text = np.frombuffer(data, np.uint8)
+    null = _nulls(text, start, end)
+    if not ((text[start] == QUOTE) & (text[end - 1] == QUOTE) & (end - start >= 2) | null).all():
+        raise pa.ArrowInvalid("no string")
+    plain = pieces(data, start + ~null, np.where(null, start, end - 1))
+    octets, offsets = flat(plain)
+    special = np.flatnonzero((octets < SPACE) | (octets == QUOTE) | (octets == BACKSLASH))
+    if len(special):
+        rows = np.unique(np.searchsorted(offsets, special, side="right") - 1)
+        there = np.zeros(len(plain), bool)
+        there[rows] = True
+        plain = pc.replace_with_mask(plain, there, _parsed(pieces(data, start[rows], end[rows]), pa.string()))
+    return pc.if_else(null, None, plain) if null.any() else plain
+
+
+def _integers(data: Raw, start: Places, end: Places, parsed: pa.DataType) -> pa.Array:
+    text = np.frombuffer(data, np.uint8)
+    null = _nulls(text, start, end)
+    digits = pieces(data, start, np.where(null, start, end))
+    first = start + (text[start] == _MINUS)
+    if not _IN_INTEGER[flat(digits)[0]].all() or ((text[first] == _ZERO) & (end - first > 1)).any():
+        return _parsed(pieces(data, start, end), parsed)
+    return (pc.if_else(null, None, digits) if null.any() else digits).cast(parsed)
+
+
+def _nulls(text: Octets, start: Places, end: Places) -> Mask:
+    """Say which values are null."""
+    null = text[start] == _NULL[0]
+    at = np.flatnonzero(null)
+    if len(at):
+        null[at[(end[at] - start[at] != len(_NULL))]] = False
+        at = np.flatnonzero(null)
+        null[at] = (text[start[at][:, None] + np.arange(len(_NULL))] == _NULL).all(axis=1)
+    return null
+
+
+def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Return JSON values as Arrow's parser reads them."""
+    if not len(values):
+        return pa.nulls(0, wanted)
+    objects = pc.binary_join_element_wise('{"":', values, "}\n", "")
+    octets, _ = flat(objects)
+    found = arrow_json(pa.schema([("", wanted)]), "error")(octets.tobytes())[""].combine_chunks()
+    if len(found) != len(values):
+        raise pa.ArrowInvalid("not one value each")
+    if pa.types.is_decimal(wanted):
+        found.validate(full=True)  # Arrow's JSON parser lets more digits in than the precision says
+    return found

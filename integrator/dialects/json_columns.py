@@ -1,0 +1,46 @@
+"""Columns of records in JSON: the types into which Arrow parses them, and from there into the table's."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.dialects.values import ValueRefused, from_text
+from integrator.schema import Type, arrow_type
+
+_TEXTUAL = (schema.Date, schema.Time, schema.Timestamp, schema.Interval, schema.Bytes)
+"""Types that are text in JSON; zones are looked at later."""
+
+
+@lru_cache(maxsize=1024)
+def json_type(kind: Type) -> pa.DataType:
+    """Return the Arrow type to parse into."""
+    match kind:
+        case schema.Array(item):
+            return pa.list_(json_type(item))
+        case schema.Struct(fields):
+            return pa.struct([(field.name, json_type(field.type)) for field in fields])
+        case _:
+            return pa.string() if isinstance(kind, _TEXTUAL) else arrow_type(kind)
+
+
+def typed(values: pa.Array, kind: Type) -> pa.Array:
+    """Return values that were parsed into `json_type(kind)` as `arrow_type(kind)`. Raises ValueRefused."""
+    if values.type == arrow_type(kind):
+        return values
+    match kind:
+        case schema.Array(item):
+            try:
+                items = typed(values.flatten(), item)
+            except ValueRefused as error:
+                raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+            return pa.ListArray.from_arrays(values.offsets, items, mask=pc.is_null(values))
+        case schema.Struct(fields):
+            names = [field.name for field in fields]
+            parts = [typed(part, field.type) for part, field in zip(values.flatten(), fields, strict=True)]
+            return pa.StructArray.from_arrays(parts, names, mask=pc.is_null(values))
+        case _:
+            return from_text(values, kind)

@@ -1,0 +1,149 @@
+"""Tables that differ in their columns are encoded together: nothing of that can be seen in messages."""
+
+import random
+
+import pytest
+
+from integrator import alike
+from tests.parts import pure
+from tests.unit.test_alike import EXTRA, JSON, both
+from tests.unit.test_any_channel import OP, TIMEKEY
+
+DDL = """
+create table orders(k int primary key, placed timestamptz, note varchar(20), total decimal(12,2));
+create table lines(k int primary key, amount int not null, done boolean, note varchar(40), ratio double, raw blob);
+create table people(k int primary key, born date, at time, name text not null, tags varchar(9)[]);
+create table twins(k int primary key, born date, at time, name text not null, tags varchar(9)[]);
+create table pairs(k int, other varchar(9), total decimal(9,3), span interval, primary key (k, other));
+create table bare(k int primary key);
+"""
+TEXTS = ["plain", "", 'with "quotes"', "back\\slash\nline", "ünï", None]
+PEOPLE = {
+    "born": ["1999-12-31", None],
+    "at": ["12:30:00.5"],
+    "name": TEXTS[:-1],
+    "tags": [["a", None], [], None],
+}
+VALUES = {
+    "orders": {"placed": ["2026-01-02T03:04:05Z", None], "note": TEXTS, "total": [1.25, -3, None]},
+    "lines": {"amount": [0, -7], "done": [True, None], "note": TEXTS, "ratio": [0.1, 1e300, None], "raw": ["00ff"]},
+    "people": PEOPLE,
+    "twins": PEOPLE,
+    "pairs": {"other": ["x", "é"], "total": [1.125, None], "span": ["P1M", None]},
+    "bare": {},
+}
+ONE_KEY = {"orders", "lines", "people", "twins", "bare"}
+EVERY = {*ONE_KEY, "pairs"}
+
+TOMBSTONES = "{action: Integrate, OnDeleteSendTombstone: true}"
+DELETED = "{action: ColumnProperties, Name: gone, Extra: true, Datatype: integer, SoftDelete: true}"
+REGISTRY = ", Kafka_Schema_Registry: 'http://127.0.0.1:9', Kafka_Schema_Registry_Format: {}"
+SETTINGS = {
+    # name: FileFormat, actions, what the Kafka location says, which tables are encoded together
+    "as they are": (JSON, [], "", EVERY),
+    "with the schema": ("Json: true", [], "", EVERY),
+    "Connect's times": ("Json: true", [], ", Json_Times: CONNECT", EVERY),
+    "Avro in a registry": ("", [], REGISTRY.format("AVRO"), EVERY),
+    "JSON Schema": ("", [], REGISTRY.format("JSON"), EVERY),
+    "every operation": (JSON, [OP, TIMEKEY], "", EVERY),
+    "softly deleted": (JSON, [DELETED], "", EVERY),
+    "both rows of a change": (JSON, [OP, TIMEKEY], ", Kafka_Message_Bundling: CHANGE", EVERY),
+    "transactions": (JSON, [OP, TIMEKEY], ", Kafka_Message_Bundling: TRANSACTION", EVERY),
+    "tombstones": (JSON, [TOMBSTONES], "", EVERY),
+    "tombstones and deleted rows": ("Json: true", [OP, TIMEKEY, TOMBSTONES], "", EVERY),
+    "a column as the key": (JSON, ["{action: Integrate, MessageKey: '{k}'}"], "", EVERY),
+    "columns as the key": (JSON, ["{action: Integrate, MessageKeySerializer: JSON_ROW}"], "", ONE_KEY),
+    "a column in a column": (JSON, [EXTRA.format("{k}-{hvr_op}")], "", EVERY),
+    "a column in a header": (JSON, ["{action: Integrate, MessageHeaders: 'k={k}'}"], "", EVERY),
+    "numbers of rows": (JSON, [EXTRA.format("{hvr_integ_key}")], "", EVERY),
+    "one table otherwise": (JSON, [EXTRA.format("{k}").replace("Name", "table: orders, Name")], "", EVERY - {"orders"}),
+    "other types": (
+        JSON,
+        ["{action: ColumnProperties, table: orders, Name: note, Datatype: varchar, Length: 99}"],
+        "",
+        EVERY - {"orders"},
+    ),
+    "some rows are kept": (JSON, ["{action: Restrict, CaptureCondition: '{k} < 4'}"], "", set()),
+    "old values": (f"{JSON}, BeforeUpdateColumns: old_", [OP, TIMEKEY], "", {"people", "twins"}),
+    "names of keys": (JSON, [EXTRA.format("{hvr_key_names}")], "", {"people", "twins"}),
+    "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", {"people", "twins"}),
+    "misfits, counted": (JSON, ["{action: TableProperties, CoerceErrorPolicy: WARNING}"], "", set()),
+    "CSV": ("Csv: true", [], "", {"people", "twins"}),
+}
+
+
+def records(chance, tables=tuple(VALUES)):
+    """Inserts, updates and deletes, in transactions of any tables."""
+    made = []
+    for tx in range(1, 40):
+        table = chance.choice(tables)
+        at = {"hvr_tbl_name": table, "hvr_tx_seq": f"{tx:x}", "k": chance.randint(1, 6)}
+        for op in chance.choice(((1,), (1, 1), (4, 2), (3, 2), (0,))):
+            image = {name: chance.choice(values) for name, values in VALUES[table].items()}
+            made.append({**at, "hvr_op": op, **image})
+    return made
+
+
+def channel(directory, setting):
+    said, actions, kafka, _ = SETTINGS[setting]
+    formats = (f"{{action: FileFormat, {said}}}",) if said else ()
+    text = "".join(f"  - {action}\n" for action in (*formats, *actions))
+    return pure.recipe(directory, DDL, text, kafka=f'{kafka}, Kafka_Default_Topic: "{{hvr_tbl_name}}"')
+
+
+@pytest.fixture
+def together(monkeypatch):
+    """The tables that were encoded together, not alone."""
+    names, encode = set(), alike.Encoders._together
+
+    def noted(encoders, part, *rest):
+        made = encode(encoders, part, *rest)
+        names.update(part.tables if made is not None else ())
+        return made
+
+    monkeypatch.setattr(alike.Encoders, "_together", noted)
+    return names
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_messages_are_the_same(setting, tmp_path, monkeypatch, together):
+    made = channel(tmp_path, setting)
+    for seed in range(2):
+        path = pure.hvr(tmp_path, *records(random.Random(seed)))
+        joint, alone = both(made, path, monkeypatch)
+        assert not isinstance(joint, str), joint
+        assert joint == alone
+    assert together == SETTINGS[setting][-1]
+
+
+WHOLE = [{"hvr_tbl_name": name, "k": 1, **{at: said[0] for at, said in VALUES[name].items()}} for name in VALUES]
+ALONE = {
+    # what another row of one table is, and which tables are encoded together then
+    "a value that is missing": ({"hvr_tbl_name": "orders", "k": 2, "placed": None}, EVERY - {"orders"}),
+    "a row for the whole table": ({"hvr_tbl_name": "lines", "hvr_op": 5}, EVERY - {"lines"}),
+    "a row for the whole table, in full": ({**WHOLE[1], "hvr_op": 5, "k": None}, {"people", "twins"}),
+}
+
+
+@pytest.mark.parametrize("case", ALONE)
+def test_a_row_that_is_otherwise(case, tmp_path, monkeypatch, together):
+    record, expected = ALONE[case]
+    made = channel(tmp_path, "every operation")
+    joint, alone = both(made, pure.hvr(tmp_path, *WHOLE, record), monkeypatch)
+    assert joint == alone
+    assert together == expected
+
+
+WRONG = [
+    ({**WHOLE[1], "amount": None}, "table lines, column amount: null, where the definition says not null"),
+    ({**WHOLE[0], "placed": "2026-01-02T03:04:05.000001Z"}, "table orders, column placed: 2026-01-02 03:04:05.000001Z"),
+    ({**WHOLE[1], "raw": "00" * 2_000_000}, "table lines, key k=1: the message has"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "said"), WRONG)
+def test_a_mistake_names_its_table_and_line(wrong, said, tmp_path, monkeypatch):
+    made = channel(tmp_path, "Connect's times")
+    joint, alone = both(made, pure.hvr(tmp_path, *WHOLE, wrong), monkeypatch)
+    assert joint == alone
+    assert f"a.jsonl:7: {said}" in joint
