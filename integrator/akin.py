@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ import pyarrow as pa
 from integrator import messages, schema
 from integrator.changes import AnyChanges, Changes, Joint, behind_each_other
 from integrator.expression import ColumnValue, Constant, Op, Part, Text
-from integrator.formats.contract import Arrays, Join, Missing, RefusedValue, Unsayable, Write
+from integrator.formats.contract import Arrays, ByColumn, Join, Missing, Options, RefusedValue, Unsayable, Write
 from integrator.fragments import Places, Shape
 from integrator.recipe import TRUNCATE, Field, Recipe, TableRecipe
 from integrator.schema import Column, Type
@@ -32,12 +33,11 @@ _BY_COLUMNS = ("hvr_key_names",)
 class Member:
     """A field of a message: a column that is only written, or, where `source` is empty, a field of the stand-in.
 
-    kind: columns of the same kind are written in one call. required: they may not be null.
+    write: the same for columns that are written in one call. required: they may not be null.
     """
 
     name: str
     source: str
-    kind: Column
     required: bool
     write: Write
 
@@ -83,8 +83,13 @@ def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | 
     for field, is_own, said in zip(table.fields, own, of_message, strict=True):
         kind = Column("", _text_alike(said.type), said.nullable)
         source = field.source if is_own and field.source else ""
-        members.append(Member(field.name, source, kind, not field.nullable, by_column.write(kind, options)))
+        members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options)))
     return Kin(stand_in, given, tuple(members), by_column.join(of_message, options))
+
+
+@lru_cache(maxsize=1024)
+def _writer(by_column: ByColumn, kind: Column, options: Options) -> Write:
+    return by_column.write(kind, options)
 
 
 def _is_own(field: Field, types: dict[str, Type]) -> bool | None:
@@ -171,8 +176,8 @@ class Family:
             texts = []
             for member in kin.members:
                 if member.source:
-                    texts.append(written[member.kind].slice(at[member.kind], end - start))
-                    at[member.kind] += end - start
+                    texts.append(written[member.write].slice(at[member.write], end - start))
+                    at[member.write] += end - start
                     continue
                 if member.name not in computed:
                     computed[member.name] = member.write(values[member.name])
@@ -180,10 +185,9 @@ class Family:
             if end > start or not len(kept):
                 yield kin.join(texts)
 
-    def _written(self, kept: Places, bounds: Places, shares: Sequence[tuple[int, int]]) -> dict[Column, pa.Array]:
-        """Return what is written of the columns of each kind, part by part, of the rows that are `kept`."""
-        columns: dict[Column, list[pa.Array]] = {}
-        writers: dict[Column, Write] = {}
+    def _written(self, kept: Places, bounds: Places, shares: Sequence[tuple[int, int]]) -> dict[Write, pa.Array]:
+        """Return what each writer makes of its columns, part by part, of the rows that are `kept`."""
+        columns: dict[Write, list[pa.Array]] = {}
         for part, kin, before, (start, end) in zip(self.parts, self.kin, bounds[:-1].tolist(), shares, strict=True):
             rows = _rows(part)
             at = None if end - start == len(rows) else pa.array(kept[start:end] - before)
@@ -192,9 +196,8 @@ class Family:
                     column = rows.columns[member.source]
                     if member.required and column.null_count:
                         raise RefusedValue(0, "null")
-                    columns.setdefault(member.kind, []).append(column if at is None else column.take(at))
-                    writers[member.kind] = member.write
-        return {kind: writers[kind](pa.concat_arrays(parts)) for kind, parts in columns.items()}
+                    columns.setdefault(member.write, []).append(column if at is None else column.take(at))
+        return {write: write(pa.concat_arrays(parts)) for write, parts in columns.items()}
 
 
 def is_full(part: AnyChanges) -> bool:

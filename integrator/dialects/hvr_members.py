@@ -10,12 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import Mask, Octets, Raw, flat
+from integrator.dialects import json_flat
 from integrator.dialects.hvr_records import META, Places, Records
 from integrator.dialects.json_columns import json_type, typed
 from integrator.dialects.json_objects import Objects, pieces
@@ -78,6 +80,7 @@ class _Slots:
             self.size += len(places)
 
 
+@lru_cache(maxsize=1024)
 def _kind(of_column: Type) -> _Kind:
     parsed = json_type(of_column)
     return parsed, None if parsed == arrow_type(of_column) else of_column
@@ -85,23 +88,26 @@ def _kind(of_column: Type) -> _Kind:
 
 def _found(lines: Lines, parts: Sequence[Part]) -> _Found | None:
     """Find the values of lines, which stand table by table; None where a name is not known, or there twice."""
-    objects = Objects(lines, "")
-    name, colon, end, line = objects.members
-    names = pieces(objects.lines.data, name + 1, colon - 1).dictionary_encode()
+    members = json_flat.members(lines)
+    if members is None:
+        objects = Objects(lines, "")
+        lines, members = objects.lines, objects.members
+    names = pieces(lines.data, members.name, members.name_end).dictionary_encode()
     if len(parts) * len(names.dictionary) > _MOST_NAMES:
         return None
     slots = _Slots([table for table, _ in parts], names.dictionary.to_pylist())
     table_of = np.repeat(np.arange(len(parts)), [len(places) for _, places in parts])
-    slot = slots.of_name[table_of[line], np.asarray(names.indices)]
+    slot = slots.of_name[table_of[members.line], np.asarray(names.indices)]
     if (slot < 0).any():
         return None
     slot = slot.astype(np.uint16) if slots.size < 1 << 16 else slot  # numpy sorts these by radix
     order = np.argsort(slot, kind="stable")
-    line, slot = line[order], slot[order]
+    line, slot = members.line[order], slot[order]
     if ((line[1:] == line[:-1]) & (slot[1:] == slot[:-1])).any():
         return None
     ends = np.cumsum(np.bincount(slot, minlength=slots.size))
-    return _Found(objects.lines.data, parts, slots, line, colon[order] + 1, end[order], [0, *ends.tolist()])
+    start, end = members.start[order], members.end[order]
+    return _Found(lines.data, parts, slots, line, start, end, [0, *ends.tolist()])
 
 
 @dataclass(frozen=True)
@@ -194,7 +200,7 @@ def _nulls(text: Octets, start: Places, end: Places) -> Mask:
         null[at[(end[at] - start[at] != len(_NULL))]] = False
         at = np.flatnonzero(null)
         null[at] = (text[start[at][:, None] + np.arange(len(_NULL))] == _NULL).all(axis=1)
-    return null
+    return np.asarray(null, np.bool_)
 
 
 def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import Mask, Raw, mask, places_of_each
+from integrator.dialects.json_flat import Members
 from integrator.dialects.json_text import CLOSE, COLON, COMMA, NEWLINE, OPEN, QUOTE, Octets, Structure, compact
 from integrator.dialects.lines import Lines
 from integrator.errors import DataError
@@ -37,10 +38,16 @@ class Objects:
         framed = (text[lines.offsets[:-1]] == ord("{")) & (text[lines.offsets[1:] - 2] == ord("}"))
         if len(whole) != len(lines) or whole.any() or not framed.all():
             raise _no_object(lines, expected)
-        self.members = self._members_of(found, text, expected)
+        self._members = self._members_of(found, text, expected)
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @property
+    def members(self) -> Members:
+        """All members, in their order."""
+        name, colon, end, line = self._members
+        return Members(line, name + 1, colon - 1, colon + 1, end)
 
     def _members_of(self, found: Structure, text: Octets, expected: str) -> tuple[Ints, Ints, Ints, Ints]:
         """Return of each member: where its name begins and ends, quotes included, where its value ends; its line."""
@@ -65,7 +72,7 @@ class Objects:
     @cached_property
     def _by_name(self) -> dict[str, Ints]:
         """The places of the members of each name, in the order of lines."""
-        name, colon, _, _ = self.members
+        name, colon, _, _ = self._members
         if not len(name):
             return {}
         encoded = pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
@@ -78,7 +85,7 @@ class Objects:
 
     def _places(self, name: str) -> tuple[Ints, Ints, Mask]:
         """Return where each line's value of that name begins and ends, and which lines have one."""
-        _, colon, end, line = self.members
+        _, colon, end, line = self._members
         starts, ends, has = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64), np.zeros(len(self), bool)
         at = self._by_name.get(name)
         if at is not None:
@@ -94,7 +101,7 @@ class Objects:
         members = self._by_name.get(name)
         if members is None:
             return pa.nulls(len(self), pa.string())
-        _, colon, end, line = self.members
+        _, colon, end, line = self._members
         if len(members) == len(self) and line[members[0]] == 0 and (np.diff(line[members]) == 1).all():
             texts = pieces(self.lines.data, colon[members] + 1, end[members])
             null = pc.equal(texts, "null")

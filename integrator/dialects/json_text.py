@@ -49,7 +49,7 @@ class Structure:
         at = np.flatnonzero(np.frombuffer(data.translate(_MARKS), np.bool_))
         byte = text[at]
         quote = byte == QUOTE
-        escaped = np.searchsorted(at, _escaped_quotes(text) if b"\\" in data else [])
+        escaped = np.searchsorted(at, escaped_quotes(text) if b"\\" in data else [])
         quote[escaped], byte[escaped] = False, SPACE  # in a string: neither mark nor structure
         outside = (np.cumsum(quote, dtype=np.int32) & 1) == 0
         structure = outside & ~quote
@@ -90,7 +90,7 @@ def _check_names(text: Octets, starts: Ints, ends: Ints) -> None:
         raise pa.ArrowInvalid("JSON parse error: Invalid value")
 
 
-def _escaped_quotes(text: Octets) -> Ints:
+def escaped_quotes(text: Octets) -> Ints:
     """Return the places of quotes that stand behind an odd number of backslashes."""
     at = np.flatnonzero(text[:-1] == BACKSLASH) + 1
     at = at[text[at] == QUOTE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -100,15 +100,22 @@ def _joined(pieces: list[_Piece], texts: Sequence[pa.Array]) -> pa.Array:
     before = ""
     for piece, text in zip(pieces, texts, strict=True):
         if not piece.value.quoted:
-            parts += [before + piece.lead, text]
+            parts += [_scalar(before + piece.lead), text]
             before = ""
         elif text.null_count:
-            parts += [before + piece.lead, quoted(text)]
+            parts += [_scalar(before + piece.lead), quoted(text)]
             before = ""
         else:  # the quotes go with the text around: one copy of the column less
-            parts += [before + piece.lead + '"', text]
+            parts += [_scalar(before + piece.lead + '"'), text]
             before = '"'
-    return pc.binary_join_element_wise(*parts, before + "}", "", null_handling="replace", null_replacement="null")
+    parts += [_scalar(before + "}"), _scalar("")]
+    return pc.binary_join_element_wise(*parts, null_handling="replace", null_replacement="null")
+
+
+@lru_cache(maxsize=1 << 16)
+def _scalar(text: str) -> pa.Scalar:
+    """Return text as Arrow's: to make that anew for each argument costs more than to join a hundred rows."""
+    return pa.scalar(text)
 
 
 def _with_omissions(pieces: list[_Piece], arrays: Arrays, missing: Missing) -> pa.Array:
