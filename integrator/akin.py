@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
@@ -89,7 +89,7 @@ def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | 
 
 @lru_cache(maxsize=1024)
 def _writer(by_column: ByColumn, kind: Column, options: Options) -> Write:
-    return by_column.write(kind, options)
+    return partial(by_column.write(kind, options))  # one of its own, though kinds may be written by the same function
 
 
 def _is_own(field: Field, types: dict[str, Type]) -> bool | None:

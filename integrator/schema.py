@@ -125,6 +125,10 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
 
+    def __hash__(self) -> int:
+        """Return a hash that many tables have in no time: where names are the same, all is compared."""
+        return hash(self.name)
+
     def column(self, name: str) -> Column | None:
         """Return the column of that name, or None."""
         return next((column for column in self.columns if column.name == name), None)

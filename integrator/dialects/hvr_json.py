@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,12 +15,14 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import FEW_ROWS, Mask, in_groups, mask, places_of_each
 from integrator.dialects import hvr_members
+from integrator.dialects.hvr_added import tell_added
 from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
-from integrator.dialects.json_columns import json_type, typed
+from integrator.dialects.hvr_slots import slots_of
+from integrator.dialects.json_columns import exact, json_type, typed
 from integrator.dialects.json_objects import pieces
 from integrator.dialects.json_text import QUOTE
-from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.reading import ALLOW, File, Finds, Reading, columns_found, unknown_column
+from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, parse_lines
+from integrator.dialects.reading import ALLOW, File, Finds, Reading, unknown_column
 from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError, IntegratorError
 from integrator.schema import Table, Type
@@ -40,7 +42,7 @@ _Part = tuple[Table, Places]
 
 def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
-    for lines in file.lines(reading.for_together):
+    for lines in file.lines(reading, BLOCK_BYTES):  # tables cost little here, and small blocks come into used memory
         result: list[Records] = []
         finds = Finds()
         passed: Counter[str] = Counter()
@@ -57,9 +59,7 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
                 result.append(_unknown(lines if at is None else lines.take(at), at))
             else:
                 raise reading.unknown(file.path, int(lines.numbers[0 if at is None else at[0]]), name)
-        for parts in _by_members(lines, small, result):
-            for group in in_groups(parts, [len(at) for _, at in parts]):
-                result += _together(lines, group, reading, finds)
+        result += _few(lines, small.values(), reading, finds)
         finds.tell()
         yield result, passed
 
@@ -111,21 +111,32 @@ def _names(lines: Lines) -> pa.Array:
     return pieces(lines.data, starts, ends)
 
 
-def _by_members(lines: Lines, small: dict[int, list[_Part]], result: list[Records]) -> list[list[_Part]]:
-    """Return what is left of tables with few records: add the records of those that no parser of their own pays for."""
-    left = []
-    few: list[_Part] = []
-    for alike in small.values():
-        if sum(len(at) for _, at in alike) < _MEMBERS:
-            few += alike
-        else:
-            left.append(alike)
-    if len(few) > 1:
-        for group in in_groups(few, [len(at) for _, at in few]):
-            found = hvr_members.records(lines, group)
-            result += found
-            left += [] if found else [[part] for part in group]
-    return left
+def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Finds) -> list[Records]:
+    """Return the records of tables with few, by kinds: those that no parser of their own pays for by their members."""
+    by_members: list[list[_Part]] = []
+    left: list[list[_Part]] = []
+    for parts in kinds:
+        (by_members if sum(len(at) for _, at in parts) < _MEMBERS else left).append(parts)
+    if len(by_members) == 1:
+        left += by_members
+        by_members = []
+    result: list[Records] = []
+    for group in _groups([part for parts in by_members for part in parts]):
+        found = hvr_members.records(lines, group, slots_of(reading.tables))
+        result += found
+        made = {records.table for records in found}
+        others: dict[int, list[_Part]] = {}
+        for part in group:
+            if part[0].name not in made:
+                others.setdefault(reading.kinds[part[0].name], []).append(part)
+        left += others.values()
+    for group in (group for parts in left for group in _groups(parts)):
+        result += _together(lines, group, reading, finds)
+    return result
+
+
+def _groups(parts: list[_Part]) -> list[list[_Part]]:
+    return in_groups(parts, [len(at) for _, at in parts])
 
 
 def _unknown(lines: Lines, at: Places | None) -> Records:
@@ -162,11 +173,11 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
         parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), others), expected, frozenset(fields))
     except DataError:
         if reading.unknown_columns == "add":  # Arrow finds no one type for them
-            _add(lines, table, fields)
+            tell_added(lines, table, fields)
         raise
     others_found = [name for name in parsed.column_names if name not in fields]
     if reading.unknown_columns == "add" and any(parsed[name].null_count < len(lines) for name in others_found):
-        _add(lines, table, fields)
+        tell_added(lines, table, fields)
     unknown = {unknown_column(table.name, name): len(lines) - parsed[name].null_count for name in others_found}
     columns: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
@@ -174,9 +185,7 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     for column in table.columns:
         values = parsed[column.name].combine_chunks()
         try:
-            columns[column.name] = typed(values, column.type)
-            if pa.types.is_decimal(values.type):
-                values.validate(full=True)  # Arrow's JSON parser lets more digits in than the precision says
+            columns[column.name] = typed(exact(values), column.type)
         except ValueRefused as error:
             where = f"{lines.file}:{lines.numbers[error.index]}: table {table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
@@ -188,45 +197,6 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     meta = {name: parsed[name].combine_chunks() for name in META}
     order = np.arange(len(lines)) if at is None else at
     return Records(table.name, columns, missing, meta, lines.numbers, order, unknown)
-
-
-def _add(lines: Lines, table: Table, known: Mapping[str, object]) -> None:
-    """Raise ColumnsFound for other columns that have values; null in a column that comes later is null anyway.
-
-    Raises DataError for one whose values have no one type.
-    """
-    first_of: dict[str, int] = {}
-    kinds: dict[str, set[type]] = {}
-    for line, text in zip(lines.numbers.tolist(), lines.array.to_pylist(), strict=True):
-        try:
-            others = {name: value for name, value in json.loads(text).items() if name not in known}
-        except (ValueError, AttributeError):  # no record: told by the parser
-            return
-        for name, value in others.items():
-            first_of.setdefault(name, line)
-            kinds.setdefault(name, set()).update([] if value is None else [_kind(value)])
-    found = {name: (first_of[name], _COLUMNS.get(frozenset(said))) for name, said in kinds.items() if said}
-    for name, (line, kind) in found.items():
-        if kind is None:
-            raise DataError(
-                f"{lines.file}:{line}: table {table.name}: column {name!r} is not in its definition, and is not added "
-                f"by itself: its values are {', '.join(sorted(one.__name__ for one in kinds[name]))}; define it"
-            )
-    if found:
-        raise columns_found(lines.file, table.name, {name: (line, kind) for name, (line, kind) in found.items()})
-
-
-def _kind(value: object) -> type:
-    """Return the type of a value; an integer of more than 64 bits is as what has no column."""
-    return object if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 else type(value)
-
-
-_COLUMNS: dict[frozenset[type], pa.DataType] = {
-    frozenset([bool]): pa.bool_(),
-    frozenset([int]): pa.int64(),
-    frozenset([str]): pa.string(),
-}
-"""What a column is, by its values in JSON; numbers with fractions may be decimals, whose digits a double would lose."""
 
 
 def _inner_names(kind: Type) -> set[str]:

@@ -7,10 +7,8 @@ not as expected is left to a parser of its table, which tells what is wrong.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -18,20 +16,17 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, Octets, Raw, flat
 from integrator.dialects import json_flat
-from integrator.dialects.hvr_records import META, Places, Records
-from integrator.dialects.json_columns import json_type, typed
+from integrator.dialects.hvr_records import Places, Records
+from integrator.dialects.hvr_slots import NOTHING, Slots
+from integrator.dialects.json_columns import exact, typed
 from integrator.dialects.json_objects import Objects, pieces
 from integrator.dialects.json_text import BACKSLASH, QUOTE, SPACE
 from integrator.dialects.lines import Lines, arrow_json
 from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError
-from integrator.schema import Table, Type, arrow_type
+from integrator.schema import Table, Type
 
 Part = tuple[Table, Places]
-_Kind = tuple[pa.DataType, Type | None]
-"""Into what a value is parsed, and what is made of that, if it is something else."""
-
-_OF_ALL = -1
 _MOST_NAMES = 1 << 24
 """Names, for each of the tables, of which is said what they are."""
 _NULL = np.frombuffer(b"null", np.uint8)
@@ -40,72 +35,42 @@ _IN_INTEGER[list(b"-0123456789")] = True
 _MINUS, _ZERO = b"-0"
 
 
-def records(lines: Lines, parts: Sequence[Part]) -> list[Records]:
-    """Return the records of each table; of none, where one of them is not as expected."""
-    at = np.concatenate([places for _, places in parts])
+def records(lines: Lines, parts: Sequence[Part], slots: Slots) -> list[Records]:
+    """Return the records of the tables whose records are as expected; of none, where a value is not."""
+    if len({table.name for table, _ in parts}) < len(parts):  # one table by two names
+        return []
     try:
-        found = _found(lines.take(at), parts)
-        return [] if found is None else found.records(lines)
+        found = _found(lines.take(np.concatenate([places for _, places in parts])), parts, slots)
+        if isinstance(found, _Found):
+            return found.records(lines)
     except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return []
+    others = [part for place, part in enumerate(parts) if place not in found]
+    return records(lines, others, slots) if others else []
 
 
-class _Slots:
-    """Places for columns: one for each hvr_ column, and for each column of each table; those of a kind in a row."""
-
-    def __init__(self, tables: Sequence[Table], names: Sequence[str]) -> None:
-        wanted: dict[_Kind, list[tuple[int, str]]] = {}
-        for name, kind in META.items():
-            wanted.setdefault((kind, None), []).append((_OF_ALL, name))
-        for number, table in enumerate(tables):
-            for column in table.columns:
-                wanted.setdefault(_kind(column.type), []).append((number, column.name))
-        codes = {name: code for code, name in enumerate(names)}
-        self.of_name = np.full((len(tables), len(names)), -1, np.int32)
-        """By table and name; -1 for what is no column."""
-        self.of_meta: dict[str, int] = {}
-        self.of_table: list[dict[str, int]] = [{} for _ in tables]
-        self.kinds: list[tuple[_Kind, int, int]] = []
-        self.size = 0
-        for of_kind, places in wanted.items():
-            for slot, (number, name) in enumerate(places, self.size):
-                if number == _OF_ALL:
-                    self.of_meta[name] = slot
-                    self.of_name[:, codes.get(name, -1) : codes.get(name, -1) + 1] = slot
-                else:
-                    self.of_table[number][name] = slot
-                    if name in codes:
-                        self.of_name[number, codes[name]] = slot
-            self.kinds.append((of_kind, self.size, self.size + len(places)))
-            self.size += len(places)
-
-
-@lru_cache(maxsize=1024)
-def _kind(of_column: Type) -> _Kind:
-    parsed = json_type(of_column)
-    return parsed, None if parsed == arrow_type(of_column) else of_column
-
-
-def _found(lines: Lines, parts: Sequence[Part]) -> _Found | None:
-    """Find the values of lines, which stand table by table; None where a name is not known, or there twice."""
+def _found(lines: Lines, parts: Sequence[Part], slots: Slots) -> _Found | set[int]:
+    """Find the values of lines, which stand table by table; or the tables in which a name is not known, or is twice."""
     members = json_flat.members(lines)
     if members is None:
         objects = Objects(lines, "")
         lines, members = objects.lines, objects.members
     names = pieces(lines.data, members.name, members.name_end).dictionary_encode()
     if len(parts) * len(names.dictionary) > _MOST_NAMES:
-        return None
-    slots = _Slots([table for table, _ in parts], names.dictionary.to_pylist())
+        return set(range(len(parts)))
+    of_names = slots.of_names([table.name for table, _ in parts], names.dictionary.to_pylist())
     table_of = np.repeat(np.arange(len(parts)), [len(places) for _, places in parts])
-    slot = slots.of_name[table_of[members.line], np.asarray(names.indices)]
-    if (slot < 0).any():
-        return None
-    slot = slot.astype(np.uint16) if slots.size < 1 << 16 else slot  # numpy sorts these by radix
+    slot = of_names[table_of[members.line], np.asarray(names.indices)]
+    unknown = slot == NOTHING
+    if unknown.any():
+        return set(table_of[members.line[unknown]].tolist())
+    slot = slot.astype(np.uint16) if len(slots.kind_of) < 1 << 16 else slot  # numpy sorts these by radix
     order = np.argsort(slot, kind="stable")
     line, slot = members.line[order], slot[order]
-    if ((line[1:] == line[:-1]) & (slot[1:] == slot[:-1])).any():
-        return None
-    ends = np.cumsum(np.bincount(slot, minlength=slots.size))
+    twice = (line[1:] == line[:-1]) & (slot[1:] == slot[:-1])
+    if twice.any():
+        return set(table_of[line[1:][twice]].tolist())
+    ends = np.cumsum(np.bincount(slot, minlength=len(slots.kind_of)))
     start, end = members.start[order], members.end[order]
     return _Found(lines.data, parts, slots, line, start, end, [0, *ends.tolist()])
 
@@ -116,7 +81,7 @@ class _Found:
 
     data: Raw
     parts: Sequence[Part]
-    slots: _Slots
+    slots: Slots
     line: Places
     start: Places
     end: Places
@@ -124,20 +89,19 @@ class _Found:
 
     def records(self, lines: Lines) -> list[Records]:
         """Return the records of each table. Raises ValueRefused and pa.ArrowInvalid for values of another type."""
-        of_slot: list[pa.Array] = []
-        for kind, first, last in self.slots.kinds:
-            begin, end = self.bounds[first], self.bounds[last]
-            values = _values(self.data, self.start[begin:end], self.end[begin:end], *kind)
-            of_slot += [
-                values.slice(at - begin, after - at) for at, after in itertools.pairwise(self.bounds[first : last + 1])
-            ]
+        values = [
+            _values(self.data, self.start[begin:end], self.end[begin:end], *kind)
+            for kind, begin, end in (
+                (kind, self.bounds[first], self.bounds[last]) for kind, first, last in self.slots.kinds
+            )
+        ]
         size = sum(len(places) for _, places in self.parts)
-        meta = {name: self._spread(of_slot, slot, 0, size)[0] for name, slot in self.slots.of_meta.items()}
+        meta = {name: self._spread(values, slot, 0, size)[0] for name, slot in self.slots.of_meta.items()}
         result, before = [], 0
-        for (table, places), named in zip(self.parts, self.slots.of_table, strict=True):
+        for table, places in self.parts:
             columns, missing = {}, {}
-            for name, slot in named.items():
-                columns[name], gone = self._spread(of_slot, slot, before, len(places))
+            for name, slot in self.slots.of_table[table.name].items():
+                columns[name], gone = self._spread(values, slot, before, len(places))
                 if gone is not None:
                     missing[name] = gone
             own = {name: values.slice(before, len(places)) for name, values in meta.items()}
@@ -145,14 +109,16 @@ class _Found:
             before += len(places)
         return result
 
-    def _spread(self, of_slot: Sequence[pa.Array], slot: int, before: int, size: int) -> tuple[pa.Array, Mask | None]:
+    def _spread(self, values: Sequence[pa.Array], slot: int, before: int, size: int) -> tuple[pa.Array, Mask | None]:
         """Return the values of a slot for `size` rows behind `before`, and which of these have none."""
-        values = of_slot[slot]
-        if len(values) == size:
-            return values, None
+        kind = self.slots.kind_of[slot]
+        begin, end = self.bounds[slot], self.bounds[slot + 1]
+        own = values[kind].slice(begin - self.bounds[self.slots.kinds[kind][1]], end - begin)
+        if end - begin == size:
+            return own, None
         at = np.full(size, -1)
-        at[self.line[self.bounds[slot] : self.bounds[slot + 1]] - before] = np.arange(len(values))
-        return values.take(pa.array(at, mask=at < 0)), at < 0
+        at[self.line[begin:end] - before] = np.arange(end - begin)
+        return own.take(pa.array(at, mask=at < 0)), at < 0
 
 
 def _values(data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: Type | None) -> pa.Array:
@@ -212,6 +178,4 @@ def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     found = arrow_json(pa.schema([("", wanted)]), "error")(octets.tobytes())[""].combine_chunks()
     if len(found) != len(values):
         raise pa.ArrowInvalid("not one value each")
-    if pa.types.is_decimal(wanted):
-        found.validate(full=True)  # Arrow's JSON parser lets more digits in than the precision says
-    return found
+    return exact(found)

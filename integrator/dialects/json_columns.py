@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
+from integrator.arrays import first_refused
 from integrator.dialects.values import ValueRefused, from_text
 from integrator.schema import Type, arrow_type
 
@@ -25,6 +26,24 @@ def json_type(kind: Type) -> pa.DataType:
             return pa.struct([(field.name, json_type(field.type)) for field in fields])
         case _:
             return pa.string() if isinstance(kind, _TEXTUAL) else arrow_type(kind)
+
+
+def exact(values: pa.Array) -> pa.Array:
+    """Return values that Arrow's JSON parser made; it lets in decimals of more digits than their type has.
+
+    Raises ValueRefused for such a one.
+    """
+
+    def fits(start: int, stop: int) -> bool:
+        try:
+            values.slice(start, stop - start).validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+        return True
+
+    if pa.types.is_decimal(values.type) and not fits(0, len(values)):
+        raise ValueRefused(first_refused(len(values), fits), f"it has more digits than {values.type} holds")
+    return values
 
 
 def typed(values: pa.Array, kind: Type) -> pa.Array:

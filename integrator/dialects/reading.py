@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
@@ -28,9 +28,11 @@ class File:
     path: str
     number: int = 0
 
-    def lines(self, reading: Reading) -> Iterator[Lines]:
-        """Yield the file's lines, in blocks, or all at once where that is asked for."""
-        return whole_lines(self.path) if reading.whole_files else read_lines(self.path, reading.block_bytes)
+    def lines(self, reading: Reading, most_bytes: int | None = None) -> Iterator[Lines]:
+        """Yield the file's lines, in blocks of at most so many bytes, or all at once where that is asked for."""
+        if reading.whole_files:
+            return whole_lines(self.path)
+        return read_lines(self.path, min(reading.block_bytes, most_bytes or reading.block_bytes))
 
 
 Before = Callable[[], OpenTransaction]
@@ -68,8 +70,6 @@ class Reading:
     time_zone: str = "UTC"
     """Of moments that are written without a zone where the column has one."""
     timestamp_column: str | None = None
-    together: bool = False
-    """Whether the dialect decodes tables with the same columns together."""
 
     @property
     def block_bytes(self) -> int:
@@ -77,13 +77,7 @@ class Reading:
 
         Blocks of 16 MiB come into memory that was used before; larger ones into new pages.
         """
-        apart = len(set(self.kinds.values())) if self.together else len(self.tables)
-        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + apart // _TABLES_A_BLOCK)
-
-    @cached_property
-    def for_together(self) -> Reading:
-        """The same, for a dialect that decodes tables with the same columns together."""
-        return replace(self, together=True)
+        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(self.tables) // _TABLES_A_BLOCK)
 
     @cached_property
     def kinds(self) -> dict[str, int]:

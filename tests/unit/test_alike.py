@@ -9,7 +9,6 @@ from integrator.arrays import FEW_ROWS
 from integrator.dialects import hvr_json
 from integrator.dialects.reading import Reading
 from integrator.errors import IntegratorError
-from integrator.first_pass import reading_of
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY, changes
 
@@ -123,12 +122,6 @@ def test_unknown_columns_are_counted_table_by_table(tmp_path, monkeypatch):
     assert joint == alone
     [note] = joint[1]
     assert note.warnings == {f"values of {name}.odd, which the table does not have": 1 for name in "abc"}
-
-
-def test_tables_that_are_decoded_together_need_no_larger_blocks(tmp_path):
-    many = "".join(f"create table t{at}(k int primary key);" for at in range(300))
-    reading = reading_of(pure.tables(tmp_path, many, []))
-    assert reading.block_bytes == 4 * reading.for_together.block_bytes == 64 << 20
 
 
 OF_B = ["{action: ColumnProperties, table: b, Name: v, IntegrateExpression: 'of {k}'}"]

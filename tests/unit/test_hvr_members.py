@@ -1,0 +1,164 @@
+"""Records of many tables, of which there are few each, are what a parser of each table makes of them."""
+
+import json
+import random
+
+import pytest
+
+from integrator.dialects import hvr_json, hvr_members
+from tests.parts import pure
+from tests.unit.test_akin import DDL, WHOLE, records
+from tests.unit.test_alike import outcome
+
+EXTRA = """
+create table nested(k int primary key, list bigint[], small smallint, wide decimal(40,3), on_off boolean);
+create table odd("k" int primary key, "a""b" varchar(9), "ü" varchar(9), "x\\y" varchar(9));
+"""
+
+
+FULL = [{"hvr_op": 1, "hvr_tx_seq": "1", **one} for one in WHOLE]
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """How many tables had their members found, and how many of those were of it."""
+    asked = []
+    find = hvr_members.records
+
+    def noted(lines, parts, slots):
+        made = find(lines, parts, slots)
+        asked.append((len(parts), len(made)))
+        return made
+
+    monkeypatch.setattr(hvr_members, "records", noted)
+    return asked
+
+
+def both(made, path, monkeypatch):
+    """What comes of members that are found, and of a parser for each table."""
+    together = outcome(made, path)
+    with monkeypatch.context() as patch:
+        patch.setattr(hvr_json, "_MEMBERS", 0)
+        return together, outcome(made, path)
+
+
+def channel(directory, source=""):
+    return pure.recipe(directory, DDL + EXTRA, f"  - {pure.PLAIN}\n", source=source)
+
+
+def written(directory, *lines):
+    path = directory / "a.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+SEPARATORS = {"compact": (",", ":"), "as Python does": (", ", ": "), "otherwise": (" ,  ", " : ")}
+
+
+@pytest.mark.parametrize("separators", SEPARATORS.values(), ids=SEPARATORS)
+@pytest.mark.parametrize("seed", range(3))
+def test_records_are_the_same(seed, separators, tmp_path, monkeypatch, found):
+    chance = random.Random(seed)
+    rows = records(chance)
+    for row in rows:
+        if chance.random() < 0.2:  # missing, which is not null
+            row.pop(
+                chance.choice(
+                    [name for name in row if name == "k" or name not in ("hvr_op", "hvr_tbl_name", "hvr_tx_seq")]
+                )
+            )
+        if chance.random() < 0.2:
+            row["hvr_cap_user"] = chance.choice([None, "me"])
+    ascii_only = chance.random() < 0.5
+    path = written(tmp_path, *(json.dumps(row, separators=separators, ensure_ascii=ascii_only) for row in rows))
+    together, alone = both(channel(tmp_path), path, monkeypatch)
+    assert together == alone
+    assert found == [(6, 6)]
+
+
+SAID = [
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"note":"\\u00e9\\ud83d\\ude00 \\"\\\\\\/\\n"}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"note":":\\",\\"a\\":"}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"note":"{[,:]}"}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"note":"null","total":null}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"total":1e1}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":-0}',
+    '{"hvr_tbl_name":"nested","hvr_op":1,"hvr_tx_seq":"2","k":8,"list":[1,null,3],"small":-3,"wide":0.125,"on_off":false}',
+    '{"hvr_tbl_name":"nested","hvr_op":1,"hvr_tx_seq":"2","k":8,"list":[],"on_off":null}',
+    '{"hvr_tbl_name":"people","hvr_op":1,"hvr_tx_seq":"2","k":8,"name":"x","tags":["a\\"b",null]}',
+    '{"hvr_tbl_name":"odd","hvr_op":1,"hvr_tx_seq":"2","k":8,"ü":"1","x\\\\y":"2"}',
+    '{"hvr_op":1,"hvr_tx_seq":"2","k":8,"hvr_tbl_name":"orders"}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_integ_seq":"0000000000000000000A|0000000000000000|0000001","k":8}',
+    '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","hvr_cap_tstamp":"2026-01-02T03:04:05.5Z","k":8}',
+]
+
+
+@pytest.mark.parametrize("line", SAID)
+def test_lines_that_are_right(line, tmp_path, monkeypatch, found):
+    path = written(tmp_path, *map(json.dumps, FULL), line)
+    together, alone = both(channel(tmp_path), path, monkeypatch)
+    assert together == alone
+    assert not isinstance(together, str), together
+    escaped_name = "\\\\y" in line  # is left to a parser
+    assert found[-1] in ([(7, 6)] if escaped_name else [(6, 6), (7, 7)])
+
+
+WRONG = [
+    '"k":01',
+    '"k":+1',
+    '"k":0x1',
+    '"k":1.5',
+    '"k":"8"',
+    '"k":3000000000',
+    '"k":8 9',
+    '"k":8,"note":nul',
+    '"k":8,"note":nullx',
+    '"k":8,"note":5',
+    '"k":8,"note":"a\tb"',
+    '"k":8,"note":"a"b"',
+    '"k":8,"note":"a" "b"',
+    '"k":8,"note":"a""b"',
+    '"k":8,"note":"\\x"',
+    '"k":8,"note":"a","note":"b"',
+    '"k":8,,"note":"a"',
+    '"k":8"note":"a"',
+    '"k":8,"note":"a",',
+    '"k":8,"note":',
+    '"k":8,"note"',
+    '"k":8,"note":"a',
+    '"k":8,note:"a"',
+    '"k":8,"total":12345678901.5',
+    '"k":8,"total":"x"',
+    '"k":8,"other":1',
+    '"k":8,"placed":"yesterday"',
+    '"k":8,"note":["a"]',
+    '"k":8,"note":{"k":9}',
+    '"k":8}{"k":9',
+    '"k":8}x{"k":9',
+    '"k":8} ',
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_line_that_is_wrong_is_told_as_by_the_parser(wrong, tmp_path, monkeypatch):
+    line = '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2",' + wrong + "}"
+    others = [json.dumps(one, separators=(",", ":")) for one in FULL]
+    path = written(tmp_path, *others[:3], line, *others[3:])
+    together, alone = both(channel(tmp_path), path, monkeypatch)
+    assert together == alone
+    assert "a.jsonl:4: " in together
+
+
+def test_a_column_that_is_not_known_is_counted_by_a_parser_of_its_table(tmp_path, monkeypatch, found):
+    odd = {**FULL[0], "other": 5}
+    path = written(tmp_path, *map(json.dumps, FULL), json.dumps(odd))
+    together, alone = both(channel(tmp_path, ", unknown_columns: ignore"), path, monkeypatch)
+    assert together == alone
+    assert together[1][0].warnings == {"values of orders.other, which the table does not have": 1}
+    assert found[-1] == (6, 5)
+
+
+def test_one_table_alone_has_a_parser(tmp_path, found):
+    sent, _ = outcome(channel(tmp_path), written(tmp_path, *map(json.dumps, [FULL[0], FULL[0]])))
+    assert len(sent) == 2
+    assert not found
