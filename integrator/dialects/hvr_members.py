@@ -39,8 +39,12 @@ def records(lines: Lines, parts: Sequence[Part], slots: Slots) -> list[Records]:
     """Return the records of the tables whose records are as expected; of none, where a value is not."""
     if len({table.name for table, _ in parts}) < len(parts):  # one table by two names
         return []
+    at = np.concatenate([places for _, places in parts])
     try:
-        found = _found(lines.take(np.concatenate([places for _, places in parts])), parts, slots)
+        if len(at) < len(lines):
+            found = _found(lines.take(at), np.arange(len(at)), parts, slots)
+        else:
+            found = _found(lines, at, parts, slots)
         if isinstance(found, _Found):
             return found.records(lines)
     except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -49,8 +53,11 @@ def records(lines: Lines, parts: Sequence[Part], slots: Slots) -> list[Records]:
     return records(lines, others, slots) if others else []
 
 
-def _found(lines: Lines, parts: Sequence[Part], slots: Slots) -> _Found | set[int]:
-    """Find the values of lines, which stand table by table; or the tables in which a name is not known, or is twice."""
+def _found(lines: Lines, at: Places, parts: Sequence[Part], slots: Slots) -> _Found | set[int]:
+    """Find the values of lines, of which those `at` these places are the rows of the parts, one behind the other.
+
+    Returns the parts in which a name is not known, or is twice, where there are any.
+    """
     members = json_flat.members(lines)
     if members is None:
         objects = Objects(lines, "")
@@ -59,7 +66,9 @@ def _found(lines: Lines, parts: Sequence[Part], slots: Slots) -> _Found | set[in
     if len(parts) * len(names.dictionary) > _MOST_NAMES:
         return set(range(len(parts)))
     of_names = slots.of_names([table.name for table, _ in parts], names.dictionary.to_pylist())
-    table_of = np.repeat(np.arange(len(parts)), [len(places) for _, places in parts])
+    table_of, row_of = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
+    table_of[at] = np.repeat(np.arange(len(parts)), [len(places) for _, places in parts])
+    row_of[at] = np.arange(len(at))
     slot = of_names[table_of[members.line], np.asarray(names.indices)]
     unknown = slot == NOTHING
     if unknown.any():
@@ -72,17 +81,20 @@ def _found(lines: Lines, parts: Sequence[Part], slots: Slots) -> _Found | set[in
         return set(table_of[line[1:][twice]].tolist())
     ends = np.cumsum(np.bincount(slot, minlength=len(slots.kind_of)))
     start, end = members.start[order], members.end[order]
-    return _Found(lines.data, parts, slots, line, start, end, [0, *ends.tolist()])
+    return _Found(lines.data, parts, slots, row_of[line], start, end, [0, *ends.tolist()])
 
 
 @dataclass(frozen=True)
 class _Found:
-    """The values of records, slot by slot: the line of each, and where it begins and ends; bounds: of each slot."""
+    """The values of records, slot by slot: the row of each, and where it begins and ends; bounds: of each slot.
+
+    In the slot of a table's column they are in the order of rows.
+    """
 
     data: Raw
     parts: Sequence[Part]
     slots: Slots
-    line: Places
+    row: Places
     start: Places
     end: Places
     bounds: list[int]
@@ -96,12 +108,13 @@ class _Found:
             )
         ]
         size = sum(len(places) for _, places in self.parts)
-        meta = {name: self._spread(values, slot, 0, size)[0] for name, slot in self.slots.of_meta.items()}
+        meta = {name: self._spread(values, slot, 0, size, whole=False)[0] for name, slot in self.slots.of_meta.items()}
         result, before = [], 0
         for table, places in self.parts:
             columns, missing = {}, {}
             for name, slot in self.slots.of_table[table.name].items():
-                columns[name], gone = self._spread(values, slot, before, len(places))
+                whole = self.bounds[slot + 1] - self.bounds[slot] == len(places)
+                columns[name], gone = self._spread(values, slot, before, len(places), whole=whole)
                 if gone is not None:
                     missing[name] = gone
             own = {name: values.slice(before, len(places)) for name, values in meta.items()}
@@ -109,15 +122,20 @@ class _Found:
             before += len(places)
         return result
 
-    def _spread(self, values: Sequence[pa.Array], slot: int, before: int, size: int) -> tuple[pa.Array, Mask | None]:
-        """Return the values of a slot for `size` rows behind `before`, and which of these have none."""
+    def _spread(
+        self, values: Sequence[pa.Array], slot: int, before: int, size: int, *, whole: bool
+    ) -> tuple[pa.Array, Mask | None]:
+        """Return the values of a slot for `size` rows behind `before`, and which of these have none.
+
+        whole: each has one, and they are in order.
+        """
         kind = self.slots.kind_of[slot]
         begin, end = self.bounds[slot], self.bounds[slot + 1]
         own = values[kind].slice(begin - self.bounds[self.slots.kinds[kind][1]], end - begin)
-        if end - begin == size:
+        if whole:
             return own, None
         at = np.full(size, -1)
-        at[self.line[begin:end] - before] = np.arange(end - begin)
+        at[self.row[begin:end] - before] = np.arange(end - begin)
         return own.take(pa.array(at, mask=at < 0)), at < 0
 
 
