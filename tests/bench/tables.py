@@ -2,7 +2,7 @@
 
 python -m tests.bench.tables --tables 500 --rows 1000000 --runs 3 [--unlike]
 
-The tables have the same columns, so that they are worked on together; with --unlike each has names of its own.
+The tables have the same columns; with --unlike each has names of its own.
 """
 
 from __future__ import annotations
