@@ -28,7 +28,7 @@ from integrator.schema import Table, Type
 
 Part = tuple[Table, Places]
 _MOST_NAMES = 1 << 24
-"""Names, for each of the tables, of which is said what they are."""
+"""Of which it is written down, for each table, what they are in it."""
 _NULL = np.frombuffer(b"null", np.uint8)
 _IN_INTEGER = np.zeros(256, bool)
 _IN_INTEGER[list(b"-0123456789")] = True
@@ -39,6 +39,9 @@ def records(lines: Lines, parts: Sequence[Part], slots: Slots) -> list[Records]:
     """Return the records of the tables whose records are as expected; of none, where a value is not."""
     if len({table.name for table, _ in parts}) < len(parts):  # one table by two names
         return []
+    half = len(parts) // 2
+    if half and len(parts) * sum(len(table.columns) for table, _ in parts) > _MOST_NAMES:
+        return records(lines, parts[:half], slots) + records(lines, parts[half:], slots)
     at = np.concatenate([places for _, places in parts])
     try:
         if len(at) < len(lines):

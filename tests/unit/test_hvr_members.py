@@ -162,3 +162,10 @@ def test_one_table_alone_has_a_parser(tmp_path, found):
     sent, _ = outcome(channel(tmp_path), written(tmp_path, *map(json.dumps, [FULL[0], FULL[0]])))
     assert len(sent) == 2
     assert not found
+
+
+def test_tables_of_too_many_names_are_divided(tmp_path, monkeypatch, found):
+    monkeypatch.setattr(hvr_members, "_MOST_NAMES", 40)
+    together, alone = both(channel(tmp_path), written(tmp_path, *map(json.dumps, FULL)), monkeypatch)
+    assert together == alone
+    assert found[-1] == (6, 6)
