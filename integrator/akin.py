@@ -170,7 +170,7 @@ class Family:
         bounds = np.cumsum([0, *map(len, self.parts)])
         shares = list(itertools.pairwise(np.searchsorted(kept, bounds).tolist()))
         written = self._written(kept, bounds, shares)
-        computed: Arrays = {}
+        computed: dict[tuple[str, Write], pa.Array] = {}
         at = dict.fromkeys(written, 0)
         for kin, (start, end) in zip(self.kin, shares, strict=True):
             texts = []
@@ -179,9 +179,10 @@ class Family:
                     texts.append(written[member.write].slice(at[member.write], end - start))
                     at[member.write] += end - start
                     continue
-                if member.name not in computed:
-                    computed[member.name] = member.write(values[member.name])
-                texts.append(computed[member.name].slice(start, end - start))
+                made = member.name, member.write
+                if made not in computed:
+                    computed[made] = member.write(values[member.name])
+                texts.append(computed[made].slice(start, end - start))
             if end > start or not len(kept):
                 yield kin.join(texts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -18,6 +19,8 @@ Kind = tuple[pa.DataType, Type | None]
 Numbers = npt.NDArray[np.int64]
 
 NOTHING = -1
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
+"""In a name, so that its text in JSON is another (RFC 8259, section 7)."""
 
 
 @lru_cache(maxsize=8)
@@ -40,7 +43,8 @@ class Slots:
         for table in tables:
             for column in table.columns:
                 wanted.setdefault(_kind(column.type), []).append((table.name, column.name))
-        self.of_table: dict[str, dict[str, int]] = {table.name: {} for table in tables}
+        # in the order of columns, which is seen in {hvr_missing}
+        self.of_table = {table.name: dict.fromkeys((column.name for column in table.columns), 0) for table in tables}
         self.of_meta: dict[str, int] = {}
         self.kinds: list[tuple[Kind, int, int]] = []
         self.kind_of: list[int] = []
@@ -56,8 +60,12 @@ class Slots:
         self._tables = {table: self._columns(slots) for table, slots in self.of_table.items()}
 
     def _columns(self, slots: dict[str, int]) -> tuple[Numbers, Numbers]:
-        """Return the names of columns, as numbers, and their slots; a column that is named as an hvr_ one has none."""
-        own = [NOTHING if slots is not self.of_meta and name in META else slot for name, slot in slots.items()]
+        """Return the names of columns, as numbers, and their slots.
+
+        NOTHING for names that a parser must look at: those of hvr_ columns, and those that JSON has escapes in.
+        """
+        left = {name for name in slots if _ESCAPED.search(name) or (slots is not self.of_meta and name in META)}
+        own = [NOTHING if name in left else slot for name, slot in slots.items()]
         return np.array([self._ids[name] for name in slots], np.int64), np.array(own, np.int64)
 
     def of_names(self, tables: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:

@@ -32,7 +32,11 @@ class Members:
 
 
 def members(lines: Lines) -> Members | None:
-    """Return the members of all lines; None where a line is written otherwise. What no string is, is not looked at."""
+    """Return the members of all lines; None where a line is written otherwise.
+
+    A value that is no string has no quotes, and ends where the next name begins or the line does: whether it is a value
+    is for the caller to see, and whether what stands in strings may stand there.
+    """
     text = np.frombuffer(lines.data, np.uint8)
     quotes = np.flatnonzero(text == QUOTE)
     if lines.data.find(b"\\") >= 0:

@@ -36,7 +36,8 @@ class Objects:
         self.lines = lines
         whole = found.depth[found.byte == NEWLINE]
         framed = (text[lines.offsets[:-1]] == ord("{")) & (text[lines.offsets[1:] - 2] == ord("}"))
-        if len(whole) != len(lines) or whole.any() or not framed.all():
+        roots = found.at[(found.depth == 1) & np.isin(found.byte, OPEN)]
+        if len(whole) != len(lines) or whole.any() or not framed.all() or not np.array_equal(roots, lines.offsets[:-1]):
             raise _no_object(lines, expected)
         self._members = self._members_of(found, text, expected)
 

@@ -23,8 +23,7 @@ FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 one encoding begins the sooner."""
 _SHOWN = 200
 _SHORT = 4  # characters of a line too short to hold a record, its end included
-_NULL = 32  # characters of a line that may be null, with white space around
-_NEWLINE, _RETURN = 0x0A, 0x0D
+_NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
 
 Parse = Callable[[Raw], pa.Table]
 
@@ -163,10 +162,10 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
 
     `known` are the only names a record may have, where `parse` refuses others: then the error names the other.
     """
-    short = np.flatnonzero(np.diff(lines.offsets) <= _NULL)
-    null = first(pc.equal(pc.utf8_trim_whitespace(lines.array.take(pa.array(short))), "null")) if len(short) else None
+    odd = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != _OPEN)
+    null = first(pc.starts_with(pc.utf8_trim_whitespace(lines.array.take(pa.array(odd))), "null")) if len(odd) else None
     if null is not None:  # Arrow's parser dies of it
-        raise DataError(f"{lines.file}:{lines.numbers[short[null]]}: null, which is no record; expected {expected}")
+        raise DataError(f"{lines.file}:{lines.numbers[odd[null]]}: null, which is no record; expected {expected}")
     try:
         table = parse(lines.data)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -120,8 +120,9 @@ Join = Callable[[Sequence[pa.Array]], pa.Array]
 class ByColumn:
     """How rows are made of what is written of each column: columns of many tables can be written in one call.
 
-    write: from a column, whatever its name, to what is written of its values; raises RefusedValue. join: from a
-    message's columns to a function that makes rows, without missing values, of what was written of each column.
+    write: from a column to what is written of its values, whatever its name, its place, and the length of its text;
+    raises RefusedValue. join: from a message's columns to a function that makes rows, without missing values, of what
+    was written of each column.
     """
 
     write: Callable[[Column, Options], Write]

@@ -169,3 +169,51 @@ def test_tables_of_too_many_names_are_divided(tmp_path, monkeypatch, found):
     together, alone = both(channel(tmp_path), written(tmp_path, *map(json.dumps, FULL)), monkeypatch)
     assert together == alone
     assert found[-1] == (6, 6)
+
+
+NAMES = [
+    # a column, its name in a record as it stands there
+    ("x\\y", "x\\y"),
+    ("x\\y", "x\\\\y"),
+    ("u\\u0062", "u\\u0062"),
+    ("c\td", "c\td"),
+    ("hvr_cap_user", "hvr_cap_user"),
+]
+
+
+@pytest.mark.parametrize(("column", "name"), NAMES)
+def test_names_that_json_writes_otherwise_are_left_to_a_parser(column, name, tmp_path, monkeypatch):
+    ddl = f'create table a(k int primary key, "{column}" varchar(9), ub varchar(9)); create table b(k int primary key);'
+    made = pure.recipe(tmp_path, ddl, f"  - {pure.PLAIN}\n")
+    of_b = '{"hvr_tbl_name":"b","hvr_op":1,"hvr_tx_seq":"1","k":1}'
+    line = '{"hvr_tbl_name":"a","hvr_op":1,"hvr_tx_seq":"1","k":1,"' + name + '":"v"}'
+    together, alone = both(made, written(tmp_path, of_b, line), monkeypatch)
+    assert together == alone
+
+
+def test_missing_columns_are_named_in_the_order_of_columns(tmp_path, monkeypatch):
+    ddl = "create table a(k int primary key, n int, v varchar(9), m numeric(9,2), w text); create table b(k int primary key);"
+    more = "{action: ColumnProperties, Name: more, Extra: true, Datatype: text, IntegrateExpression: '{hvr_missing}'}"
+    made = pure.tables(tmp_path, ddl, [more])
+    path = pure.hvr(tmp_path, {"hvr_tbl_name": "b", "k": 1}, {"hvr_tbl_name": "a", "k": 1, "m": 1})
+    together, alone = both(made, path, monkeypatch)
+    assert together == alone
+    assert b'"more":"n,v,w"' in next(message.value for message in together[0] if message.topic == "a")
+
+
+SEVERAL = [
+    ['{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8}{"k":9}', '{"k":1,}', "{}"],
+    ['{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8}[,]{}'],
+    ['{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8}[,]{"k":9}'],
+    ['{"hvr_tbl_name":"orders","hvr_op":1}{,"hvr_tx_seq":"1","k":2}'],
+    ['null{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"1","k":2}'],
+]
+
+
+@pytest.mark.parametrize("lines", SEVERAL)
+def test_a_line_is_one_object(lines, tmp_path, monkeypatch):
+    nested = json.dumps({**FULL[2], "tags": ["q"]}, separators=(",", ":"))
+    path = written(tmp_path, *map(json.dumps, FULL), nested, *lines)
+    together, alone = both(channel(tmp_path, ", table: bare"), path, monkeypatch)
+    assert together == alone
+    assert "a.jsonl:8: " in together
