@@ -42,7 +42,8 @@ def exact(values: pa.Array) -> pa.Array:
         return True
 
     if pa.types.is_decimal(values.type) and not fits(0, len(values)):
-        raise ValueRefused(first_refused(len(values), fits), f"it has more digits than {values.type} holds")
+        index = first_refused(len(values), fits)
+        raise ValueRefused(index, f"{values[index].as_py()} has more digits than {values.type} holds")
     return values
 
 

@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from integrator.dialects import hvr_json, hvr_members
+from integrator.dialects import hvr_json, hvr_members, reading
+from integrator.first_pass import reading_of
 from tests.parts import pure
 from tests.unit.test_akin import DDL, WHOLE, records
 from tests.unit.test_alike import outcome
@@ -169,6 +170,23 @@ def test_tables_of_too_many_names_are_divided(tmp_path, monkeypatch, found):
     together, alone = both(channel(tmp_path), written(tmp_path, *map(json.dumps, FULL)), monkeypatch)
     assert together == alone
     assert found[-1] == (6, 6)
+
+
+def test_a_decimal_of_too_many_digits_is_told_with_its_line(tmp_path):
+    line = '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"total":12345678901.5}'
+    said = outcome(channel(tmp_path), written(tmp_path, *map(json.dumps, FULL), line))
+    assert "a.jsonl:7: table orders, column total: 12345678901.50 has more digits than decimal128(12, 2) holds" in said
+
+
+def test_blocks_are_small_however_many_tables_there_are(tmp_path, monkeypatch):
+    """Of tables that are decoded together, or whose members are found together, a block costs little."""
+    asked = []
+    monkeypatch.setattr(reading, "read_lines", lambda path, block_bytes: asked.append(block_bytes) or iter(()))
+    many = "".join(f"create table t{at}(k int primary key, c{at} int);" for at in range(300))
+    made = pure.tables(tmp_path, many, [])
+    pure.fragments(made, pure.hvr(tmp_path, {"hvr_tbl_name": "t1", "k": 1}))
+    assert asked == [16 << 20]
+    assert reading_of(made).block_bytes == 64 << 20  # for dialects that decode each table alone
 
 
 NAMES = [
