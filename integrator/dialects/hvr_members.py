@@ -7,18 +7,23 @@ not as expected is left to a parser of its table, which tells what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import Mask, Octets, Raw, flat
-from integrator.dialects import json_flat
+from integrator.dialects import json_flat, json_layout
 from integrator.dialects.hvr_records import Places, Records
-from integrator.dialects.hvr_slots import NOTHING, Slots
+from integrator.dialects.hvr_slots import NOTHING, Slots, layout_of
 from integrator.dialects.json_columns import exact, typed
+from integrator.dialects.json_flat import Members
+from integrator.dialects.json_layout import Values
 from integrator.dialects.json_objects import Objects, pieces
 from integrator.dialects.json_text import BACKSLASH, QUOTE, SPACE
 from integrator.dialects.lines import Lines, arrow_json
@@ -27,125 +32,177 @@ from integrator.errors import DataError
 from integrator.schema import Table, Type
 
 Part = tuple[Table, Places]
+Find: TypeAlias = "Callable[[_Rows, Slots], _Found | set[int]]"
 _MOST_NAMES = 1 << 24
 """Of which it is written down, for each table, what they are in it."""
 _NULL = np.frombuffer(b"null", np.uint8)
-_IN_INTEGER = np.zeros(256, bool)
-_IN_INTEGER[list(b"-0123456789")] = True
-_MINUS, _ZERO = b"-0"
+_MINUS, _ZERO, _NINE = b"-09"
+_SHORT = 1 << 16
 
 
 def records(lines: Lines, parts: Sequence[Part], slots: Slots) -> list[Records]:
     """Return the records of the tables whose records are as expected; of none, where a value is not."""
     if len({table.name for table, _ in parts}) < len(parts):  # one table by two names
         return []
-    half = len(parts) // 2
-    if half and len(parts) * sum(len(table.columns) for table, _ in parts) > _MOST_NAMES:
-        return records(lines, parts[:half], slots) + records(lines, parts[half:], slots)
-    at = np.concatenate([places for _, places in parts])
+    made, others = _records(lines, parts, slots, _by_layout)
+    columns = sum(len(table.columns) for table, _ in others)
+    for group in np.array_split(np.arange(len(others)), 1 + len(others) * columns // _MOST_NAMES):
+        made += _records(lines, [others[place] for place in group], slots, _by_name)[0]
+    return made
+
+
+def _records(lines: Lines, parts: Sequence[Part], slots: Slots, find: Find) -> tuple[list[Records], list[Part]]:
+    """Return the records of the tables in which `find` finds all, and the parts in which it does not."""
+    others: list[Part] = []
+    while parts:
+        sizes = [len(places) for _, places in parts]
+        at = np.concatenate([places for _, places in parts])
+        taken, at = (lines.take(at), np.arange(len(at))) if len(at) < len(lines) else (lines, at)
+        rows = _Rows(taken, parts, at, np.empty(len(at), np.int64), np.empty(len(at), np.int64))
+        rows.part[at], rows.row[at] = np.repeat(np.arange(len(parts)), sizes), np.arange(len(at))
+        try:
+            found = find(rows, slots)
+            if isinstance(found, _Found):
+                return found.records(lines), others
+        except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return [], others
+        others += [part for place, part in enumerate(parts) if place in found]
+        parts = [part for place, part in enumerate(parts) if place not in found]
+    return [], others
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Lines that are the rows of parts. at: the lines' places, part behind part. part, row: of each line."""
+
+    lines: Lines
+    parts: Sequence[Part]
+    at: Places
+    part: Places
+    row: Places
+
+
+def _by_layout(rows: _Rows, slots: Slots) -> _Found | set[int]:
+    """Find values; or return the parts of which a record has other names than their first one, or unknown ones."""
+    sizes = [len(places) for _, places in rows.parts]
+    heads = rows.lines.array.take(pa.array(rows.at[np.cumsum([0, *sizes[:-1]])])).to_pylist()
+    found = [layout_of(slots, table.name, _names(head)) for (table, _), head in zip(rows.parts, heads, strict=True)]
+    layouts = [one for one in found if one is not None]
+    if len(layouts) < len(found):
+        return {place for place, one in enumerate(found) if one is None}
+    values = json_layout.values(rows.lines, [layout for layout, _ in layouts], rows.part)
+    if not isinstance(values, Values):
+        return set(rows.part[values].tolist())
+    slot = np.concatenate([own for _, own in layouts])
+    slot = slot.astype(np.uint16) if len(slots.kind_of) < _SHORT else slot
+    return _Found.of(rows, slots, slot[values.name], values, is_plain=_is_plain(rows.lines))
+
+
+def _names(record: str) -> tuple[str, ...]:
+    """Return the names of an object, of none where it is not one."""
     try:
-        if len(at) < len(lines):
-            found = _found(lines.take(at), np.arange(len(at)), parts, slots)
-        else:
-            found = _found(lines, at, parts, slots)
-        if isinstance(found, _Found):
-            return found.records(lines)
-    except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return []
-    others = [part for place, part in enumerate(parts) if place not in found]
-    return records(lines, others, slots) if others else []
+        pairs = json.loads(record, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(name for name, _ in pairs) if record.startswith("{") else ()
 
 
-def _found(lines: Lines, at: Places, parts: Sequence[Part], slots: Slots) -> _Found | set[int]:
-    """Find the values of lines, of which those `at` these places are the rows of the parts, one behind the other.
-
-    Returns the parts in which a name is not known, or is twice, where there are any.
-    """
+def _by_name(rows: _Rows, slots: Slots) -> _Found | set[int]:
+    """Find values; or return the parts in which a name is not known, or is twice."""
+    lines = rows.lines
     members = json_flat.members(lines)
     if members is None:
         objects = Objects(lines, "")
         lines, members = objects.lines, objects.members
     names = pieces(lines.data, members.name, members.name_end).dictionary_encode()
-    if len(parts) * len(names.dictionary) > _MOST_NAMES:
-        return set(range(len(parts)))
-    of_names = slots.of_names([table.name for table, _ in parts], names.dictionary.to_pylist())
-    table_of, row_of = np.empty(len(at), np.int64), np.empty(len(at), np.int64)
-    table_of[at] = np.repeat(np.arange(len(parts)), [len(places) for _, places in parts])
-    row_of[at] = np.arange(len(at))
-    slot = of_names[table_of[members.line], np.asarray(names.indices)]
+    if len(rows.parts) * len(names.dictionary) > _MOST_NAMES:
+        return set(range(len(rows.parts)))
+    of_names = slots.of_names([table.name for table, _ in rows.parts], names.dictionary.to_pylist())
+    slot = of_names[rows.part[members.line], np.asarray(names.indices)]
     unknown = slot == NOTHING
     if unknown.any():
-        return set(table_of[members.line[unknown]].tolist())
-    slot = slot.astype(np.uint16) if len(slots.kind_of) < 1 << 16 else slot  # numpy sorts these by radix
-    order = np.argsort(slot, kind="stable")
-    line, slot = members.line[order], slot[order]
+        return set(rows.part[members.line[unknown]].tolist())
+    slot = slot.astype(np.uint16) if len(slots.kind_of) < _SHORT else slot
+    found = _Found.of(replace(rows, lines=lines), slots, slot, members, is_plain=False)
+    line, slot = members.line[found.order], slot[found.order]
     twice = (line[1:] == line[:-1]) & (slot[1:] == slot[:-1])
-    if twice.any():
-        return set(table_of[line[1:][twice]].tolist())
-    ends = np.cumsum(np.bincount(slot, minlength=len(slots.kind_of)))
-    start, end = members.start[order], members.end[order]
-    return _Found(lines.data, parts, slots, row_of[line], start, end, [0, *ends.tolist()])
+    return set(rows.part[line[1:][twice]].tolist()) if twice.any() else found
 
 
 @dataclass(frozen=True)
 class _Found:
-    """The values of records, slot by slot: the row of each, and where it begins and ends; bounds: of each slot.
+    """The values of records, slot by slot: their line, and where each begins and ends; bounds: of each slot.
 
-    In the slot of a table's column they are in the order of rows.
+    In the slot of a table's column they are in the order of rows. order: where they stood before. is_plain: what stands
+    between quotes is plain text.
     """
 
-    data: Raw
-    parts: Sequence[Part]
+    rows: _Rows
     slots: Slots
-    row: Places
+    line: Places
+    order: Places
     start: Places
     end: Places
     bounds: list[int]
+    is_plain: bool
+
+    @staticmethod
+    def of(
+        rows: _Rows, slots: Slots, slot: npt.NDArray[np.integer], values: Members | Values, *, is_plain: bool
+    ) -> _Found:
+        """Return values by their slots."""
+        order = np.argsort(slot, kind="stable")  # numpy sorts short numbers by radix
+        ends = np.cumsum(np.bincount(slot, minlength=len(slots.kind_of)))
+        start, end = values.start[order], values.end[order]
+        return _Found(rows, slots, values.line, order, start, end, [0, *ends.tolist()], is_plain)
 
     def records(self, lines: Lines) -> list[Records]:
         """Return the records of each table. Raises ValueRefused and pa.ArrowInvalid for values of another type."""
         values = [
-            _values(self.data, self.start[begin:end], self.end[begin:end], *kind)
+            _values(self.rows.lines.data, self.start[begin:end], self.end[begin:end], *kind, is_plain=self.is_plain)
             for kind, begin, end in (
                 (kind, self.bounds[first], self.bounds[last]) for kind, first, last in self.slots.kinds
             )
         ]
-        size = sum(len(places) for _, places in self.parts)
-        meta = {name: self._spread(values, slot, 0, size, whole=False)[0] for name, slot in self.slots.of_meta.items()}
+        meta = {name: self._spread(values, slot, 0, len(self.rows.at))[0] for name, slot in self.slots.of_meta.items()}
         result, before = [], 0
-        for table, places in self.parts:
+        for table, places in self.rows.parts:
             columns, missing = {}, {}
             for name, slot in self.slots.of_table[table.name].items():
-                whole = self.bounds[slot + 1] - self.bounds[slot] == len(places)
-                columns[name], gone = self._spread(values, slot, before, len(places), whole=whole)
-                if gone is not None:
-                    missing[name] = gone
+                if self.bounds[slot + 1] - self.bounds[slot] == len(places):
+                    columns[name] = self._own(values, slot)
+                else:
+                    columns[name], missing[name] = self._spread(values, slot, before, len(places))
             own = {name: values.slice(before, len(places)) for name, values in meta.items()}
             result.append(Records(table.name, columns, missing, own, lines.numbers[places], places))
             before += len(places)
         return result
 
-    def _spread(
-        self, values: Sequence[pa.Array], slot: int, before: int, size: int, *, whole: bool
-    ) -> tuple[pa.Array, Mask | None]:
-        """Return the values of a slot for `size` rows behind `before`, and which of these have none.
+    def _own(self, values: Sequence[pa.Array], slot: int) -> pa.Array:
+        """Return the values of a slot."""
+        kind, begin = self.slots.kind_of[slot], self.bounds[slot]
+        return values[kind].slice(begin - self.bounds[self.slots.kinds[kind][1]], self.bounds[slot + 1] - begin)
 
-        whole: each has one, and they are in order.
-        """
-        kind = self.slots.kind_of[slot]
+    def _spread(self, values: Sequence[pa.Array], slot: int, before: int, size: int) -> tuple[pa.Array, Mask]:
+        """Return the values of a slot for `size` rows behind `before`, and which of these have none."""
         begin, end = self.bounds[slot], self.bounds[slot + 1]
-        own = values[kind].slice(begin - self.bounds[self.slots.kinds[kind][1]], end - begin)
-        if whole:
-            return own, None
         at = np.full(size, -1)
-        at[self.row[begin:end] - before] = np.arange(end - begin)
-        return own.take(pa.array(at, mask=at < 0)), at < 0
+        at[self.rows.row[self.line[self.order[begin:end]]] - before] = np.arange(end - begin)
+        return self._own(values, slot).take(pa.array(at, mask=at < 0)), at < 0
 
 
-def _values(data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: Type | None) -> pa.Array:
+def _is_plain(lines: Lines) -> bool:
+    """Say whether there is nothing that JSON has an escape for, but for quotes."""
+    text = np.frombuffer(lines.data, np.uint8)
+    return lines.data.find(b"\\") < 0 and np.count_nonzero(text < SPACE) == len(lines)
+
+
+def _values(
+    data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: Type | None, *, is_plain: bool
+) -> pa.Array:
     """Return JSON values in their type. Raises ValueRefused, and pa.ArrowInvalid, for what is not of it."""
     if pa.types.is_string(parsed):
-        values = _strings(data, start, end)
+        values = _strings(data, start, end, is_plain=is_plain)
     elif pa.types.is_integer(parsed):
         values = _integers(data, start, end, parsed)
     else:
@@ -153,15 +210,15 @@ def _values(data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: 
     return values if wanted is None else typed(values, wanted)
 
 
-def _strings(data: Raw, start: Places, end: Places) -> pa.Array:
+def _strings(data: Raw, start: Places, end: Places, *, is_plain: bool) -> pa.Array:
     text = np.frombuffer(data, np.uint8)
     null = _nulls(text, start, end)
     if not ((text[start] == QUOTE) & (text[end - 1] == QUOTE) & (end - start >= 2) | null).all():
         raise pa.ArrowInvalid("no string")
     plain = pieces(data, start + ~null, np.where(null, start, end - 1))
-    octets, offsets = flat(plain)
-    special = np.flatnonzero((octets < SPACE) | (octets == QUOTE) | (octets == BACKSLASH))
-    if len(special):
+    if not is_plain:
+        octets, offsets = flat(plain)
+        special = np.flatnonzero((octets < SPACE) | (octets == QUOTE) | (octets == BACKSLASH))
         rows = np.unique(np.searchsorted(offsets, special, side="right") - 1)
         there = np.zeros(len(plain), bool)
         there[rows] = True
@@ -170,12 +227,14 @@ def _strings(data: Raw, start: Places, end: Places) -> pa.Array:
 
 
 def _integers(data: Raw, start: Places, end: Places, parsed: pa.DataType) -> pa.Array:
+    """Return integers; Arrow makes them of digits alone, but also of 01 and 0x1."""
     text = np.frombuffer(data, np.uint8)
     null = _nulls(text, start, end)
-    digits = pieces(data, start, np.where(null, start, end))
-    first = start + (text[start] == _MINUS)
-    if not _IN_INTEGER[flat(digits)[0]].all() or ((text[first] == _ZERO) & (end - first > 1)).any():
+    digit = start + (text[start] == _MINUS)
+    first = text[digit]
+    if not ((first > _ZERO) & (first <= _NINE) | (first == _ZERO) & (end - digit == 1) | null).all():
         return _parsed(pieces(data, start, end), parsed)
+    digits = pieces(data, start, np.where(null, start, end))
     return (pc.if_else(null, None, digits) if null.any() else digits).cast(parsed)
 
 

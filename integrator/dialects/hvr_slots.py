@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from integrator.dialects.hvr_records import META
 from integrator.dialects.json_columns import json_type
+from integrator.dialects.json_layout import Layout, words_of
 from integrator.schema import Table, Type, arrow_type
 
 Kind = tuple[pa.DataType, Type | None]
@@ -29,11 +30,21 @@ def slots_of(tables: tuple[Table, ...]) -> Slots:
     return Slots(tables)
 
 
+@lru_cache(maxsize=1 << 14)
+def layout_of(slots: Slots, table: str, names: tuple[str, ...]) -> tuple[Layout, Numbers] | None:
+    """Return the layout of a table's records of these names, and their slots; None where a parser must look at one."""
+    known = slots.of_table_and_meta(table)
+    if not known.keys() >= set(names) or len(set(names)) < len(names):
+        return None
+    layout = Layout.of(names, slots.words)
+    return None if layout is None else (layout, np.array([known[name] for name in names], np.int64))
+
+
 class Slots:
     """The slots of tables.
 
     kinds: each with its first slot and the one behind its last. kind_of: of each slot the place of its kind. of_table:
-    by the table's name, its columns and their slots. of_meta: of the hvr_ columns.
+    by the table's name, its columns and their slots. of_meta: of the hvr_ columns. words: as `Layout.of` wants them.
     """
 
     def __init__(self, tables: Sequence[Table]) -> None:
@@ -58,15 +69,23 @@ class Slots:
         self._ids = {name: place for place, name in enumerate(names)}
         self._meta = self._columns(self.of_meta)
         self._tables = {table: self._columns(slots) for table, slots in self.of_table.items()}
+        self.words = words_of(names)
 
     def _columns(self, slots: dict[str, int]) -> tuple[Numbers, Numbers]:
-        """Return the names of columns, as numbers, and their slots.
-
-        NOTHING for names that a parser must look at: those of hvr_ columns, and those that JSON has escapes in.
-        """
-        left = {name for name in slots if _ESCAPED.search(name) or (slots is not self.of_meta and name in META)}
+        """Return the names of columns, as numbers, and their slots; NOTHING for those that a parser must look at."""
+        left = self._left(slots)
         own = [NOTHING if name in left else slot for name, slot in slots.items()]
         return np.array([self._ids[name] for name in slots], np.int64), np.array(own, np.int64)
+
+    def _left(self, slots: dict[str, int]) -> set[str]:
+        """Return the names that a parser must look at: those of hvr_ columns, and those that JSON has escapes in."""
+        return {name for name in slots if _ESCAPED.search(name) or (slots is not self.of_meta and name in META)}
+
+    def of_table_and_meta(self, table: str) -> dict[str, int]:
+        """Return the names in records of a table and their slots, but for those that a parser must look at."""
+        slots = self.of_table[table]
+        left = self._left(slots)
+        return {name: slot for name, slot in {**self.of_meta, **slots}.items() if name not in left}
 
     def of_names(self, tables: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
         """Return the slot that a name, of which there are columns, has in a table, a row; NOTHING for no column."""

@@ -77,6 +77,18 @@ def test_records_are_the_same(seed, separators, tmp_path, monkeypatch, found):
     assert found == [(6, 6)]
 
 
+def test_names_are_only_compared_where_records_have_those_of_the_first(tmp_path, monkeypatch):
+    asked = []
+    find = hvr_members._by_name
+    monkeypatch.setattr(hvr_members, "_by_name", lambda rows, slots: asked.append(rows.parts) or find(rows, slots))
+    rows = [*FULL, {**FULL[0], "hvr_cap_user": "me"}, *FULL[1:], {**FULL[-1], "hvr_tx_seq": '\\"":'}]
+    path = written(tmp_path, *(json.dumps(row, separators=(",", ":")) for row in rows))
+    together, alone = both(channel(tmp_path), path, monkeypatch)
+    assert together == alone
+    others = [["orders", "people", "twins"]]  # the latter have strings in lists
+    assert [[table.name for table, _ in parts] for parts in asked] == others
+
+
 SAID = [
     '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"note":"\\u00e9\\ud83d\\ude00 \\"\\\\\\/\\n"}',
     '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"note":":\\",\\"a\\":"}',
