@@ -41,7 +41,7 @@ class Decimal:
     scale: int
 
 
-Role = Literal["", "uuid", "json", "inet", "enum"]
+Role = Literal["", "uuid", "json", "inet", "enum", "number"]
 """What text means where the database has a type for it and Kafka's formats have text."""
 
 
@@ -141,7 +141,7 @@ def decimal(precision: int | None, scale: int | None) -> Type:
     if precision < 1:
         raise KeyError("a decimal has a Precision of 1 at least")
     if precision > MAX_PRECISION:
-        return String(precision + 2)
+        return String(precision + 2, "number")
     return Decimal(precision, scale or 0)
 
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask, mask
 from integrator.dialects import debezium_positions
 from integrator.dialects.debezium_values import DebeziumValues
-from integrator.dialects.json_objects import Objects, as_lines, lines_text
+from integrator.dialects.json_objects import Inner, Objects, as_lines, lines_text
 from integrator.dialects.json_values import JsonValues, none_apart
 from integrator.dialects.keys_alone import KeysAlone
 from integrator.dialects.lines import Lines
@@ -36,6 +36,7 @@ from integrator.dialects.records import Records
 from integrator.errors import DataError
 
 EXPECTED = "a change event of Debezium"
+_ENVELOPES, _MARKS = "envelopes", "transaction marks"
 ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
 
 
@@ -45,9 +46,10 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
     lines = _without_tombstones(lines, ignored)
     objects, schemas = _payloads(Objects(lines, EXPECTED), ignored)
     lines = objects.lines
-    flat = ~(objects.has("op") | objects.has("status") | objects.has("ddl") | _only(objects, "ts_ms"))
+    kinds = _kinds(objects)
+    flat = ~np.logical_or.reduce(list(kinds.values()))
     action, source = _actions(objects, flat), _Source(objects, flat)
-    rows = _rows(objects, action, ignored)
+    rows = _rows(objects, action, kinds, flat, ignored)
     image = lines_text(lines)
     new = pc.if_else(pa.array(flat), image, objects.raw("after"))
     old = pc.if_else(pa.array(flat & (action == "D")), image, objects.raw("before"))
@@ -71,8 +73,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         ignored=dict(ignored),
     )
     _check_tables(found)
-    positions = debezium_positions.positions(objects, source, file, at, found)
-    return found, positions
+    return found, debezium_positions.positions(objects.text("status"), kinds[_MARKS], source, file, at, found)
 
 
 def _is_mysql(source: _Source) -> bool:
@@ -86,7 +87,9 @@ def _is_added(name: str) -> bool:
 
 
 def _without_tombstones(lines: Lines, ignored: Counter[str]) -> Lines:
-    null = mask(pc.equal(lines.array, "null\n"))
+    null = mask(pc.starts_with(lines.array, "null"))
+    if null.any():
+        null[null] = mask(pc.equal(pc.utf8_trim_whitespace(lines.array.filter(pa.array(null))), "null"))
     if not null.any():
         return lines
     ignored["tombstones"] += int(null.sum())
@@ -116,6 +119,28 @@ def _only(objects: Objects, name: str) -> Mask:
     return objects.has(name) & ~other
 
 
+def _kinds(objects: Objects) -> dict[str, Mask]:
+    """Say which records are events in an envelope, and which are none of a row; all others are flattened events.
+
+    The columns of a flattened event may have any names: so each kind is known by several of its own.
+    """
+
+    def have(*names: str) -> Mask:
+        return np.logical_and.reduce([objects.has(name) for name in names])
+
+    framed = have("before") | have("after") | have("source") | have("message")
+    marks = have("status", "id", "event_count")
+    marks &= mask(pc.is_in(objects.text("status"), pa.array(["BEGIN", "END"])))
+    flattened = have("__deleted") | have("__op")
+    kinds = {
+        _ENVELOPES: have("op") & framed,
+        _MARKS: marks,
+        "schema changes": have("ddl", "source") & ~have("op"),
+        "heartbeats": _only(objects, "ts_ms"),
+    }
+    return {name: which & ~flattened for name, which in kinds.items()}
+
+
 def _actions(objects: Objects, flat: Mask) -> npt.NDArray[np.str_]:
     """Return what each event does: I U D T, or its op."""
     op = objects.text("op")
@@ -132,7 +157,9 @@ class _Source:
     """The source blocks of events, or the fields of them that ExtractNewRecordState added."""
 
     def __init__(self, objects: Objects, flat: Mask) -> None:
-        self._blocks = objects.inner("source", EXPECTED)
+        told = objects.raw("source")
+        told = pc.if_else(pa.array(flat), None, told) if flat.any() else told  # there it is a column
+        self._blocks = Inner(told, objects.lines, EXPECTED)
         self._objects = objects if flat.any() else None
 
     def text(self, name: str) -> pa.Array:
@@ -143,21 +170,18 @@ class _Source:
         return pc.coalesce(told, self._objects.first_text([f"__source_{name}", f"__{name}"]))
 
 
-def _rows(objects: Objects, action: npt.NDArray[np.str_], ignored: Counter[str]) -> Mask:
+def _rows(
+    objects: Objects, action: npt.NDArray[np.str_], kinds: dict[str, Mask], flat: Mask, ignored: Counter[str]
+) -> Mask:
     """Say which events change a row; count the others by what they are. Raises DataError for what is none of them."""
-    rows = np.isin(action, ["I", "U", "D", "T"])
-    others = {
-        "logical messages": action == "m",
-        "transaction marks": objects.has("status"),
-        "schema changes": objects.has("ddl"),
-        "heartbeats": _only(objects, "ts_ms"),
-    }
+    events = kinds[_ENVELOPES] | flat
+    rows = np.asarray(np.isin(action, ["I", "U", "D", "T"]) & events, np.bool_)
     told = rows.copy()
-    for reason, which in others.items():
-        count = int((which & ~told).sum())
+    for reason, which in ({"logical messages": (action == "m") & events} | kinds).items():
+        count = int((which & ~told).sum()) if reason != _ENVELOPES else 0
         if count:
             ignored[reason] += count
-        told |= which
+            told |= which
     if not told.all():
         at = int(np.flatnonzero(~told)[0])
         raise DataError(

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
 from integrator.changes import SEQUENCE_WIDTHS
-from integrator.dialects.json_objects import Objects
 from integrator.dialects.reading import File
 from integrator.dialects.records import Records
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, binlog, by_line, digits, number
@@ -33,8 +32,10 @@ Where = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
-def positions(objects: Objects, source: Source, file: File, at: Ints, found: Records) -> Positions:
-    """Return the positions of the events at `at`, the `found` ones."""
+def positions(
+    status: pa.Array, marks: Mask, source: Source, file: File, at: Ints, found: Records
+) -> Positions:
+    """Return the positions of the events at `at`, the `found` ones; `marks` are of transactions, with a status."""
     keep = pa.array(at)
     by_connector = _by_fields(source, keep)
     unplaced = pa.nulls(len(at), pa.string()), by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
@@ -48,7 +49,7 @@ def positions(objects: Objects, source: Source, file: File, at: Ints, found: Rec
         raise DataError(
             f"{file.path}:{found.line[lost[0]]}: the event's source block does not say its position, as others do"
         )
-    ends, closed = _ends(objects, at)
+    ends, closed = _ends(status, marks, at)
     return Positions(transaction, commit, segment, found.row_counts, ends, closed)
 
 
@@ -95,13 +96,12 @@ def _oracle(text: Callable[[str], pa.Array]) -> Where:
     return transaction, digits(scn, SEQUENCE_WIDTHS[0]), pc.fill_null(segment, NO_TRANSACTION)
 
 
-def _ends(objects: Objects, at: Ints) -> tuple[Mask | None, bool]:
+def _ends(status: pa.Array, marks: Mask, at: Ints) -> tuple[Mask | None, bool]:
     """Say behind which events a mark of their transaction's end stands (None: there are no marks), or before all."""
-    status = objects.text("status")
-    if status.null_count == len(status):
+    if not marks.any():
         return None, False
-    marks = np.flatnonzero(mask(pc.equal(status, "END")))
-    before = np.searchsorted(at, marks) - 1
+    closing = np.flatnonzero(mask(pc.equal(status, "END")) & marks)
+    before = np.searchsorted(at, closing) - 1
     ends = np.zeros(len(at), bool)
     ends[before[before >= 0]] = True
     return ends, bool((before < 0).any())

@@ -5,7 +5,9 @@ https://debezium.io/documentation/reference/stable/connectors/postgresql.html#po
 
 from __future__ import annotations
 
+import hashlib
 import json
+import uuid
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Any
@@ -16,11 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import Mask, mask, plain_text
+from integrator.arrays import Mask, mask
 from integrator.dialects.json_values import JsonValues
 from integrator.dialects.records import Cells
 from integrator.dialects.told_values import ToldValues
-from integrator.dialects.values import from_base64, from_hex, from_json_list, from_text, from_unscaled, guarded
+from integrator.dialects.values import (
+    ValueRefused,
+    from_base64,
+    from_hex,
+    from_json_list,
+    from_text,
+    from_unscaled,
+    guarded,
+)
 from integrator.formats.binary_text import base64
 from integrator.formats.durations import from_parts
 from integrator.recipe import DebeziumModes
@@ -45,6 +55,9 @@ _VARIABLE = "io.debezium.data.VariableScaleDecimal"
 UNSIGNED = schema.Decimal(20, 0)
 """What a bigint unsigned is here."""
 _EXACT = Context(prec=100_000)
+_DAYS = (-719_162, 2_932_896)
+"""0001-01-01 and 9999-12-31, in days since 1970-01-01: years that text has four digits for."""
+_NANO_DURATION = "io.debezium.time.NanoDuration"
 _PER_SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
@@ -112,13 +125,17 @@ def _fields_of(told: dict[str, Any]) -> dict[str, Field]:
 
 
 def _placeholders(modes: DebeziumModes) -> pa.Array:
-    """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes."""
+    """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes.
+
+    Of an array of UUIDs the one that Java's nameUUIDFromBytes makes of the text; of hstore an object of the text.
+    """
     text = modes.unavailable_value
     encoded = pa.array([text.encode()])
     plain = base64(encoded)[0].as_py()
     forms = [text, plain, plain.replace("+", "-").replace("/", "_"), text.encode().hex()]
-    lists = [*([form] for form in forms), list(text.encode())]
-    return pa.array([*forms, *(json.dumps(one, separators=(",", ":")) for one in lists)])
+    of_uuids = str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
+    others = [*([form] for form in forms), list(text.encode()), [of_uuids], {text: text}]
+    return pa.array([*forms, *(json.dumps(one, separators=(",", ":")) for one in others)])
 
 
 def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:
@@ -127,26 +144,29 @@ def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) ->
         case schema.Array(item):
             return from_json_list(values, lambda items: convert(items, item, field.item or UNTOLD, modes))
         case schema.Date() if _all_match(values, r"^-?\d+$"):
-            return values.cast(pa.int32()).cast(pa.date32())
+            return guarded(values, _days, describe(kind))
         case schema.Time() | schema.Timestamp() if _all_match(values, r"^-?\d+$"):
             return _moments(values, kind, _unit(kind, field, modes))
         case schema.Date() | schema.Time() | schema.Timestamp(zoned=False):
             return from_text(pc.replace_substring_regex(values, r"(Z|\+00:?00)$", ""), kind)
         case schema.Interval() if _all_match(values, r"^-?\d+$"):
-            micros = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-            zero = np.zeros(len(values), np.int64)
-            return from_parts(zero, zero, micros * 1000, pc.is_valid(values))
+            nanos = 1 if field.name == _NANO_DURATION else 1000
+            return guarded(values, lambda part: _duration(part, nanos), describe(kind))
         case schema.Bytes():
             return guarded(values, lambda part: _bytes(part, field, modes), describe(kind))
+        case schema.Decimal() if _has_structs(values):
+            return from_text(_variable(values), kind)
         case schema.Decimal(_, scale) if _is_precise(field, modes):
             told = scale if field.scale is None else field.scale
             return guarded(values, lambda part: _unscaled(part, told).cast(arrow_type(kind)), describe(kind))
         case schema.String() if field.name == _VARIABLE or (not field.kind and kind == UNCONSTRAINED_DECIMAL):
             return _variable(values)
+        case schema.String(_, "number") if not field.kind and modes.decimal_handling_mode == "PRECISE":
+            raise ValueRefused(0, "the scale of so long a decimal is told by a schema only: let the connector write it")
         case schema.String() if field.name == _BITS:
             return guarded(values, lambda part: _bits(part, field.length), describe(kind))
         case schema.String() if field.name == _DECIMAL:
-            return guarded(values, lambda part: plain_text(_unscaled(part, field.scale or 0)), describe(kind))
+            return guarded(values, lambda part: _exact(from_base64(part), field.scale or 0), describe(kind))
         case _:
             return from_text(values, kind)
 
@@ -155,6 +175,28 @@ def _all_match(values: pa.Array, pattern: str) -> bool:
     """Say whether there are values, and all of them are written so."""
     told = values.drop_null()
     return len(told) > 0 and bool(pc.all(pc.match_substring_regex(told, pattern)).as_py())
+
+
+def _days(values: pa.Array) -> pa.Array:
+    """Return days since 1970 as dates. Raises ValueError for those that text cannot say: Debezium's infinity is one."""
+    days = values.cast(pa.int64())
+    _check_range(days, *_DAYS, "days from 0001-01-01 to 9999-12-31")
+    return days.cast(pa.int32()).cast(pa.date32())
+
+
+def _check_range(numbers: pa.Array, least: int, most: int, what: str) -> None:
+    found = pc.min_max(numbers)
+    if found["min"].is_valid and not (least <= found["min"].as_py() and found["max"].as_py() <= most):
+        raise ValueError(f"expected {what}")
+
+
+def _duration(values: pa.Array, nanos: int) -> pa.Array:
+    """Return numbers of so many nanoseconds as intervals; days, of 24 hours here, where the nanoseconds are too many."""
+    told = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    a_day = 86_400 * _PER_SECOND["ns"] // nanos
+    long = np.abs(told.astype(np.float64)) * nanos >= 2**63
+    days = np.where(long, np.trunc(told / a_day).astype(np.int64), 0)
+    return from_parts(np.zeros(len(told), np.int64), days, (told - days * a_day) * nanos, pc.is_valid(values))
 
 
 def _unit(kind: schema.Time | schema.Timestamp, field: Field, modes: DebeziumModes) -> str:
@@ -172,9 +214,10 @@ def _moments(values: pa.Array, kind: schema.Time | schema.Timestamp, unit: str) 
     def made(part: pa.Array) -> pa.Array:
         numbers = part.cast(pa.int64())
         if isinstance(kind, schema.Time):
-            within = pc.and_(pc.greater_equal(numbers, 0), pc.less(numbers, 86_400 * _PER_SECOND[unit]))
-            if not pc.all(within).as_py() and numbers.null_count < len(numbers):
-                raise ValueError(f"{unit} of a day are at least 0, and fewer than a day has")
+            _check_range(numbers, 0, 86_400 * _PER_SECOND[unit] - 1, f"{unit} of a day: at least 0, fewer than it has")
+        elif unit != "ns":
+            least, most = (_PER_SECOND[unit] * 86_400 * days for days in (_DAYS[0], _DAYS[1] + 1))
+            _check_range(numbers, least, most - 1, f"{unit} of the years 0001 to 9999")
         moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
         zoned = isinstance(kind, schema.Timestamp) and kind.zoned
         return pc.assume_timezone(moments, "UTC") if zoned else moments.cast(arrow_type(kind))
@@ -217,13 +260,26 @@ def _bits(values: pa.Array, length: int | None) -> pa.Array:
     )
 
 
+def _exact(values: pa.Array, scale: int) -> pa.Array:
+    """Return the text of unscaled numbers of any length, which come as bytes, with a scale."""
+    told = (None if one is None else Decimal(int.from_bytes(one, "big", signed=True)) for one in values.to_pylist())
+    return pa.array([None if one is None else f"{one.scaleb(-scale, _EXACT):f}" for one in told], pa.string())
+
+
+def _has_structs(values: pa.Array) -> bool:
+    return bool(pc.any(pc.starts_with(values, "{")).as_py())
+
+
 def _variable(values: pa.Array) -> pa.Array:
-    """Return the text of decimals each of which has its own scale; other text as it is."""
-    structs = mask(pc.starts_with(values, "{"))
-    if not structs.any():
-        return values
-    at = pa.array(structs)
-    told = [json.loads(text) for text in values.filter(at).to_pylist()]
-    unscaled = from_unscaled(from_base64(pa.array([str(one["value"]) for one in told])), 0).to_pylist()
-    numbers = [f"{number.scaleb(-int(one['scale']), _EXACT):f}" for number, one in zip(unscaled, told, strict=True)]
-    return pc.replace_with_mask(values, at, pa.array(numbers, pa.string()))
+    """Return the text of decimals each of which has its own scale; other text as it is. Raises ValueRefused."""
+
+    def made(part: pa.Array) -> pa.Array:
+        structs = pc.fill_null(pc.starts_with(part, "{"), fill_value=False)
+        told = [json.loads(text) for text in part.filter(structs).to_pylist()]
+        if not all(isinstance(one.get("scale"), int) and isinstance(one.get("value"), str) for one in told):
+            raise ValueError('expected {"scale":…,"value":"…"}')
+        unscaled = from_base64(pa.array([one["value"] for one in told], pa.string()))
+        numbers = [_exact(unscaled.slice(at, 1), one["scale"])[0].as_py() for at, one in enumerate(told)]
+        return pc.replace_with_mask(part, structs, pa.array(numbers, pa.string()))
+
+    return guarded(values, made, "decimal with its scale") if _has_structs(values) else values

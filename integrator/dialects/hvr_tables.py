@@ -14,9 +14,9 @@ from integrator.arrays import first, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.table_files import batches
-from integrator.dialects.values import ValueRefused, from_text
+from integrator.dialects.values import ValueRefused, from_column
 from integrator.errors import DataError
-from integrator.schema import Table, Type, arrow_type
+from integrator.schema import Table, arrow_type
 
 
 def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
@@ -102,7 +102,7 @@ def _records(
             continue
         values = batch[column.name].combine_chunks()
         try:
-            columns[column.name] = _typed(values, column.type)
+            columns[column.name] = from_column(values, column.type)
         except ValueRefused as error:
             where = f"{file}:{numbers[error.index]}: table {table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
@@ -134,12 +134,7 @@ def _unknown(
 def _named_missing(names: pa.Array) -> dict[str, npt.NDArray[np.bool_]]:
     if names.null_count == len(names):
         return {}
-    padded = pc.binary_join_element_wise(",", pc.replace_substring(pc.fill_null(names, ""), " ", ""), ",", "")
-    every = {name for entry in pc.unique(names).to_pylist() if entry for name in entry.replace(" ", "").split(",")}
+    trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(pc.fill_null(names, "")), r"\s*,\s*", ",")
+    padded = pc.binary_join_element_wise(",", trimmed, ",", "")
+    every = {name for entry in pc.unique(trimmed).to_pylist() if entry for name in entry.split(",")}
     return {name: mask(pc.match_substring(padded, f",{name},")) for name in every}
-
-
-def _typed(values: pa.Array, kind: Type) -> pa.Array:
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return from_text(values.cast(pa.string()), kind)
-    return pc.cast(values, arrow_type(kind))

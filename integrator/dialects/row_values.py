@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from integrator.arrays import Mask
 from integrator.dialects.records import Cells, Ints, typed
-from integrator.dialects.values import guarded
-from integrator.schema import Column, Table, arrow_type, describe
+from integrator.dialects.values import from_column
+from integrator.schema import Column, Table
 
 
 @dataclass(frozen=True)
@@ -41,4 +41,4 @@ class RowValues:
         """Return the values of a column in its type."""
         if pa.types.is_string(values.type):
             return self.convert(column, values)
-        return guarded(values, lambda part: part.cast(arrow_type(column.type)), describe(column.type))
+        return from_column(values, column.type)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, first_refused, flat, from_flat, to_decimal
+from integrator.arrays import first, first_refused, flat, from_flat, plain_text, to_decimal
 from integrator.dialects.intervals import intervals
 from integrator.dialects.json_text import quote_scalars
 from integrator.dialects.lines import arrow_json
@@ -134,14 +134,35 @@ def parse_array(text: str) -> list[str | None]:
 
 def from_json_list(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """Return JSON arrays, as text, as lists whose items `convert` makes of text. Raises ValueRefused."""
+    found = guarded(values, _scalars, "JSON array of scalars")
+    try:
+        items = convert(found.flatten())
+    except ValueRefused as error:  # of an item
+        raise ValueRefused(pc.list_parent_indices(found)[error.index].as_py(), str(error)) from None
+    return pa.ListArray.from_arrays(found.offsets, items, mask=pc.is_null(found))
+
+
+def _scalars(values: pa.Array) -> pa.Array:
+    """Return JSON arrays of scalars, or PostgreSQL's array literals, as lists of text."""
+    if pc.all(pc.starts_with(values, "{")).as_py() and values.null_count < len(values):
+        lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
+        return pa.array(lists, pa.list_(pa.string()))
     lists = pc.binary_join_element_wise('{"v":', pc.fill_null(values, "null"), "}\n", "")
     joined = b"".join(lists.cast(pa.binary()).to_pylist())
-    try:
-        parsed = arrow_json(pa.schema([("v", pa.list_(pa.string()))]), "error")(quote_scalars(joined))
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"expected a JSON array of scalars ({error})") from None
+    parsed = arrow_json(pa.schema([("v", pa.list_(pa.string()))]), "error")(quote_scalars(joined))
     found = parsed["v"].combine_chunks()
-    return pa.ListArray.from_arrays(found.offsets, convert(found.flatten()), mask=pc.is_null(found))
+    if len(found) != len(values):
+        raise ValueError("expected one array")
+    return found
+
+
+def from_column(values: pa.Array, kind: Type) -> pa.Array:
+    """Return a column of a file, text or of a type, as `arrow_type(kind)`. Raises ValueRefused."""
+    if pa.types.is_string(values.type):
+        return from_text(values, kind)
+    if pa.types.is_decimal(values.type) and isinstance(kind, schema.String):
+        return plain_text(values)
+    return guarded(values, lambda part: part.cast(arrow_type(kind)), describe(kind))
 
 
 _SIXTY_FOUR = np.full(256, 255, np.uint8)

@@ -169,7 +169,7 @@ CASES = [
     ("truncate", [of("t", **PG)], [(5, {"k": None, "v": None, "n": None})]),
     ("with white space", [json.dumps(of("c", None, {"k": 1, "v": "a : b", "n": 1}, **PG), indent=1).replace("\n", " ")],
      [(1, {"k": 1, "v": "a : b", "n": 1})]),
-    ("no change", [None, {"ts_ms": 5}, {"status": "BEGIN", "id": "7:1"}, of("m", message={}, **PG)], []),
+    ("no change", [None, {"ts_ms": 5}, {"status": "BEGIN", "id": "7:1", "event_count": None}, of("m", message={}, **PG)], []),
 ]  # fmt: skip
 
 
