@@ -143,8 +143,8 @@ class _Task:
             yield from self._dialect.read(run.file, lambda: self._before_next(run.stream), self._reading)
         except ColumnsFound as found:
             raise found.of_file(run.ordinal) from None
-        except pa.ArrowInvalid as error:
-            raise DataError(f"{run.path}: a record cannot be read: {error}") from error
+        except (pa.ArrowException, ValueError, LookupError) as error:
+            raise DataError(f"{run.path}: a record cannot be read: {error!r}") from error
         except OSError as error:
             raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
 

@@ -242,7 +242,8 @@ def describe(kind: Type) -> str:
         case Decimal(precision, scale):
             return f"decimal({precision},{scale})"
         case String(length, role):
-            return role or ("text" if length is None else f"varchar({length})")
+            named = role if role != "number" else ""
+            return named or ("text" if length is None else f"varchar({length})")
         case Bytes():
             return "blob"
         case Date():

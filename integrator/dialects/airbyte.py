@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects
-from integrator.dialects.json_values import JsonValues, utc_typed, zoned
+from integrator.dialects.json_values import JsonValues, stamps, utc_typed
 from integrator.dialects.keys_alone import KeysAlone
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
@@ -47,6 +47,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
     data, cdc = record.raw("data").take(keep), record.inner("data")
     action[mask(pc.is_valid(cdc.raw("_ab_cdc_deleted_at").take(keep)))] = "D"
     emitted = record.text("emitted_at").take(keep).cast(pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(_INSTANT)
+    updated = cdc.text("_ab_cdc_updated_at").take(keep)
     images = JsonValues(objects.lines, line, data, data, _is_cdc, utc_typed)
     found = Records(
         lines=objects.lines,
@@ -56,7 +57,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         values=KeysAlone(images, reading.debezium.old_images),
         old=np.zeros(len(at), bool),
         line=line,
-        cap_tstamp=pc.coalesce(zoned(_UPDATED, cdc.text("_ab_cdc_updated_at").take(keep), "UTC"), emitted),
+        cap_tstamp=pc.coalesce(stamps(file.path, line, _UPDATED, updated, "UTC"), emitted),
         ignored=ignored,
     )
     place = by_line(file.number, line)

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import Mask, mask
+from integrator.arrays import Mask, first, mask
 from integrator.dialects.json_objects import Objects, elements
 from integrator.dialects.json_values import JsonValues, json_typed, zoned
 from integrator.dialects.kinds import Kinds
@@ -32,6 +32,7 @@ from integrator.dialects.records import Cells, Ints, Records
 from integrator.dialects.told_values import ToldValues
 from integrator.dialects.transactions import Positions, by_line, number
 from integrator.dialects.values import guarded
+from integrator.errors import DataError
 from integrator.schema import Column, Table, describe
 
 EXPECTED = "a flat message of Canal"
@@ -74,10 +75,13 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
 
 def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.Array, pa.Array, Ints]:
     """Return the new and the old image of each row, and its message; a truncate is one row without an image."""
-    keep = pa.array(at)
-    data, parent = elements(objects.raw("data").take(keep), objects.lines)
-    old, old_parent = elements(objects.raw("old").take(keep), objects.lines)
+    data, parent = _elements(objects, "data", at)
+    old, old_parent = _elements(objects, "old", at)
     counts, old_counts = np.bincount(parent, minlength=len(at)), np.bincount(old_parent, minlength=len(at))
+    empty = np.flatnonzero((counts == 0) & np.isin(action, ["I", "U", "D"]))
+    if len(empty):
+        where = f"{objects.lines.file}:{objects.lines.numbers[at[empty[0]]]}"
+        raise DataError(f"{where}: the message has no rows in `data`; what makes the messages must write them")
     told = (counts == old_counts)[parent]
     place = np.cumsum(told) - 1
     usable = old.filter(pa.array((counts == old_counts)[old_parent]))
@@ -88,6 +92,16 @@ def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.
     none = pa.nulls(len(truncates), pa.string())
     both = [pa.concat_arrays([images, none]).take(order) for images in (data, before)]
     return both[0], both[1], line_of[order.to_numpy()]
+
+
+def _elements(objects: Objects, name: str, at: Ints) -> tuple[pa.Array, Ints]:
+    """Return the rows that a member of messages has, and the message of each. Raises DataError for what is no array."""
+    texts = objects.raw(name).take(pa.array(at))
+    wrong = first(pc.invert(pc.starts_with(texts, "[")))
+    if wrong is not None:
+        where = f"{objects.lines.file}:{objects.lines.numbers[at[wrong]]}"
+        raise DataError(f"{where}: `{name}` is {texts[wrong].as_py()[:100]}; expected rows: […]")
+    return elements(texts, objects.lines)
 
 
 class _Values:

@@ -27,6 +27,7 @@ from integrator.arrays import Mask, mask
 from integrator.dialects import debezium_positions
 from integrator.dialects.debezium_values import DebeziumValues
 from integrator.dialects.json_objects import Inner, Objects, as_lines, lines_text
+from integrator.dialects.json_text import OPEN
 from integrator.dialects.json_values import JsonValues, none_apart
 from integrator.dialects.keys_alone import KeysAlone
 from integrator.dialects.lines import Lines
@@ -87,13 +88,12 @@ def _is_added(name: str) -> bool:
 
 
 def _without_tombstones(lines: Lines, ignored: Counter[str]) -> Lines:
-    null = mask(pc.starts_with(lines.array, "null"))
-    if null.any():
-        null[null] = mask(pc.equal(pc.utf8_trim_whitespace(lines.array.filter(pa.array(null))), "null"))
-    if not null.any():
+    other = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != OPEN[0])
+    null = other[mask(pc.equal(pc.utf8_trim_whitespace(lines.array.take(pa.array(other))), "null"))]
+    if not len(null):
         return lines
-    ignored["tombstones"] += int(null.sum())
-    return lines.take(np.flatnonzero(~null))
+    ignored["tombstones"] += len(null)
+    return lines.take(np.delete(np.arange(len(lines)), null))
 
 
 def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, pa.Array]:
@@ -126,7 +126,7 @@ def _kinds(objects: Objects) -> dict[str, Mask]:
     """
 
     def have(*names: str) -> Mask:
-        return np.logical_and.reduce([objects.has(name) for name in names])
+        return np.asarray(np.logical_and.reduce([objects.has(name) for name in names]), np.bool_)
 
     framed = have("before") | have("after") | have("source") | have("message")
     marks = have("status", "id", "event_count")

@@ -32,9 +32,7 @@ Where = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
-def positions(
-    status: pa.Array, marks: Mask, source: Source, file: File, at: Ints, found: Records
-) -> Positions:
+def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Ints, found: Records) -> Positions:
     """Return the positions of the events at `at`, the `found` ones; `marks` are of transactions, with a status."""
     keep = pa.array(at)
     by_connector = _by_fields(source, keep)

@@ -23,7 +23,6 @@ from integrator.dialects.json_values import JsonValues
 from integrator.dialects.records import Cells
 from integrator.dialects.told_values import ToldValues
 from integrator.dialects.values import (
-    ValueRefused,
     from_base64,
     from_hex,
     from_json_list,
@@ -161,14 +160,22 @@ def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) ->
             return guarded(values, lambda part: _unscaled(part, told).cast(arrow_type(kind)), describe(kind))
         case schema.String() if field.name == _VARIABLE or (not field.kind and kind == UNCONSTRAINED_DECIMAL):
             return _variable(values)
-        case schema.String(_, "number") if not field.kind and modes.decimal_handling_mode == "PRECISE":
-            raise ValueRefused(0, "the scale of so long a decimal is told by a schema only: let the connector write it")
-        case schema.String() if field.name == _BITS:
-            return guarded(values, lambda part: _bits(part, field.length), describe(kind))
-        case schema.String() if field.name == _DECIMAL:
-            return guarded(values, lambda part: _exact(from_base64(part), field.scale or 0), describe(kind))
+        case schema.String():
+            return guarded(values, lambda part: _text(part, kind, field, modes), describe(kind))
         case _:
             return from_text(values, kind)
+
+
+def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumModes) -> pa.Array:
+    """Return the text of what has no other type here. Raises ValueError."""
+    if field.name == _BITS:
+        return _bits(values, field.length)
+    if field.name == _DECIMAL:
+        return _exact(from_base64(values), field.scale or 0)
+    is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
+    if is_scale_lost and values.null_count < len(values):
+        raise ValueError("the scale of so long a decimal is told by a schema only: let the connector write it")
+    return values
 
 
 def _all_match(values: pa.Array, pattern: str) -> bool:
@@ -191,7 +198,7 @@ def _check_range(numbers: pa.Array, least: int, most: int, what: str) -> None:
 
 
 def _duration(values: pa.Array, nanos: int) -> pa.Array:
-    """Return numbers of so many nanoseconds as intervals; days, of 24 hours here, where the nanoseconds are too many."""
+    """Return numbers of so many nanoseconds as intervals; with days, of 24 hours, where these are too many."""
     told = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     a_day = 86_400 * _PER_SECOND["ns"] // nanos
     long = np.abs(told.astype(np.float64)) * nanos >= 2**63

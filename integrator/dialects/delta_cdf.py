@@ -94,7 +94,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
             f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(PHASES)}"
         )
     kinds = np.asarray(kind.to_pylist(), "U20")
-    before = _preimages(rows, kinds, version, table)
+    before = _preimages(rows, kinds, version, file, table)
     used = np.zeros(len(rows), bool)
     used[before[before >= 0]] = True
     action = np.select(
@@ -131,12 +131,15 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
     return found, Positions(version, commit, pa.repeat(NO_TRANSACTION, len(order)), found.row_counts)
 
 
-def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, table: Table) -> Ints:
+def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File, table: Table) -> Ints:
     """Return for each row the place of the image before it, -1 where there is none."""
     before = np.full(len(rows), -1, np.int64)
     pre, post = np.flatnonzero(kinds == "update_preimage"), np.flatnonzero(kinds == "update_postimage")
     if not table.key or not len(pre) or not len(post):
         return before
+    absent = [name for name in table.key if name not in rows.column_names]
+    if absent:
+        raise DataError(f"{file.path}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
     parts = [pc.fill_null(rows[name].combine_chunks().cast(pa.string()), NULL) for name in table.key]
     names = pc.binary_join_element_wise(version, *parts, "\0")
     place = pc.index_in(names.take(pa.array(post)), names.take(pa.array(pre)))

@@ -7,8 +7,9 @@ more, the timestamp. Control records are counted.
 
 Positions: the order of files and lines; in messages, a transaction is what has one `transaction-id`.
 
-An image of a message lacks what is null or unchanged, if DMS was not told to IncludeNullAndEmpty: that is missing. Old
-images hold the values that changed. In CSV, the word NULL is null, as is an empty field.
+An image of a message lacks what is null or unchanged, if DMS was not told to IncludeNullAndEmpty: that is missing. So
+is what an old image does not have, which holds the key, or all but large values (ColumnFilter). In CSV, the word NULL
+is null, as is an empty field.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.dialects import dms_json
-from integrator.dialects.json_values import zoned
+from integrator.dialects.json_values import stamps
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines, container_of
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
 from integrator.dialects.row_values import RowValues
-from integrator.dialects.table_files import Csv, batches, first_row
+from integrator.dialects.table_files import Csv, Ints, batches, first_row, numbered
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, by_line
 from integrator.errors import DataError
 from integrator.schema import Column, Table
@@ -56,8 +57,8 @@ def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded
     written = _written(file, table) if container == "csv" else None
     line = 1 if container == "parquet" or (written and written.names) else 2
     for batch in batches(file.path, container, "", written=written):
-        yield _decoded(pa.Table.from_batches([batch]), line, file, table, reading)
-        line += len(batch)
+        numbers, line = numbered(batch, line, container)
+        yield _decoded(pa.Table.from_batches([batch]), numbers, file, table, reading)
 
 
 def _written(file: File, table: Table) -> Csv:
@@ -75,8 +76,7 @@ def _written(file: File, table: Table) -> Csv:
     return Csv((*before, *columns), ("NULL", ""))
 
 
-def _decoded(rows: pa.Table, first_line: int, file: File, table: Table, reading: Reading) -> Decoded:
-    line = np.arange(first_line, first_line + len(rows))
+def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Reading) -> Decoded:
     size = len(rows)
     lines = Lines(file.path, b"", line, np.zeros(size + 1, np.int32))
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
@@ -84,7 +84,7 @@ def _decoded(rows: pa.Table, first_line: int, file: File, table: Table, reading:
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:
-        stamp = zoned(_STAMP, rows[name].combine_chunks().cast(pa.string()), "UTC")
+        stamp = stamps(file.path, line, _STAMP, rows[name].combine_chunks().cast(pa.string()), "UTC")
     every = np.arange(size)
     found = Records(
         lines=lines,

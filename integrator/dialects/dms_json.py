@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects
-from integrator.dialects.json_values import JsonValues, utc_typed, zoned
+from integrator.dialects.json_values import JsonValues, stamps, utc_typed
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
@@ -48,8 +48,8 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
         values=JsonValues(objects.lines, line, data, old, convert=typed),
         old=np.asarray(mask(pc.is_valid(before)) & (action == "U")),
         line=line,
-        cap_tstamp=zoned(_STAMP, stamp, "UTC"),
-        old_of_changes=True,
+        cap_tstamp=stamps(objects.lines.file, line, _STAMP, stamp, "UTC"),
+        new_of_changes=False,
         ignored=ignored,
     )
     xid = metadata.text("transaction-id").take(keep)

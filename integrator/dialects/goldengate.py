@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import mask
 from integrator.dialects.json_objects import Objects, lines_text
-from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.json_values import JsonValues, json_typed, stamps, zoned
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
@@ -71,7 +71,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         values=JsonValues(objects.lines, line, new, old, apart, convert, fold=True),
         old=mask(pc.is_valid(old)) & (action == "U"),
         line=line,
-        cap_tstamp=zoned(_STAMP, objects.text("op_ts").take(keep), reading.time_zone),
+        cap_tstamp=stamps(file.path, line, _STAMP, _micros(objects.text("op_ts").take(keep)), reading.time_zone),
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]).take(keep), objects.text("pos").take(keep)
@@ -92,6 +92,16 @@ def _trail(pos: pa.Array) -> pa.Array:
     )
 
 
+def _spaced(values: pa.Array) -> pa.Array:
+    """Return moments with a space between date and time, where older versions have a colon."""
+    return pc.replace_substring_regex(values, r"^(\d{4}-\d\d-\d\d):", r"\1 ")
+
+
+def _micros(values: pa.Array) -> pa.Array:
+    """Return moments of operations, of which some versions write nanoseconds, in microseconds."""
+    return pc.replace_substring_regex(_spaced(values), r"(\.\d{6})\d{1,3}", r"\1")
+
+
 def typed(column: Column, values: pa.Array, zone: str) -> pa.Array:
     """Return the text of values in the column's type. Raises ValueRefused."""
     match column.type:
@@ -100,7 +110,7 @@ def typed(column: Column, values: pa.Array, zone: str) -> pa.Array:
         case schema.Date():  # Oracle's dates have a time
             return json_typed(column, pc.replace_substring_regex(values, r"[ :T]00:00:00(\.0+)?$", ""))
         case schema.Timestamp():
-            spaced = pc.replace_substring_regex(values, r"^(\d{4}-\d\d-\d\d):", r"\1 ")
+            spaced = _spaced(values)
             return zoned(column, spaced, zone) if column.type.zoned else json_typed(column, spaced)
         case _:
             return json_typed(column, values)

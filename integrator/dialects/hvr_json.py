@@ -7,29 +7,31 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import schema
 from integrator.arrays import FEW_ROWS, Mask, in_groups, mask, places_of_each
 from integrator.dialects import hvr_members
 from integrator.dialects.hvr_added import tell_added
 from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.hvr_slots import slots_of
 from integrator.dialects.json_columns import exact, json_type, typed
-from integrator.dialects.json_objects import pieces
+from integrator.dialects.json_objects import Objects, pieces
 from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, parse_lines
 from integrator.dialects.reading import ALLOW, File, Finds, Reading, unknown_column
 from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError, IntegratorError
-from integrator.schema import Table, Type
+from integrator.schema import Table
 
 _SAMPLE = 256
 _MEMBERS = 400
 """Records of tables with the same columns, below which a parser for them costs more than to look for their members."""
+_PLAIN = re.compile("[A-Za-z0-9_]*")
+"""A name that nobody writes with escapes."""
 _KEY = '"hvr_tbl_name":"'
 _TABLE = r'"hvr_tbl_name"\s*:\s*"(?P<name>[^"]*)"'
 _COUNTDOWN = r'"hvr_tx_countdown"\s*:\s*(?P<name>\d{1,9})'
@@ -169,19 +171,25 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     refuses = reading.unknown_columns == "error"
     expected += f" ({ALLOW})" if refuses else ""
     others = "error" if refuses else "infer"
+    known = pa.schema(list(fields.items()))
     try:
-        parsed = parse_lines(lines, arrow_json(pa.schema(list(fields.items())), others), expected, frozenset(fields))
+        parsed = parse_lines(lines, arrow_json(known, others), expected, frozenset(fields))
     except DataError:
+        if refuses:
+            raise
         if reading.unknown_columns == "add":  # Arrow finds no one type for them
             tell_added(lines, table, fields)
-        raise
-    others_found = [name for name in parsed.column_names if name not in fields]
-    if reading.unknown_columns == "add" and any(parsed[name].null_count < len(lines) for name in others_found):
+        parsed = parse_lines(lines, arrow_json(known, "ignore"), expected)
+        objects = Objects(lines, expected)
+        found = {name: len(lines) - objects.raw(name).null_count for name in objects.names if name not in fields}
+    else:
+        found = {name: len(lines) - parsed[name].null_count for name in parsed.column_names if name not in fields}
+    if reading.unknown_columns == "add" and any(found.values()):
         tell_added(lines, table, fields)
-    unknown = {unknown_column(table.name, name): len(lines) - parsed[name].null_count for name in others_found}
+    unknown = {unknown_column(table.name, name): count for name, count in found.items()}
     columns: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
-    inner = {name for column in table.columns for name in _inner_names(column.type)}
+    names = _Names(lines)
     for column in table.columns:
         values = parsed[column.name].combine_chunks()
         try:
@@ -191,7 +199,7 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
         except pa.ArrowInvalid as error:
             raise DataError(f"{lines.file}: table {table.name}, column {column.name}: {error}") from None
-        gone = _missing(lines, values, column.name, nested=column.name in inner)
+        gone = names.missing(values, column.name)
         if gone is not None:
             missing[column.name] = gone
     meta = {name: parsed[name].combine_chunks() for name in META}
@@ -199,28 +207,40 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
     return Records(table.name, columns, missing, meta, lines.numbers, order, unknown)
 
 
-def _inner_names(kind: Type) -> set[str]:
-    """Return the names of fields inside structs: a column of such a name is looked for with more care."""
-    match kind:
-        case schema.Array(item):
-            return _inner_names(item)
-        case schema.Struct(fields):
-            return {name for field in fields for name in (field.name, *_inner_names(field.type))}
-        case _:
-            return set()
+class _Names:
+    """Which names the records in lines have: Arrow's parser gives null for a column too that is not there."""
 
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
 
-def _missing(lines: Lines, values: pa.Array, name: str, *, nested: bool) -> Mask | None:
-    """Say which rows do not have the column at all: Arrow's parser gives null for those too."""
-    if not values.null_count:
-        return None
-    null = pc.is_null(values)
-    if nested:
-        there = pa.array([name in json.loads(line) for line in lines.array.filter(null).to_pylist()], pa.bool_())
-    else:
-        there = pc.match_substring_regex(lines.array.filter(null), rf'"{re.escape(name)}"\s*:')
-    if pc.all(there).as_py():
-        return None
-    gone = mask(null).copy()
-    gone[gone] = ~mask(there)
-    return gone
+    def missing(self, values: pa.Array, name: str) -> Mask | None:
+        """Say which rows do not have the column at all, None where all have it."""
+        if not values.null_count:
+            return None
+        null = pc.is_null(values)
+        if self._has_inner or not (_PLAIN.fullmatch(name) or b"\\" not in self._lines.data):
+            gone = mask(null)
+            for written in self._written.get(name, ()):
+                gone = gone & ~self._objects.has(written)
+        else:
+            there = pc.match_substring_regex(self._lines.array.filter(null), rf'"{re.escape(name)}"\s*:')
+            gone = mask(null).copy()
+            gone[gone] = ~mask(there)
+        return gone if gone.any() else None
+
+    @cached_property
+    def _has_inner(self) -> bool:
+        """Whether there may be objects in objects, whose names are no columns."""
+        return bool(pc.any(pc.greater(pc.count_substring(self._lines.array, "{"), 1)).as_py())
+
+    @cached_property
+    def _objects(self) -> Objects:
+        return Objects(self._lines, "a record")
+
+    @cached_property
+    def _written(self) -> dict[str, list[str]]:
+        """How each name is written: with escapes or without."""
+        result: dict[str, list[str]] = {}
+        for written in self._objects.names:
+            result.setdefault(json.loads(f'"{written}"'), []).append(written)
+        return result

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from integrator.arrays import first, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
-from integrator.dialects.table_files import batches
+from integrator.dialects.table_files import batches, numbered
 from integrator.dialects.values import ValueRefused, from_column
 from integrator.errors import DataError
 from integrator.schema import Table, arrow_type
@@ -24,8 +24,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
     line = 2 if container == "csv" else 1
     found = batches(file, container, "hvr_op")
     for batch in [pa.Table.from_batches(list(found))] if reading.whole_files else map(_table, found):
-        numbers = np.arange(line, line + batch.num_rows)
-        line += batch.num_rows
+        numbers, line = numbered(batch, line, container)
         result, finds = [], Finds()
         passed: Counter[str] = Counter()
         for name, at in _by_table(file, batch, numbers, reading):

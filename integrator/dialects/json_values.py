@@ -17,7 +17,8 @@ from integrator.dialects.json_objects import Objects, as_lines
 from integrator.dialects.json_text import NULL, all_text
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
 from integrator.dialects.records import Cells
-from integrator.dialects.values import from_base64, from_json_list, guarded
+from integrator.dialects.values import ValueRefused, from_base64, from_json_list, guarded
+from integrator.errors import DataError
 from integrator.schema import Column, Table, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
@@ -52,6 +53,14 @@ def zoned(column: Column, values: pa.Array, zone: str) -> pa.Array:
         return pc.coalesce(instants, pc.if_else(pa.array(bare), None, part).cast(wanted))
 
     return guarded(values, made, describe(column.type))
+
+
+def stamps(file: str, line: Ints, column: Column, values: pa.Array, zone: str) -> pa.Array:
+    """Return as `zoned` the moments that records in these lines say beside their values. Raises DataError."""
+    try:
+        return zoned(column, values, zone)
+    except ValueRefused as error:
+        raise DataError(f"{file}:{line[error.index]}: {column.name}: {error}; mend the record") from None
 
 
 def utc_typed(column: Column, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:

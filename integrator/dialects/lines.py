@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +24,8 @@ FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
 one encoding begins the sooner."""
 _SHOWN = 200
+_MARK = codecs.BOM_UTF8
+"""Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
 
@@ -42,12 +46,12 @@ def open_file(path: str) -> pa.NativeFile:
 def container_of(file: str) -> str:
     """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
-        start = stream.read(64).lstrip()
+        start = stream.read(64).removeprefix(_MARK).lstrip()
     if not start:
         return "empty"
     if start.startswith(b"PAR1"):
         return "parquet"
-    return "json" if start.startswith((b"{", b"null")) else "csv"
+    return "json" if re.match(rb"\{|null\s*(\n|$)", start) else "csv"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
             data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), block_bytes))
             if len(data) == len(rest):
                 break
+            if not doubled and data.startswith(_MARK):
+                del data[: len(_MARK)]
             end = data.rfind(b"\n", len(rest)) + 1  # 0: a line longer than a block
             rest = bytes(data[end:])
             if end:
@@ -98,7 +104,7 @@ def whole_lines(path: str) -> Iterator[Lines]:
     """Yield the lines of a file all at once, if it has any."""
     with open_file(path) as stream:
         try:
-            data = stream.read()
+            data = stream.read().removeprefix(_MARK)
         except (OSError, pa.ArrowInvalid) as error:
             raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
     if data.strip():
@@ -181,9 +187,16 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
             f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {shown}"
         ) from None
     if table.num_rows != len(lines):
-        at = next(i for i in range(len(lines)) if parse(lines.array[i].as_py().encode()).num_rows != 1)
+        at = next(i for i in range(len(lines)) if not _is_one(lines.array[i].as_py(), parse))
         raise DataError(f"{lines.file}:{lines.numbers[at]}: not one record in this line; expected {expected}")
     return table
+
+
+def _is_one(line: str, parse: Parse) -> bool:
+    try:
+        return bool(parse(line.encode()).num_rows == 1)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a part of one
+        return False
 
 
 def _first_bad(lines: Lines, parse: Parse) -> tuple[int, str]:

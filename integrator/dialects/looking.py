@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -15,26 +16,31 @@ from integrator.errors import DataError
 _FIRST = 4 * 1024 * 1024
 _LINES = 100
 
-MARKS: dict[str, tuple[frozenset[str], ...]] = {
-    "hvr": (frozenset({"hvr_op"}),),
-    "wal2json": (frozenset({"change"}), frozenset({"action"})),
-    "debezium": (
-        frozenset({"payload", "schema"}),
-        frozenset({"op", "source"}),
-        frozenset({"__deleted"}),
-        frozenset({"__op"}),
-        frozenset({"status", "id", "event_count"}),
-        frozenset({"ddl", "source"}),
+MARKS: tuple[tuple[str, frozenset[str], frozenset[str] | None], ...] = (
+    ("hvr", frozenset({"hvr_op"}), None),
+    ("delta-cdf", frozenset({"_change_type"}), None),
+    ("debezium", frozenset({"__deleted"}), None),
+    ("debezium", frozenset({"__op"}), None),
+    ("dms", frozenset({"Op"}), None),
+    ("goldengate", frozenset({"op_type", "table"}), None),
+    ("wal2json", frozenset({"change"}), None),
+    ("wal2json", frozenset({"action"}), None),
+    ("debezium", frozenset({"payload", "schema"}), None),
+    ("debezium", frozenset({"op", "source"}), None),
+    ("debezium", frozenset({"status", "id", "event_count"}), None),
+    ("debezium", frozenset({"ddl", "source"}), None),
+    ("canal", frozenset({"isDdl", "type"}), None),
+    ("maxwell", frozenset({"database", "type", "ts"}), None),
+    ("dms", frozenset({"metadata"}), frozenset({"data", "control", "before-image"})),
+    *(
+        ("airbyte", frozenset({"type", part}), None)
+        for part in ("record", "state", "log", "trace", "control", "catalog", "spec", "connectionStatus")
     ),
-    "canal": (frozenset({"isDdl", "type"}),),
-    "maxwell": (frozenset({"database", "type", "ts"}),),
-    "dms": (frozenset({"metadata", "data"}), frozenset({"metadata", "control"}), frozenset({"Op"})),
-    "goldengate": (frozenset({"op_type", "table"}),),
-    "delta-cdf": (frozenset({"_change_type"}),),
-    "airbyte": tuple(frozenset({"type", part}) for part in ("record", "state", "log", "trace", "control", "catalog")),
-    "opencdc": (frozenset({"operation", "payload"}),),
-}
-"""The names that the records of each dialect have, any of several sets; the first dialect that fits is taken."""
+    ("opencdc", frozenset({"operation", "payload"}), None),
+)
+"""A dialect, the names that its records have, and where that matters those that they may have beside them.
+
+The first that fits is taken: those whose names no column has come before those whose names one might have."""
 
 
 def dialect_of(file: str) -> str:
@@ -46,11 +52,15 @@ def dialect_of(file: str) -> str:
         with open_file(file) as stream:
             records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
     else:
-        records = _records(file) or [set(first_row(file))]
+        records = _records(file) if container == "json" else [set(first_row(file))]
     for names in records:
-        for dialect, marks in MARKS.items():
-            if any(mark <= names for mark in marks):
+        for dialect, needed, others in MARKS:
+            if needed <= names and (others is None or names <= needed | others):
                 return dialect
+    if not records:
+        raise DataError(
+            f"{file}: no line of its first ones is a JSON object; write one record a line, or say the dialect"
+        )
     if all(names <= {"ts_ms"} for names in records):  # tombstones and heartbeats alone
         return "debezium"
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
@@ -63,6 +73,9 @@ def _records(file: str) -> list[set[str]]:
     """Return the names in each of the first records; a tombstone (null) has none."""
     with open_file(file) as stream:
         start = stream.read(_FIRST)
+        while b"\n" not in start and (more := stream.read(_FIRST)):
+            start += more
+    start = start.removeprefix(codecs.BOM_UTF8)
     found: list[set[str]] = []
     for line in start.split(b"\n")[:_LINES]:
         try:
@@ -71,4 +84,13 @@ def _records(file: str) -> list[set[str]]:
             continue
         if isinstance(record, dict) or record is None:
             found.append(set(record or ()))
-    return found
+    return found or _over_lines(start)
+
+
+def _over_lines(start: bytes) -> list[set[str]]:
+    """Return the names in a record that is written over several lines, where the text begins with one."""
+    try:
+        record, _ = json.JSONDecoder().raw_decode(start.decode(errors="ignore").lstrip())
+    except ValueError:
+        return []
+    return [set(record)] if isinstance(record, dict) else []

@@ -79,7 +79,7 @@ def _objects(texts: pa.Array, lines: Lines, line: Ints, name: str) -> pa.Array:
 def _decoded(values: pa.Array) -> pa.Array:
     text = from_base64(values).cast(pa.string())
     if not pc.all(
-        pc.fill_null(pc.match_substring_regex(text, r"^\s*\{.*\}\s*$", ignore_case=False), fill_value=True)
+        pc.fill_null(pc.match_substring_regex(text, r"(?s)^\s*\{.*\}\s*$", ignore_case=False), fill_value=True)
     ).as_py():
         raise ValueError("its bytes are no JSON object")
     return pc.replace_substring_regex(text, r"[\r\n]", " ")

@@ -15,10 +15,10 @@ from integrator.arrays import Mask, mask, places_of_each
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
-from integrator.dialects.values import ValueRefused, from_text
+from integrator.dialects.values import ValueRefused, from_column
 from integrator.errors import DataError
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE, UnknownColumns
-from integrator.schema import Column, Table, arrow_type
+from integrator.schema import Column, Table
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,6 +48,7 @@ class Records:
     """Records of a batch, in source order; action is one of I U D T, or another that makes no row.
 
     old: which records have an old image. old_of_changes: it holds only what was changed, the rest is as in the new one.
+    new_of_changes: what the new one does not have was not changed, and is as in the old one.
     ignored: what else there was in the batch, counted by what it is.
     """
 
@@ -61,6 +62,7 @@ class Records:
     cap_tstamp: pa.Array
     cap_user: pa.Array | None = None
     old_of_changes: bool = False
+    new_of_changes: bool = True
     ignored: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -82,7 +84,7 @@ class Placed:
 
 def typed(column: Column, values: pa.Array) -> pa.Array:
     """Return text as databases print it, or values of another type, in the column's type. Raises ValueRefused."""
-    return from_text(values, column.type) if pa.types.is_string(values.type) else values.cast(arrow_type(column.type))
+    return from_column(values, column.type)
 
 
 def change_rows(
@@ -191,7 +193,7 @@ class _Rows:
         has, place = cells.has.copy(), np.arange(len(self.record))
         new, old = self.pairs, self.pairs - 1
         # unchanged in this update: the old image's value is the value
-        unchanged = new[~has[new] & has[old]]
+        unchanged = new[~has[new] & has[old] & self.records.new_of_changes]
         place[unchanged] -= 1
         if self.records.old_of_changes:
             untold = old[~has[old] & has[new]]
@@ -242,6 +244,9 @@ class _Rows:
             line = self.records.line[self.record[error.index]]
             where = f"{self.records.lines.file}:{line}: table {self.table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+        except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
+            where = f"{self.records.lines.file}: table {self.table.name}, column {column.name}"
+            raise DataError(f"{where}: a value cannot be read: {error}") from error
 
 
 def _key_changed(table: Table, cells: dict[str, Cells], pairs: Ints) -> Mask:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -14,6 +18,7 @@ from integrator.dialects.lines import BLOCK_BYTES, open_file
 from integrator.errors import DataError
 
 ROWS = 65_536
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,18 +43,51 @@ def batches(
                     pa.BufferReader(stream.read_buffer()), coerce_int96_timestamp_unit="us"
                 )
                 columns = None if only is None else [name for name in only if name in opened.schema_arrow.names]
-                yield from opened.iter_batches(ROWS, columns=columns)
+                yield from map(_plain, opened.iter_batches(ROWS, columns=columns))
         else:
             yield from _csv(file, needed, only, written or Csv())
     except pa.ArrowInvalid as error:
         raise DataError(f"{file}: not {container}, or broken: {error}") from None
 
 
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows whose text and bytes are Arrow's plain ones: not by dictionary, with long offsets, or views."""
+    for place, values in enumerate(batch.columns):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            kind = pa.string()
+        elif pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+            kind = pa.binary()
+        if kind != values.type:
+            batch = batch.set_column(place, batch.schema.field(place).with_type(kind), values.cast(kind))
+    return batch
+
+
+def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tuple[Ints, int]:
+    """Return in which line of a file each row begins, where the first is in this one; and the line behind the last.
+
+    Values of CSV may have ends of lines in them.
+    """
+    sizes = np.ones(rows.num_rows, np.int64)
+    for values in rows.columns if container == "csv" else ():
+        if pa.types.is_string(values.type):
+            ends = pc.fill_null(pc.count_substring(values, "\n"), 0)
+            sizes += ends.to_numpy(zero_copy_only=False) if isinstance(ends, pa.Array) else ends.to_numpy()
+    after = first + np.cumsum(sizes)
+    return after - sizes, int(after[-1]) if len(after) else first
+
+
 def first_row(file: str) -> list[str]:
-    """Return the fields of a CSV file's first line."""
+    """Return the fields of a CSV file's first row. Raises DataError."""
     with open_file(file) as stream:
-        start = stream.read(BLOCK_BYTES).split(b"\n", 1)[0]
-    return next(csv.reader([start.decode("utf-8-sig", "replace").rstrip("\r")]), [])
+        start = stream.read(BLOCK_BYTES).decode("utf-8-sig", "replace")
+    limit = csv.field_size_limit(len(start) + 1)
+    try:
+        return next(csv.reader(io.StringIO(start, newline="")), [])
+    except csv.Error as error:
+        raise DataError(f"{file}:1: no CSV: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:

@@ -24,7 +24,7 @@ class ToldValues(Generic[Told]):
         """Take what each record tells as JSON, or null; `read` says what it says of each column."""
         encoded = texts.dictionary_encode()
         self._of = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-        self._told = [read(json.loads(text)) for text in encoded.dictionary.to_pylist()]
+        self._told = [_read(read, text) for text in encoded.dictionary.to_pylist()]
 
     def typed(
         self, column: Column, values: pa.Array, record: Ints, convert: Callable[[pa.Array, Told | None], pa.Array]
@@ -41,3 +41,10 @@ class ToldValues(Generic[Told]):
             parts.append(convert(values.take(pa.array(chosen)), one))
             places.append(chosen)
         return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+def _read(read: Callable[[Any], dict[str, Told]], text: str) -> dict[str, Told]:
+    try:
+        return read(json.loads(text))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"what it says of its columns cannot be read ({error!r}): {text[:200]}") from None

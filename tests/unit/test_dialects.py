@@ -115,7 +115,7 @@ CASES = {
          dms("update", {"id": 3, "qty": 5}, **{"before-image": {"id": 2}}), dms("update", {"id": 3, "qty": 6}, **{"before-image": {}}),
          dms("delete", {"id": 3, "qty": 6}), dms("create-table", None, control={})],
         [(1, {"id": 1, "qty": 2, "raw": "AP8="}), (1, {"id": 2, "at": "2020-01-09T04:13:38Z"}),
-         (3, {"id": 2, "qty": 5}), (2, {"id": 3, "qty": 5}), (2, {"id": 3, "qty": 6}), (0, {"id": 3, "qty": 6})],
+         (3, {"id": 2}), (2, {"id": 3, "qty": 5}), (2, {"id": 3, "qty": 6}), (0, {"id": 3, "qty": 6})],
         [f"00000000010000000001|0000000000000473|000000{at}" for at in range(6)],
         {"control records": 1},
     ),
