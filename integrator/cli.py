@@ -124,18 +124,19 @@ def plan(
 
 
 @app.command()
-def state(
+def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     channel: ChannelFile,
     back_to: Annotated[
         int | None, typer.Option("--back-to", help="Go back to this synced cycle: all that came after is sent again.")
     ] = None,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
+    refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Show the last synced cycles of a channel, or go back to one."""
-    made = _plan(context, channel, contexts, variables)
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     kept, console = State(made.state), Console(soft_wrap=True)
     if back_to is not None and kept.path.exists():
         kept.lock(made.channel, 0)
@@ -188,21 +189,26 @@ def suspend(
     context: typer.Context,
     channel: ChannelFile,
     reason: Annotated[str, typer.Option(help="Shown by state and in the log.")] = "by the operator",
+    refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Have a channel's daemon wait behind the cycle that it is in."""
-    made = _plan(context, channel, contexts, variables)
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     State(made.state).suspend(reason)
     Console(soft_wrap=True).print(f"channel {made.channel} is suspended: {reason}", highlight=False)
 
 
 @app.command()
 def resume(
-    context: typer.Context, channel: ChannelFile, contexts: Contexts = None, variables: Variables = None
+    context: typer.Context,
+    channel: ChannelFile,
+    refreshing: Refreshing = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
 ) -> None:
     """Have a suspended channel's daemon go on."""
-    made = _plan(context, channel, contexts, variables)
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     State(made.state).resume()
     Console(soft_wrap=True).print(f"channel {made.channel} goes on", highlight=False)
 
@@ -252,7 +258,7 @@ def main() -> int:
     """Run the command of argv; return the exit code."""
     secrets: list[Secrets] = []
     try:
-        app(standalone_mode=False, obj=secrets)
+        ended = app(standalone_mode=False, obj=secrets)  # a code, where SIGINT ended it
     except IntegratorError as error:
         text = str(error)
         for known in secrets:
@@ -266,4 +272,4 @@ def main() -> int:
             raise
         print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
         return 2
-    return 0
+    return ended if isinstance(ended, int) else 0

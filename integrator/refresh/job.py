@@ -122,7 +122,7 @@ class _Refresh:
 
     def run(self) -> dict[str, int]:
         """Send what is not through yet."""
-        suspended = self._state.suspended
+        suspended, run = self._state.suspended, None
         if suspended is None:
             self._state.suspend(REASON)
         try:
@@ -138,10 +138,19 @@ class _Refresh:
                     rows[part.table] += self._ledger.rows(part)
                 self._ledger.end()
         finally:
-            if suspended in (None, REASON) and self._state.suspended == REASON:
-                self._state.resume()
+            self._go_on(suspended, begun=run is not None)
         self._log.info("refreshed", rows=rows, moment=run.moment)
         return rows
+
+    def _go_on(self, suspended: str | None, *, begun: bool) -> None:
+        """Let the daemon go on, if nobody else suspended it, and this run does not have to be gone on with."""
+        if begun and not any(map(self._ledger.through, self._slices)):
+            self._ledger.forget()
+        unfinished = begun and self._ledger.unfinished() is not None
+        if unfinished:
+            self._log.warning("not finished: run it again; until then the channel stays suspended")
+        elif (suspended is None or (begun and suspended == REASON)) and self._state.suspended == REASON:
+            self._state.resume()
 
     def _begin(self) -> Run:
         told = self._options.told()
@@ -176,14 +185,15 @@ class _Refresh:
         stop = threading.Event()
         with self._bars.shown(), ThreadPoolExecutor(self._options.parallel) as pool:
             futures = [pool.submit(self._slice, run, part, stop) for part in left]
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            errors = [error for future in done if (error := future.exception()) is not None]
-            if errors:
+            try:
+                for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                    future.result()
+            except BaseException:  # SIGINT among them: no slice is begun any more
                 stop.set()
                 for future in futures:
                     future.cancel()
                 self._spark.sparkContext.cancelAllJobs()
-                raise errors[0]
+                raise
 
     def _truncate(self, run: Run) -> None:
         """Send a truncate before the first rows of each table that none of its slices is through of."""

@@ -72,6 +72,10 @@ class Ledger:
         """Write down that the run is through."""
         (self.path / "run.json").replace(self.path / "finished.json")
 
+    def forget(self) -> None:
+        """Forget a run that was begun, of which nothing is through: the next one may be another."""
+        (self.path / "run.json").unlink(missing_ok=True)
+
     def _write(self, name: str, said: dict[str, Any]) -> None:
         temporary = self.path / f".{name}.tmp"
         with temporary.open("w", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
+from integrator import schema
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.refresh import Conditions
 from integrator.schema import Table
@@ -69,12 +70,13 @@ def _conditions(table: Table, expression: str | None, said: Conditions, quote: C
     if expression is None:
         return [""]
     if modulo := _MODULO.fullmatch(expression):
-        column, count = _column(table, modulo[1], quote), int(modulo[2])
-        if count < 1:
-            raise ValueError("there is at least one slice")
-        return [f"mod(round(abs(coalesce({column}, 0)), 0), {count}) = {number}" for number in range(count)]
+        return _modulo(table, modulo[1], int(modulo[2]), quote)
     if "<" in expression:
         name, *bounds = (part.strip() for part in expression.split("<"))
+        if not all(bounds):
+            raise ValueError("there is nothing behind a <")
+        if _is_number(table, name) and not all(map(_NUMBER.fullmatch, bounds)):
+            raise ValueError(f"{name!r} is a number, and of the bounds {', '.join(bounds)} not all are")
         return _between(_column(table, name, quote), [_literal(bound) for bound in bounds])
     if expression.strip().isdigit():
         if said.count is None:
@@ -88,6 +90,23 @@ def _conditions(table: Table, expression: str | None, said: Conditions, quote: C
         values = [part.strip().replace("'", "''") for part in expression.split(";")]
         return [_filled(said.series, {"{hvr_slice_value}": value}) for value in values if value]
     raise ValueError(f"{expression!r} is none of COL%N, COL<B1<B2, a number, or V1;V2")
+
+
+def _modulo(table: Table, name: str, count: int, quote: Callable[[str], str]) -> list[str]:
+    """Return conditions of which each row fulfils one: those of no number (NaN, infinity) the first one's."""
+    column = _column(table, name, quote)
+    if count < 1:
+        raise ValueError("there is at least one slice")
+    if not _is_number(table, name):
+        raise ValueError(f"{name!r} is no number; choose another column, or bounds: COL<B1<B2")
+    rest = f"abs(mod(round(coalesce({column}, 0), 0), {count}))"
+    return [f"not ({rest} between 1 and {count - 1})", *(f"{rest} = {number}" for number in range(1, count))]
+
+
+def _is_number(table: Table, name: str) -> bool:
+    column = table.column(name)
+    kind = None if column is None else column.type
+    return isinstance(kind, schema.Integer | schema.Float | schema.Decimal) or kind == schema.UNCONSTRAINED_DECIMAL
 
 
 def _column(table: Table, name: str, quote: Callable[[str], str]) -> str:

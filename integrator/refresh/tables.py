@@ -6,6 +6,7 @@ give what their drivers make of values.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from py4j.protocol import Py4JError
@@ -33,6 +34,8 @@ _FILES = {
 }
 """How files are read where options do not say otherwise: CSV as in RFC 4180; an empty field is null, a quoted
 one is empty text (Spark is told to take a noncharacter for null, which nobody writes)."""
+_LOOKED_AT = 1000
+"""Rows of JSON files in which the names are looked for."""
 _DRIVERS = {
     POSTGRES: "org.postgresql.Driver",
     MYSQL: "com.mysql.cj.jdbc.Driver",
@@ -143,7 +146,8 @@ def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> Dat
     options = {"mode": "FAILFAST", **_FILES.get(location.format, {}), **location.options}
     reader = spark.read.format(location.format).options(**options)
     if location.format == "json":
-        reader = reader.schema(StructType([StructField(column.name, StringType()) for column in table.columns]))
+        written = _names(spark, path, table)
+        reader = reader.schema(StructType([StructField(name, StringType()) for name in written]))
     read = reader.load(path)
     known = {name.lower(): name for name in read.columns}
     absent = [column.name for column in table.columns if column.name.lower() not in known]
@@ -152,3 +156,24 @@ def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> Dat
             f"{path}: has no {', '.join(absent)}, which table {table.name} has; it has {', '.join(read.columns)}"
         )
     return read.select(*(f.col(f"`{known[column.name.lower()]}`").alias(column.name) for column in table.columns))
+
+
+def _names(spark: SparkSession, path: str, table: Table) -> list[str]:
+    """Return a table's columns as the first rows of JSON files call them; rows may leave out what is null.
+
+    Raises EnvironmentFault where a column has no name there, and a name no column.
+    """
+    found: dict[str, str] = {}
+    for row in spark.read.text(path).limit(_LOOKED_AT).collect():
+        try:
+            record = json.loads(row["value"])
+        except ValueError:  # written over several lines
+            continue
+        found |= {str(name).lower(): str(name) for name in record} if isinstance(record, dict) else {}
+    columns = {column.name.lower(): column.name for column in table.columns}
+    absent, others = columns.keys() - found.keys(), found.keys() - columns.keys()
+    if absent and others:
+        lost = ", ".join(columns[name] for name in columns if name in absent)
+        said = ", ".join(found.values())
+        raise EnvironmentFault(f"{path}: has no {lost}, which table {table.name} has; its first rows have {said}")
+    return [found.get(name, column) for name, column in columns.items()]

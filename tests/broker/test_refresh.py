@@ -142,8 +142,9 @@ def test_a_condition_and_slices_of_values(refresh, broker, tmp_path, name):
     assert sorted(row["id"] for row in others) == list(range(90, 100))
 
 
-def test_a_refresh_that_was_cut_off_sends_the_other_slices_only(refresh, broker, tmp_path, name):
-    """Killed with -9 when two slices are through: the next run sends the others, and another refresh is refused."""
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_a_refresh_that_was_cut_off_sends_the_other_slices_only(end, code, refresh, broker, tmp_path, name):
+    """Ended when two slices are through: the next run sends the others, and another refresh is refused."""
     count = 80_000
     big = pa.table({"id": pa.array(range(count), pa.int32()), "name": [f"row {i}" for i in range(count)]})
     pyarrow.parquet.write_table(big, tmp_path / "orders.parquet")
@@ -160,20 +161,54 @@ def test_a_refresh_that_was_cut_off_sends_the_other_slices_only(refresh, broker,
         sent += '"slice sent"' in line
         if sent == 2:
             break
-    os.kill(process.pid, signal.SIGKILL)
-    process.stderr.close()
-    process.wait()
+    os.kill(process.pid, end)
+    process.communicate()
+    assert process.returncode == code
+    suspended = tmp_path / "state" / "re" / "suspended"
+    assert suspended.read_text().strip() == "refresh"
     through = {path.stem for path in (tmp_path / "state" / "re" / "refresh").glob("orders.*.json")}
     assert 2 <= len(through) < 8
     with pytest.raises(IntegratorError, match="is not finished, and it was told"):
         refresh(path, slices=("id%4",))
+    assert suspended.exists()
     with capture_logs() as logs:
         assert refresh(path, slices=("id%8",)) == {"orders": count}
+    assert not suspended.exists()
     again = {log["slice"] for log in logs if log["event"] == "slice sent"}
     assert again == {f"orders.{number}-of-8" for number in range(8)} - through
     got = rows(broker, f"{name}.orders")
     assert {row["id"] for row in got} == set(range(count))
     assert len(got) <= count + count // 8  # the slice that was cut off may come twice
+
+
+def test_each_row_is_in_a_slice(refresh, broker, tmp_path, name):
+    least = -(2**63)
+    odd = [0.0, 1.0, -1.5, 7.5, float("nan"), float("inf"), float("-inf"), None, 1e300]
+    table = pa.table({"id": pa.array([least, *range(1, len(odd))]), "x": pa.array(odd, pa.float64())})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    location = f'{{class: snapshot, path: "{tmp_path}/t.parquet", format: parquet}}'
+    actions = COLUMNS + "  - {action: ColumnProperties, Name: x, Absent: true}\n"
+    path = channel(
+        tmp_path, broker.servers, name, location, "create table t(id bigint primary key, x double);", actions=actions
+    )
+    for slices in ("x%3", "id%4", "x<0<1"):
+        assert refresh(path, slices=(slices,)) == {"t": len(odd)}
+
+
+def test_rows_of_json_may_leave_out_null_and_write_names_in_another_case(refresh, broker, tmp_path, name):
+    location = f'{{class: snapshot, path: "{tmp_path}/*.json", format: json}}'
+    path = channel(
+        tmp_path, broker.servers, name, location, "create table t(id int primary key, name varchar(9), n int);"
+    )
+    (tmp_path / "a.json").write_text('{"id":1,"NAME":"x"}\n{"id":2}\n')
+    assert refresh(path) == {"t": 2}
+    assert sorted((row["id"], row["name"], row["n"]) for row in rows(broker, f"{name}.t")) == [
+        (1, "x", None),
+        (2, None, None),
+    ]
+    (tmp_path / "a.json").write_text('{"id":1,"nam":"x"}\n')
+    with pytest.raises(IntegratorError, match="has no name, n, which table t has; its first rows have id, nam"):
+        refresh(path)
 
 
 MISTAKES = [
