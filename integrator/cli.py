@@ -219,13 +219,18 @@ def send(
     to: Annotated[str, typer.Option(help="host:port of the channel's socket.")],
     sender: Annotated[str, typer.Option(help="Our name there: letters, digits, - and _.")],
     authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
+    certificate: Annotated[str | None, typer.Option(help="With TLS: PEM file of our own, its key in it.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,
 ) -> None:
     """Send the lines of a growing file into a channel's socket; ${SOCKET_SECRET} is its secret."""
     host, _, port = to.rpartition(":")
     if not host or not port.isdigit():
         raise typer.BadParameter("--to is written HOST:PORT")
+    if certificate and not authority:
+        raise typer.BadParameter("--certificate goes with --authority")
     tls = ssl.create_default_context(cafile=authority) if authority else None
+    if tls is not None and certificate:
+        tls.load_cert_chain(certificate)
     target = sending.Target(host, int(port), sender, os.environ.get("SOCKET_SECRET"), tls)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -40,9 +40,6 @@ def integrate(plans: Sequence[Plan], *, once: bool) -> None:
 
 
 def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
-    if len(jobs) == 1:
-        jobs[0].integrate(spark, once=once)
-        return
     errors: list[Exception] = []
 
     def run(job: Job) -> None:

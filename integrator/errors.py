@@ -1,4 +1,4 @@
-"""The four kinds of error, named by who must act, with the exit code of each.
+"""The kinds of error, named by who must act, with the exit code of each.
 
 An error says what happened, where (file, line, value), what is accepted, and by its kind who must act. Workers and
 the driver are different processes, so an error crosses as text: `to_wire` and `from_wire`.
@@ -27,6 +27,8 @@ DATA = Kind("data", "the owner of the source data", 3, retriable=False)
 DELIVERY = Kind("delivery", "nobody at first: run it again; if it stays, the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
+
+PROCESS = Kind("process", "nobody at first: it starts again; if it stays, the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
@@ -57,6 +59,12 @@ class EnvironmentFault(IntegratorError):
     """A file, a broker, a topic or a lock is not as it must be; the operator acts."""
 
     kind = ENVIRONMENT
+
+
+class ProcessLost(IntegratorError):
+    """A process of Spark's has ended: the cycle is not synced and will be sent again."""
+
+    kind = PROCESS
 
 
 class ColumnsFound(IntegratorError):
@@ -102,7 +110,8 @@ class ConfigurationError(IntegratorError):
 
 
 _BY_NAME: dict[str, type[IntegratorError]] = {
-    kind.kind.name: kind for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ColumnsFound)
+    kind.kind.name: kind
+    for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ProcessLost, ColumnsFound)
 }
 
 

@@ -221,7 +221,7 @@ class Job:
             self.heart.beat("integrating")
             time.sleep(_POLL_S)
         if ending:
-            gate.end_between_cycles(query, Path(self.state.checkpoint))
+            gate.end_between_cycles(query, Path(self.state.checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
 
     def _ending(self) -> bool:

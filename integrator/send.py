@@ -6,7 +6,9 @@ loses no line and sends none twice, for a line is sent until the receiver says t
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import socket
 import ssl
 import threading
@@ -14,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import structlog
 
@@ -40,7 +43,7 @@ def send(path: Path, target: Target, ended: threading.Event, *, follow: bool = T
     """Send the lines of a file until `ended` is set, or (not `follow`) all are received; return how many were.
 
     Connections that break are made again. Raises EnvironmentFault where the receiver refuses us, and DataError where
-    the file has fewer lines than were received of it.
+    the file is not the one of which lines were received, or was replaced.
     """
     received, pause = 0, 0.2
     while not ended.is_set():
@@ -67,7 +70,7 @@ def _session(path: Path, target: Target, ended: threading.Event, *, follow: bool
         sent = start
         whole = False
         try:
-            for data in _lines(path, start, ended, answers, follow=follow):
+            for data in _lines(path, start, target, ended, answers, follow=follow):
                 connected.sendall(data)
                 sent += data.count(b"\n")
             whole = not answers.closed
@@ -81,15 +84,19 @@ def _session(path: Path, target: Target, ended: threading.Event, *, follow: bool
         return answers.received
 
 
-def _lines(path: Path, skip: int, ended: threading.Event, answers: _Answers, *, follow: bool) -> Iterator[bytes]:
-    """Yield whole lines behind the first `skip`, as they come."""
+def _lines(
+    path: Path, skip: int, target: Target, ended: threading.Event, answers: _Answers, *, follow: bool
+) -> Iterator[bytes]:
+    """Yield whole lines behind the first `skip`, as they come. Raises DataError where it is not the file any more."""
     with path.open("rb") as file:
+        _check_same(path, file.readline(), target)
+        file.seek(0)
         passed = 0
         while passed < skip and file.readline().endswith(b"\n"):
             passed += 1
         if passed < skip:
             raise DataError(f"{path}: has {passed} lines, of which {skip} were received: it is another file")
-        rest = b""
+        rest, gone = b"", False
         while not ended.is_set() and not answers.closed:
             data = file.read(CHUNK)
             end = data.rfind(b"\n") + 1
@@ -103,7 +110,37 @@ def _lines(path: Path, skip: int, ended: threading.Event, answers: _Answers, *, 
                     if rest:
                         yield rest + b"\n"  # the last line has no end, and the file will have no more
                     return
-                ended.wait(_POLL_S)
+                if gone:
+                    raise DataError(
+                        f"{path}: was replaced, cut or removed while it was sent; its lines up to then are sent; send "
+                        "the new file with another --sender"
+                    )
+                gone = _is_gone(path, file)  # what was written before is read once more
+                ended.wait(0 if gone else _POLL_S)
+
+
+def _check_same(path: Path, first_line: bytes, target: Target) -> None:
+    """Raise DataError if it is not the file whose lines were sent before: that is told by its first line."""
+    if not first_line.endswith(b"\n"):
+        return
+    told = path.with_name(f"{path.name}.{target.sender}.sent")
+    begins = hashlib.sha256(first_line).hexdigest()
+    if not told.exists():
+        try:
+            told.write_text(f"{begins}\n", encoding="ascii")
+        except OSError as error:
+            raise EnvironmentFault(f"{told}: cannot be written, and is to tell which file it was: {error}") from error
+    elif told.read_text(encoding="ascii").strip() != begins:
+        raise DataError(
+            f"{path}: begins otherwise than the file whose lines were sent as {target.sender} ({told}): it is another "
+            "file; send it with another --sender"
+        )
+
+
+def _is_gone(path: Path, file: BinaryIO) -> bool:
+    """Say whether the file that is read is another one now, or was cut: what is written from now on is not in it."""
+    now = path.stat() if path.exists() else None
+    return now is None or now.st_ino != os.fstat(file.fileno()).st_ino or now.st_size < file.tell()
 
 
 class _Answers:

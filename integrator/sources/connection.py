@@ -19,15 +19,17 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from integrator.sources.line_check import first_wrong
 from integrator.sources.spool import Spool, Writer
 
 READ_BYTES = 256 * 1024
-_NO_RECORD = re.compile(rb"^(?![ \t]*(?:\{.*\}|null)?[ \t\r]*$)", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HELLO = b'{"hello"'
 _FULL_POLL_S = 0.05
 _REFUSING_S = 1.0
 _MOST_UNREAD = 64 * 1024
+_MOST_HELLO = 64 * 1024
+_SHOWN = 200
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Connection:
         self._reading: asyncio.Task[bytes] | None = None
         self._out: Writer | None = None
         self._rest = bytearray()
-        self._opened = self._last_line = self._synced_at = time.monotonic()
+        self._opened = self._begun = self._last_line = self._synced_at = time.monotonic()
 
     @property
     def line(self) -> int:
@@ -107,8 +109,6 @@ class Connection:
 
     async def serve(self) -> None:
         """Take lines until the sender ends."""
-        if self._endpoint.secret is None and self._endpoint.listen is False:
-            await self._enter("")
         while True:
             data = await self._read()
             if data is None:
@@ -133,20 +133,29 @@ class Connection:
         if self._reading.done():
             done, self._reading = self._reading, None
             return done.result()
+        self._check_time()
         quiet = time.monotonic() - self._last_line
-        if self._rest and quiet > self._limits.line_seconds:
-            raise Refused(f"a line has no end after {quiet:.0f} seconds (line_seconds)", bytes(self._rest))
-        if self._endpoint.secret and not self.sender and quiet > self._limits.line_seconds:
-            raise Refused(f"no first line after {quiet:.0f} seconds (line_seconds)")
         if self._limits.idle_seconds and quiet > self._limits.idle_seconds:
             raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)")
         return None
 
+    def _check_time(self) -> None:
+        """Raise Refused where a line takes too long, however steadily its bytes come."""
+        now = time.monotonic()
+        if self._rest and now - self._begun > self._limits.line_seconds:
+            reason = f"a line has no end after {now - self._begun:.0f} seconds (line_seconds)"
+            raise Refused(reason, bytes(self._rest[:_SHOWN]))
+        if self._endpoint.secret and not self.sender and now - self._opened > self._limits.line_seconds:
+            raise Refused(f"no first line after {now - self._opened:.0f} seconds (line_seconds)")
+
     async def _take(self, data: bytes) -> None:
         end = data.rfind(b"\n") + 1
+        if not self._rest or end:
+            self._begun = time.monotonic()
         if not end:
             self._rest += data
             self._check_length(self._rest)
+            self._check_time()
             return
         lines = bytes(self._rest) + data[:end] if self._rest else data[:end]
         self._rest = bytearray(data[end:])
@@ -163,9 +172,15 @@ class Connection:
         self._check_length(self._rest)
 
     def _check_length(self, line: bytes | bytearray) -> None:
-        if len(line) > self._limits.line_bytes:
-            reason = f"a line of more than {self._limits.line_bytes} bytes (line_bytes)"
-            raise Refused(reason, bytes(line[:200]))
+        unknown = self._endpoint.secret is not None and not self.sender
+        most = min(_MOST_HELLO, self._limits.line_bytes) if unknown else self._limits.line_bytes
+        if len(line) > most:
+            reason = (
+                f"a first line of more than {most} bytes"
+                if unknown
+                else f"a line of more than {most} bytes (line_bytes)"
+            )
+            raise Refused(reason, bytes(line[:_SHOWN]))
 
     def _check_lengths(self, lines: bytes) -> None:
         if len(lines) > self._limits.line_bytes:
@@ -183,21 +198,21 @@ class Connection:
         self._answers = True
         try:
             hello = json.loads(line)["hello"]
-            name, first = str(hello.get("sender", "")), int(hello.get("from", 0))
+            name, first = str(hello.get("sender", "")), int(hello.get("from", 1))
         except (ValueError, TypeError, AttributeError) as error:
             raise Refused(f"a hello that cannot be read: {error}") from None
-        secret = str(hello.get("secret", ""))
-        if self._endpoint.secret is not None and not hmac.compare_digest(
-            secret.encode(), self._endpoint.secret.encode()
-        ):
+        secret = str(hello.get("secret", "")).encode(errors="replace")
+        if self._endpoint.secret is not None and not hmac.compare_digest(secret, self._endpoint.secret.encode()):
             raise Refused("the secret is another")
+        if first < 1:
+            raise Refused(f"it begins with line {first}; lines are counted from 1 on")
         if not _NAME.fullmatch(name):
             raise Refused("a sender's name has 1 to 64 letters, digits, - and _")
         await self._enter(name)
         received = self._out.received if self._out is not None else 0
         if first > received + 1:
             raise Refused(f"it begins with line {first}, and {received} lines are received: some would be lost")
-        self._skip = received + 1 - first if first else 0
+        self._skip = received + 1 - first if "from" in hello else 0
         self.answer({"received": received})
         return behind
 
@@ -212,17 +227,11 @@ class Connection:
             self._skip -= 1
         if not lines or self._out is None:
             return
-        wrong = _NO_RECORD.search(lines)
-        try:
-            lines.decode()
-            bad = wrong.start() if wrong else -1
-            reason = "no JSON record in one line"
-        except UnicodeDecodeError as error:
-            bad, reason = error.start, "not UTF-8"
-        if bad >= 0:
-            start = lines.rfind(b"\n", 0, bad) + 1
+        wrong = first_wrong(lines)
+        if wrong is not None:
+            start, reason = wrong
             self._keep(lines[:start])
-            raise Refused(reason, lines[start : start + 200])
+            raise Refused(reason, lines[start : start + _SHOWN])
         self._keep(lines)
 
     def _keep(self, lines: bytes) -> None:

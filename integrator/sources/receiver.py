@@ -15,6 +15,8 @@ from integrator.errors import EnvironmentFault
 from integrator.sources.connection import READ_BYTES, Connection, Endpoint, Limits, Refused
 from integrator.sources.spool import Spool
 
+_MOST_UNKNOWN = 16
+"""Connections that have said nothing yet, where the limit of senders is lower: who comes again is one for a moment."""
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -26,6 +28,8 @@ class Receiver:
         self.log = structlog.get_logger().bind(channel=channel)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
+        self._unknown = 0
+        """Connections that have no sender's name yet."""
         self._main: asyncio.Task[None] | None = None
         self._ready = threading.Event()
         self._failed: OSError | None = None
@@ -99,6 +103,7 @@ class Receiver:
         _keep_alive(writer.get_extra_info("socket"))
         connection = Connection(self, peer, reader, writer)
         try:
+            self._admit()
             await connection.serve()
         except Refused as error:
             self.spool.refuse(peer, connection.sender, connection.line, str(error), error.begins)
@@ -109,7 +114,15 @@ class Receiver:
         except (OSError, ssl.SSLError, asyncio.IncompleteReadError) as error:
             self.log.info("connection lost", peer=peer, sender=connection.sender, error=str(error))
         finally:
+            if not connection.sender:
+                self._unknown -= 1
             connection.end()
+
+    def _admit(self) -> None:
+        """Count a connection that has no sender's name yet. Raises Refused where there are too many."""
+        self._unknown += 1
+        if self._unknown > max(self.limits.connections, _MOST_UNKNOWN):
+            raise Refused(f"{self._unknown - 1} others have not said yet who they are")
 
     async def enter(self, sender: str) -> str:
         """Give a connection its sender's name: one that is connected already is closed; a nameless one gets a name.
@@ -126,6 +139,7 @@ class Receiver:
         task = asyncio.current_task()
         if task is not None:
             self._tasks[sender] = task
+        self._unknown -= 1
         return sender
 
     def leave(self, sender: str) -> None:

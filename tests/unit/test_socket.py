@@ -1,6 +1,8 @@
 """Lines through sockets into the spool: what counts as received, what senders are told, and which are refused."""
 
+import contextlib
 import json
+import os
 import socket
 import ssl
 import threading
@@ -141,6 +143,11 @@ REFUSED = [
     ("garbage", {}, b'{"n":1}\nGET / HTTP/1.1\n', "no JSON record in one line", 2),
     ("bytes", {}, b'{"n":1}\n{"x":"\xff"}\n', "not UTF-8", 2),
     ("a line that has no end", {"line_seconds": 0.3}, b'{"n":1}\n{"x":', "a line has no end after", 2),
+    ("no JSON inside", {}, b'{"n":1}\n{"n":2, oops}\n{"n":3}\n', "no JSON record in one line", 2),
+    ("two objects in a line", {}, b'{"n":1}\n{"n":2}{"n":3}\n', "no JSON record in one line", 2),
+    ("another protocol, and then bytes", {}, b'{"n":1}\nGET / HTTP/1.0\n\xff\xfe\n', "no JSON record in one line", 2),
+    ("lines that are counted from 0", {}, b'{"hello":{"sender":"a","from":0}}\n{"n":1}\n', "it begins with line 0", 1),
+    ("a secret that is no text", {}, b'{"hello":{"sender":"\\ud800","secret":"\\ud800"}}\n', "a sender's name has 1", 1),
     ("silence", {"idle_seconds": 0.3}, b'{"n":1}\n', "no line for", 2),
     ("an odd hello", {}, b'{"hello":5}\n', "a hello that cannot be read", 1),
     ("an odd name", {}, b'{"hello":{"sender":"../a"}}\n', "a sender's name has 1 to 64 letters", 1),
@@ -158,6 +165,39 @@ def test_misbehaving_senders_are_refused_and_written_down(what, limits, sent, re
     assert set(said) == {"time", "peer", "sender", "line", "reason", "begins"}
     if line == 2:  # what came before is received
         assert receiving.lines() == [{"n": 1}]
+
+
+def test_a_line_whose_bytes_come_one_by_one_takes_too_long(tmp_path):
+    with Receiving(tmp_path, line_seconds=0.5) as receiving, receiving.connect() as sender, suppress(OSError):
+        for _ in range(50):
+            sender.sendall(b"{")
+            time.sleep(0.05)
+        pytest.fail("it may go on for ever")
+    assert receiving.refused()[0]["reason"].startswith("a line has no end after")
+
+
+def test_a_line_may_begin_long_after_the_last_one(tmp_path):
+    with Receiving(tmp_path, line_seconds=0.5) as receiving, receiving.connect() as sender:
+        sender.sendall(b'{"n":1}\n')
+        time.sleep(1.2)
+        sender.sendall(b'{"n"')
+        time.sleep(0.2)
+        sender.sendall(b":2}\n")
+        assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
+
+
+def test_who_says_nothing_takes_no_place_for_ever(tmp_path):
+    with Receiving(tmp_path, secret="s3cret", line_seconds=1.0) as receiving, contextlib.ExitStack() as held:
+        silent = [held.enter_context(receiving.connect()) for _ in range(17)]
+        assert receiving.refused()[0]["reason"] == "16 others have not said yet who they are"
+        assert [one.makefile("rb").read() for one in silent] == [b""] * 17
+        with receiving.connect() as sender:
+            sender.sendall(b'{"hello":{"sender":"a","secret":"s3cret"}}\n{"n":1}\n')
+            assert receiving.wait_for(1) == [{"n": 1}]
+        with receiving.connect() as sender, suppress(OSError):
+            sender.sendall(100_000 * b"x")
+            sender.makefile("rb").read()
+        assert receiving.refused()[-1]["reason"].startswith("a first line of more than 65536 bytes")
 
 
 def test_no_more_senders_than_allowed(tmp_path):
@@ -405,6 +445,21 @@ def test_we_connect_again_and_again_and_end_when_we_are_told(tmp_path):
     assert spool.received("anonymous-1") == 2
 
 
+def test_who_we_connect_to_may_say_hello_and_is_told_what_is_received(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        endpoint = Endpoint("127.0.0.1", server.getsockname()[1], listen=False)
+        spool = Spool(tmp_path)
+        receiver = Receiver(endpoint, spool, Limits(segment_seconds=0.02), "t")
+        receiver.start()
+        connected, _ = server.accept()
+        with connected:
+            connected.sendall(b'{"hello":{"sender":"shop"}}\n{"n":1}\n')
+            told = connected.makefile("rb")
+            assert [json.loads(told.readline()) for _ in range(2)] == [{"received": 0}, {"received": 1}]
+        receiver.close()
+        spool.close()
+
+
 def test_no_segment_is_taken_before_those_below_it(tmp_path):
     """A directory that is listed while segments get their names may show the third and not the second."""
     journal = Journal(tmp_path / "files.jsonl")
@@ -431,6 +486,26 @@ def test_a_file_is_sent_once_and_gone_on_with(tmp_path):
         assert [line["n"] for line in receiving.wait_for(1501)] == list(range(1, 1502))
         with pytest.raises(DataError, match="has 10 lines, of which 1501 were received: it is another file"):
             sending(tmp_path, records(10).decode(), receiving.receiver.port)
+
+
+def test_another_file_of_the_same_name_is_told(tmp_path):
+    with Receiving(tmp_path / "spool") as receiving:
+        assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
+        with pytest.raises(DataError, match="begins otherwise than the file whose lines were sent as s"):
+            sending(tmp_path, records(8, 100).decode(), receiving.receiver.port)
+        assert len(receiving.lines()) == 5
+
+
+@pytest.mark.parametrize("rotate", [lambda path: path.rename(f"{path}.1"), lambda path: os.truncate(path, 4)])
+def test_a_file_that_is_replaced_while_it_is_followed_is_told(rotate, tmp_path):
+    path, ended = tmp_path / "f.jsonl", threading.Event()
+    path.write_bytes(records(5))
+    with Receiving(tmp_path / "spool") as receiving:
+        timer = threading.Timer(1.0, rotate, [path])
+        timer.start()
+        with pytest.raises(DataError, match="was replaced, cut or removed while it was sent"):
+            send(path, Target("127.0.0.1", receiving.receiver.port, "s"), ended)
+        assert len(receiving.wait_for(5)) == 5
 
 
 def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
