@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -11,13 +10,10 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost, from_wire
+from integrator.errors import IntegratorError, from_wire
+from integrator.processes import of_process
 
 _POLL_S = 0.1
-_LOST = re.compile(
-    r"Python worker (exited unexpectedly|failed to connect back)|EOFException|Connection reset|Broken pipe"
-)
-"""What Spark says when the other end of a connection between its processes is gone."""
 
 
 class Ended(Exception):
@@ -72,12 +68,4 @@ class Gate:
         if isinstance(self.error, IntegratorError):
             raise self.error
         if failure is not None:
-            raise from_wire(str(failure)) or _of_process(str(failure)) or failure
-
-
-def _of_process(text: str) -> IntegratorError | None:
-    """Return the error for a failure that is neither the data's nor ours: a process was lost, or a disk is full."""
-    if "No space left on device" in text:
-        return EnvironmentFault("a disk is full (No space left on device): the state, the spool, or Spark's directory")
-    lost = _LOST.search(text)
-    return ProcessLost(f"a process of Spark's was lost ({lost[0]}): killed, or out of memory") if lost else None
+            raise from_wire(str(failure)) or of_process(failure) or failure

@@ -12,6 +12,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from integrator import added, progress, registry, session
@@ -21,6 +23,7 @@ from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.gate import Gate
 from integrator.heartbeat import Heart
 from integrator.plan import Plan
+from integrator.processes import of_process
 from integrator.produce import topics
 from integrator.restart import restarting
 from integrator.sources import files
@@ -161,6 +164,8 @@ class Job:
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self._add(found)
+                except (PySparkException, Py4JError) as error:  # where the stream is made
+                    raise of_process(error) or error from error
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""

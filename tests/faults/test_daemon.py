@@ -112,6 +112,26 @@ def test_the_daemon_outlives_a_broker_that_is_away_for_a_while(real_broker, own_
     assert len({(message.topic, message.value) for message in received}) == 2102
 
 
+def test_the_daemon_outlives_its_workers(broker, tmp_path, name):
+    """Spark's Python processes are killed, as a system without memory does: all is sent, by the same process."""
+    broker.create(channels.shop_topics(name))
+    channel = channels.shop(tmp_path, broker.servers, name)
+    text = channel.read_text().replace("channel: shop", "channel: shop\nrestart: {first_seconds: 0.2}")
+    channel.write_text(text)
+    daemon = Daemon(channel)
+    daemon.wait_for("integrating")
+    channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "cut", 2)
+    for number, path in enumerate(sorted((tmp_path / "cut").glob("*")), 1):
+        path.rename(tmp_path / "in" / path.name)
+        if number > 1:
+            assert daemon.kill_workers()
+        daemon.wait_for("cycle synced", number)
+    assert "a process of Spark's was lost" in daemon.events("failed, starts again")[0]["error"]
+    assert daemon.terminate() == 0
+    received = kafka_io.read_all(broker.servers, channels.shop_topics(name))
+    assert len({(message.topic, message.value) for message in received}) == 2102
+
+
 def test_kill_minus_nine(real_broker, tmp_path):
     """A few kills here; `make faults` does 20."""
     counted = kill_minus_nine.run(real_broker.servers, tmp_path, 4, 7, real_broker.create)

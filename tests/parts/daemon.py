@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -76,6 +77,17 @@ class Daemon:
             except psutil.NoSuchProcess:
                 continue
         self.wait()
+
+    def kill_workers(self) -> list[str]:
+        """kill -9 of Spark's Python processes; returns what each was."""
+        killed = []
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                words = [word for word in process.cmdline() if word.startswith("pyspark.")]
+                if words:
+                    process.kill()
+                    killed += words
+        return killed
 
     @property
     def running(self) -> bool:

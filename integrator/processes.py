@@ -1,0 +1,25 @@
+"""Failures that are neither the data's nor the channel's: a process of Spark's was lost, or a disk is full."""
+
+from __future__ import annotations
+
+import re
+
+from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost
+
+_LOST = re.compile(
+    r"Python worker (exited unexpectedly|failed to connect back)|"
+    r"EOFException|Connection reset|Broken pipe|Stream closed"
+)
+"""What Spark says when the other end of a connection between its processes is gone."""
+
+
+def of_process(failure: BaseException) -> IntegratorError | None:
+    """Return the error for what Spark failed with, if it is of that kind."""
+    text, cause = str(failure), getattr(failure, "_cause", None)
+    while cause is not None:  # an EOFException has no message of its own
+        text += f"\n{cause}\n{getattr(cause, '_stackTrace', '')}"
+        cause = getattr(cause, "_cause", None)
+    if "No space left on device" in text:
+        return EnvironmentFault("a disk is full (No space left on device): the state, the spool, or Spark's directory")
+    lost = _LOST.search(text)
+    return ProcessLost(f"a process of Spark's was lost ({lost[0]}): killed, or out of memory") if lost else None
