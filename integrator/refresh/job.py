@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -13,14 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 import structlog
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from integrator import registry, session
 from integrator.ahead import ahead
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
-from integrator.errors import ConfigurationError, DeliveryError, Problem, from_wire
+from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire
 from integrator.plan import Plan
+from integrator.processes import of_process
 from integrator.produce import topics
 from integrator.produce.report import Report
 from integrator.recipe import Recipe
@@ -37,6 +40,8 @@ from integrator.sync import summed
 
 REASON = "refresh"
 _WAIT_S = 600.0
+_UNREADABLE = re.compile(r"\[(?:MALFORMED|CAST|CANNOT_PARSE|ARITHMETIC|NUMERIC|DATETIME|FAILED_READ_FILE)[^\n]*")
+"""Spark's conditions for values: https://spark.apache.org/docs/latest/sql-error-conditions.html."""
 
 
 @dataclass(frozen=True)
@@ -230,8 +235,8 @@ class _Refresh:
 
         try:
             collected = source.mapInArrow(passes, REPORT_DDL).collect()
-        except PySparkException as error:
-            raise from_wire(str(error)) or error from None
+        except (PySparkException, Py4JError) as error:
+            raise from_wire(str(error)) or of_process(error) or _of_data(rows.table, str(error)) or error from None
         reports = [Report.of_json(row.report) for row in collected]
         wrong = [report.error for report in reports if report.error]
         sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
@@ -241,6 +246,12 @@ class _Refresh:
                 f"{wrong[0] if wrong else 'no reason given'}; run it again, it goes on with what is not through"
             )
         return reports
+
+
+def _of_data(table: str, text: str) -> DataError | None:
+    """Return the error for a row that Spark could not read."""
+    found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are told one behind the other
+    return DataError(f"table {table}: a row cannot be read: {'; '.join(found)}") if found else None
 
 
 def _recipe(recipe: Recipe) -> Recipe:

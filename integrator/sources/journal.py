@@ -10,17 +10,24 @@ import fnmatch
 import itertools
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import quote
 
+import pyarrow as pa
 import pyarrow.fs
 
 from integrator.errors import EnvironmentFault
 
 GLOB = frozenset("*?[")
+_OPTIONS = re.compile(r"\?\w+=.*$")
+"""What stands behind a URI: how Arrow is to reach the store (region=…, endpoint_override=…)."""
+_UNESCAPED = "/=:@!$&'()*+,;~"
+"""RFC 3986, section 3.3: characters of a path."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +52,15 @@ class Listing:
 
     def files(self) -> list[Entry]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
-        filesystem, base, pattern = self._place()
         try:
+            filesystem, base, pattern = self._place()
             selected = filesystem.get_file_info(base)
             if selected.type == pyarrow.fs.FileType.NotFound:
                 raise EnvironmentFault(f"{self.path}: there is no such directory or file; make it, or mend the path")
             infos = [selected]
             if selected.type == pyarrow.fs.FileType.Directory:
                 infos = filesystem.get_file_info(pyarrow.fs.FileSelector(base))
-        except OSError as error:
+        except (OSError, pa.ArrowInvalid) as error:
             raise EnvironmentFault(f"{self.path}: cannot be listed: {error}") from error
         files = [
             info
@@ -68,16 +75,24 @@ class Listing:
             files.sort(key=lambda info: info.base_name)
         latest = time.time_ns() - self.delay_s * 1_000_000_000
         ready = itertools.takewhile(lambda info: not self.delay_s or (info.mtime_ns or 0) <= latest, files)
-        prefix = f"{self.path.split('://', 1)[0]}://" if "://" in self.path else ""
-        return [Entry(prefix + info.path, info.size, info.mtime_ns or 0) for info in ready]
+        return [Entry(self._named(info.path), info.size, info.mtime_ns or 0) for info in ready]
+
+    def _named(self, path: str) -> str:
+        """Return a path that was listed as it is opened: where it is a URI, with escapes and with its options."""
+        if "://" not in self.path:
+            return path
+        scheme, options = self.path.split("://", 1)[0], _OPTIONS.search(self.path)
+        return f"{scheme}://{quote(path, _UNESCAPED)}{options[0] if options else ''}"
 
     def _place(self) -> tuple[pyarrow.fs.FileSystem, str, str]:
-        path, pattern = self.path, self.pattern
+        found = _OPTIONS.search(self.path) if "://" in self.path else None
+        options = found[0] if found else ""
+        path, pattern = self.path.removesuffix(options), self.pattern
         directory, _, name = path.rpartition("/")
         if GLOB & set(name):
             path, pattern = directory or ".", name
         if "://" in path:
-            filesystem, base = pyarrow.fs.FileSystem.from_uri(path)
+            filesystem, base = pyarrow.fs.FileSystem.from_uri(path + options)
             return filesystem, base, pattern
         return pyarrow.fs.LocalFileSystem(), str(Path(path).absolute()), pattern
 

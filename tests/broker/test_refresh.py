@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from integrator import plan
 from integrator.channel.load import Run
-from integrator.errors import IntegratorError
+from integrator.errors import DataError, IntegratorError
 from integrator.refresh import job
 from tests.parts import jdbc, kafka_io, postgres
 from tests.parts.daemon import ROOT
@@ -209,6 +209,17 @@ def test_rows_of_json_may_leave_out_null_and_write_names_in_another_case(refresh
     (tmp_path / "a.json").write_text('{"id":1,"nam":"x"}\n')
     with pytest.raises(IntegratorError, match="has no name, n, which table t has; its first rows have id, nam"):
         refresh(path)
+
+
+def test_a_row_that_spark_cannot_read_is_the_owners_of_the_data(refresh, broker, tmp_path, name):
+    (tmp_path / "t.csv").write_text("id,name\n1,a\n2,b,c,d\n")
+    location = f'{{class: snapshot, path: "{tmp_path}/t.csv", format: csv}}'
+    path = channel(tmp_path, broker.servers, name, location, "create table t(id int primary key, name varchar(9));")
+    with pytest.raises(DataError, match=r"table t: a row cannot be read: .*Malformed CSV record: 2,b,c,d"):
+        refresh(path)
+    assert not (tmp_path / "state" / "re" / "suspended").exists()  # no slice is through: another command may be given
+    (tmp_path / "t.csv").write_text("id,name\n1,a\n2,b\n")
+    assert refresh(path, slices=("id%2",)) == {"t": 2}
 
 
 MISTAKES = [

@@ -2,13 +2,16 @@
 
 import multiprocessing
 import time
+from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.fs
 import pytest
 import xxhash
 
 from integrator.ahead import ahead
 from integrator.changes import OpenTransaction
+from integrator.dialects.lines import open_file
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
 from integrator.fragments import Carry, Note, Shape
 from integrator.produce.report import Report
@@ -100,6 +103,26 @@ def test_files_are_listed_in_order_without_temporary_ones(order, names, tmp_path
     assert Listing(f"{tmp_path}/b*", "*", (), order).files()[0].path.endswith("/b.jsonl")
     with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
         Listing(str(tmp_path / "nothing"), "*", (), order).files()
+
+
+def test_files_at_a_uri_are_named_as_they_are_opened(tmp_path):
+    (tmp_path / "a b#c%20d.jsonl").write_text("{}\n")
+    [entry] = Listing(f"file://{tmp_path}/*.jsonl", "*", (), "name").files()
+    assert entry.path == f"file://{tmp_path}/a%20b%23c%2520d.jsonl"
+    with open_file(entry.path) as stream:
+        assert stream.read() == b"{}\n"
+
+
+def test_the_options_of_a_uri_reach_the_store(tmp_path, monkeypatch):
+    asked = []
+    local = pyarrow.fs.LocalFileSystem()
+    opened = SimpleNamespace(from_uri=lambda uri: asked.append(uri) or (local, str(tmp_path)))
+    monkeypatch.setattr(pyarrow.fs, "FileSystem", opened)
+    (tmp_path / "a.jsonl").write_text("{}\n")
+    options = "?region=eu-west-1&endpoint_override=localhost:9000"
+    [entry] = Listing(f"s3://bucket/in/*.jsonl{options}", "*", (), "name").files()
+    assert asked == [f"s3://bucket/in{options}"]
+    assert entry.path == f"s3://{tmp_path}/a.jsonl{options}"
 
 
 def test_two_integrators_of_one_channel_refuse_each_other(tmp_path):
