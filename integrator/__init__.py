@@ -7,6 +7,7 @@ refresh         whole tables: slices, the select moment, what is through
 send            the lines of a growing file into a channel's socket
 gate            a stream ends between two cycles
 restart         after failures that time may mend; heartbeat: a file that says that the daemon lives
+processes       failures of Spark's processes, told apart from those of the data
 rewind          synced cycles, looked back on and gone back to
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
 sources         change files as a stream of ordered runs; lines from sockets, spooled

@@ -82,7 +82,7 @@ def reference() -> str:
             [["0", "done", ""], ["1", "a defect of the integrator", "its maintainers"]]
             + [
                 [str(kind.exit_code), kind.name, kind.who]
-                for kind in (errors.CONFIGURATION, errors.DATA, errors.DELIVERY, errors.ENVIRONMENT)
+                for kind in (errors.CONFIGURATION, errors.DATA, errors.DELIVERY, errors.ENVIRONMENT, errors.PROCESS)
             ],
         ),
     ]

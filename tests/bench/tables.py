@@ -18,8 +18,9 @@ from tests.bench.files_to_kafka import Daemon
 from tests.parts.brokers import broker
 
 COLUMNS = 12
-_WARMING = 2
-"""Runs that do not count: Spark begins, and the broker makes each partition's log, and at the second batch its index."""
+_WARMING = 10
+"""Runs that do not count: Spark begins, the broker makes each partition's log, and at the second batch its index; and for
+a minute its Java compiler takes half a core and more, which a broker that has run for a while does not."""
 
 
 def write(path: Path, rows: int, tables: int, start: int, *, unlike: bool = False) -> None:
