@@ -22,4 +22,6 @@ def of_process(failure: BaseException) -> IntegratorError | None:
     if "No space left on device" in text:
         return EnvironmentFault("a disk is full (No space left on device): the state, the spool, or Spark's directory")
     lost = _LOST.search(text)
-    return ProcessLost(f"a process of Spark's was lost ({lost[0]}): killed, or out of memory") if lost else None
+    return (
+        ProcessLost(f"a process that Spark needs was lost ({lost[0]}): killed, out of memory, away") if lost else None
+    )

@@ -45,9 +45,13 @@ def slices_of(
     known = list(tables)
     told: dict[str, str] = {}
     problems: list[str] = []
+    named: set[str] = set()
     for text in wanted:
         first, _, rest = text.partition(".")
         name, expression = (first, rest) if first in {table.name for table in known} else ("", text)
+        if name in named:
+            problems.append(f"--slice {text!r}: {f'table {name}' if name else 'each table'} has one already")
+        named.add(name)
         for table in known:
             if name in ("", table.name) and (name or table.name not in told):
                 told[table.name] = expression

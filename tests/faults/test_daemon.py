@@ -126,7 +126,7 @@ def test_the_daemon_outlives_its_workers(broker, tmp_path, name):
         if number > 1:
             assert daemon.kill_workers()
         daemon.wait_for("cycle synced", number)
-    assert "a process of Spark's was lost" in daemon.events("failed, starts again")[0]["error"]
+    assert "a process that Spark needs was lost" in daemon.events("failed, starts again")[0]["error"]
     assert daemon.terminate() == 0
     received = kafka_io.read_all(broker.servers, channels.shop_topics(name))
     assert len({(message.topic, message.value) for message in received}) == 2102

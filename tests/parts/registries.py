@@ -72,7 +72,9 @@ def _apicurio() -> Path | None:
         return None
     [archive] = part.glob("*.tar.gz")
     with tarfile.open(archive) as packed:
-        packed.extractall(part, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Debian 12's Python 3.11.2 has none
+            packed.extraction_filter = tarfile.data_filter
+        packed.extractall(part)  # noqa: S202 - from Maven Central, by its checksum
     archive.unlink()
     part.rename(DIRECTORY)
     return runner

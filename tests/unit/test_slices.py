@@ -47,3 +47,10 @@ def test_conditions_of_the_channel():
 def test_slices_that_cannot_be(wanted):
     with pytest.raises(ConfigurationError, match="--slice, table t: "):
         conditions(wanted)
+
+
+@pytest.mark.parametrize("wanted", [("t.id%2", "t.id%3"), ("id%2", "id%3")])
+def test_a_table_is_cut_in_one_way(wanted):
+    with pytest.raises(ConfigurationError, match="has one already"):
+        conditions(*wanted)
+    assert len(conditions("t.id%2", "id%3")["t"]) == 2
