@@ -26,12 +26,31 @@ def test_a_stream_that_is_being_ended_begins_no_cycle_though_the_reason_is_gone(
     suspended, done = [True], []
     gate = Gate(lambda: suspended[0])
     integrate = gate.around(lambda _batch, number: done.append(number))
-    gate.end_between_cycles(Query(), tmp_path)
+    gate.end_between_cycles(Query(), tmp_path, lambda: None)
     suspended[0] = False
     with pytest.raises(Ended):
         integrate(None, 1)
     assert not done
     assert isinstance(gate.error, Ended)
+
+
+def test_the_heart_beats_while_the_last_cycle_is_integrated(tmp_path):
+    """A cycle may wait minutes for a broker that is away: a supervisor must not take the daemon for dead."""
+    begun, over, beats = threading.Event(), threading.Event(), []
+    gate = Gate(lambda: False)
+    integrate = gate.around(lambda *_: begun.set() or over.wait(10))
+    cycle = threading.Thread(target=integrate, args=(None, 1))
+    cycle.start()
+    begun.wait()
+
+    def beat():
+        beats.append(1)
+        if len(beats) == 3:
+            over.set()
+
+    gate.end_between_cycles(Query(), tmp_path, beat)
+    cycle.join()
+    assert len(beats) >= 3
 
 
 def test_a_job_waits_while_a_refresh_sends_rows_and_no_longer_than_to_its_end(tmp_path):
