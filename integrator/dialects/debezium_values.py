@@ -9,7 +9,6 @@ import hashlib
 import json
 import uuid
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import Mask, mask
+from integrator.dialects.debezium_decimals import UNSIGNED, all_match, exact, has_structs, unscaled, unsigned, variable
 from integrator.dialects.json_values import JsonValues
 from integrator.dialects.records import Cells
 from integrator.dialects.told_values import ToldValues
@@ -27,7 +27,6 @@ from integrator.dialects.values import (
     from_hex,
     from_json_list,
     from_text,
-    from_unscaled,
     guarded,
 )
 from integrator.formats.binary_text import base64
@@ -51,9 +50,6 @@ _UNIT_OF_MODE = {"CONNECT": "ms", "MICROSECONDS": "us", "NANOSECONDS": "ns"}
 _BITS = "io.debezium.data.Bits"
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _VARIABLE = "io.debezium.data.VariableScaleDecimal"
-UNSIGNED = schema.Decimal(20, 0)
-"""What a bigint unsigned is here."""
-_EXACT = Context(prec=100_000)
 _DAYS = (-719_162, 2_932_896)
 """0001-01-01 and 9999-12-31, in days since 1970-01-01: years that text has four digits for."""
 _NANO_DURATION = "io.debezium.time.NanoDuration"
@@ -110,7 +106,7 @@ class DebeziumValues:
     def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
         """Return the values of a column, by what the schema of each event says of it."""
         if self._mysql and column.type == UNSIGNED:
-            return guarded(values, _unsigned, describe(column.type))
+            return guarded(values, unsigned, describe(column.type))
         return self._schemas.typed(
             column, values, record, lambda part, field: convert(part, column.type, field or UNTOLD, self._modes)
         )
@@ -142,24 +138,24 @@ def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) ->
     match kind:
         case schema.Array(item):
             return from_json_list(values, lambda items: convert(items, item, field.item or UNTOLD, modes))
-        case schema.Date() if _all_match(values, r"^-?\d+$"):
+        case schema.Date() if all_match(values, r"^-?\d+$"):
             return guarded(values, _days, describe(kind))
-        case schema.Time() | schema.Timestamp() if _all_match(values, r"^-?\d+$"):
+        case schema.Time() | schema.Timestamp() if all_match(values, r"^-?\d+$"):
             return _moments(values, kind, _unit(kind, field, modes))
         case schema.Date() | schema.Time() | schema.Timestamp(zoned=False):
             return from_text(pc.replace_substring_regex(values, r"(Z|\+00:?00)$", ""), kind)
-        case schema.Interval() if _all_match(values, r"^-?\d+$"):
+        case schema.Interval() if all_match(values, r"^-?\d+$"):
             nanos = 1 if field.name == _NANO_DURATION else 1000
             return guarded(values, lambda part: _duration(part, nanos), describe(kind))
         case schema.Bytes():
             return guarded(values, lambda part: _bytes(part, field, modes), describe(kind))
-        case schema.Decimal() if _has_structs(values):
-            return from_text(_variable(values), kind)
+        case schema.Decimal() if has_structs(values):
+            return from_text(variable(values), kind)
         case schema.Decimal(_, scale) if _is_precise(field, modes):
             told = scale if field.scale is None else field.scale
-            return guarded(values, lambda part: _unscaled(part, told).cast(arrow_type(kind)), describe(kind))
+            return guarded(values, lambda part: unscaled(part, told).cast(arrow_type(kind)), describe(kind))
         case schema.String() if field.name == _VARIABLE or (not field.kind and kind == UNCONSTRAINED_DECIMAL):
-            return _variable(values)
+            return variable(values)
         case schema.String():
             return guarded(values, lambda part: _text(part, kind, field, modes), describe(kind))
         case _:
@@ -171,17 +167,11 @@ def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumMo
     if field.name == _BITS:
         return _bits(values, field.length)
     if field.name == _DECIMAL:
-        return _exact(from_base64(values), field.scale or 0)
+        return exact(from_base64(values), field.scale or 0)
     is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
     if is_scale_lost and values.null_count < len(values):
         raise ValueError("the scale of so long a decimal is told by a schema only: let the connector write it")
     return values
-
-
-def _all_match(values: pa.Array, pattern: str) -> bool:
-    """Say whether there are values, and all of them are written so."""
-    told = values.drop_null()
-    return len(told) > 0 and bool(pc.all(pc.match_substring_regex(told, pattern)).as_py())
 
 
 def _days(values: pa.Array) -> pa.Array:
@@ -242,22 +232,6 @@ def _is_precise(field: Field, modes: DebeziumModes) -> bool:
     return field.name == _DECIMAL or (not field.kind and modes.decimal_handling_mode == "PRECISE")
 
 
-def _unscaled(values: pa.Array, scale: int) -> pa.Array:
-    return from_unscaled(from_base64(values), scale)
-
-
-def _unsigned(values: pa.Array) -> pa.Array:
-    """Return MySQL's bigint unsigned: digits, of which those from 2^63 on are negative; in precise mode base64.
-
-    A batch that has digits alone is taken for digits (bigint.unsigned.handling.mode is long by default).
-    """
-    if _all_match(values, r"^-?\d+$"):
-        numbers = values.cast(arrow_type(UNSIGNED))
-        wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))
-        return pc.if_else(pc.less(numbers, pa.scalar(Decimal(0), arrow_type(UNSIGNED))), wrapped, numbers)
-    return _unscaled(values, 0).cast(arrow_type(UNSIGNED))
-
-
 def _bits(values: pa.Array, length: int | None) -> pa.Array:
     """Return bits, whose bytes come the least one first, as text of zeros and ones."""
     data = from_base64(values).to_pylist()
@@ -265,28 +239,3 @@ def _bits(values: pa.Array, length: int | None) -> pa.Array:
         [None if one is None else f"{int.from_bytes(one, 'little'):0{length or 8 * len(one)}b}" for one in data],
         pa.string(),
     )
-
-
-def _exact(values: pa.Array, scale: int) -> pa.Array:
-    """Return the text of unscaled numbers of any length, which come as bytes, with a scale."""
-    told = (None if one is None else Decimal(int.from_bytes(one, "big", signed=True)) for one in values.to_pylist())
-    return pa.array([None if one is None else f"{one.scaleb(-scale, _EXACT):f}" for one in told], pa.string())
-
-
-def _has_structs(values: pa.Array) -> bool:
-    return bool(pc.any(pc.starts_with(values, "{")).as_py())
-
-
-def _variable(values: pa.Array) -> pa.Array:
-    """Return the text of decimals each of which has its own scale; other text as it is. Raises ValueRefused."""
-
-    def made(part: pa.Array) -> pa.Array:
-        structs = pc.fill_null(pc.starts_with(part, "{"), fill_value=False)
-        told = [json.loads(text) for text in part.filter(structs).to_pylist()]
-        if not all(isinstance(one.get("scale"), int) and isinstance(one.get("value"), str) for one in told):
-            raise ValueError('expected {"scale":…,"value":"…"}')
-        unscaled = from_base64(pa.array([one["value"] for one in told], pa.string()))
-        numbers = [_exact(unscaled.slice(at, 1), one["scale"])[0].as_py() for at, one in enumerate(told)]
-        return pc.replace_with_mask(part, structs, pa.array(numbers, pa.string()))
-
-    return guarded(values, made, "decimal with its scale") if _has_structs(values) else values
