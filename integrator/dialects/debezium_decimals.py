@@ -12,12 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
+from integrator.arrays import plain_text
 from integrator.dialects.values import from_base64, from_unscaled, guarded
 from integrator.schema import arrow_type
 
 UNSIGNED = schema.Decimal(20, 0)
 """What a bigint unsigned is here."""
 _EXACT = Context(prec=100_000)
+_ARROWS_SCALE, _ARROWS_BYTES = 38, 31
+"""Up to which Arrow's decimals hold every number: of 128 bits at least 38 digits, of 256 bits 76."""
 
 
 def all_match(values: pa.Array, pattern: str) -> bool:
@@ -45,8 +48,14 @@ def unsigned(values: pa.Array) -> pa.Array:
 
 def exact(values: pa.Array, scale: int) -> pa.Array:
     """Return the text of unscaled numbers of any length, which come as bytes, with a scale."""
-    told = (None if one is None else Decimal(int.from_bytes(one, "big", signed=True)) for one in values.to_pylist())
-    return pa.array([None if one is None else f"{one.scaleb(-scale, _EXACT):f}" for one in told], pa.string())
+    longest = pc.max(pc.binary_length(values)).as_py() or 0
+    if 0 <= scale <= _ARROWS_SCALE and longest <= _ARROWS_BYTES:
+        return plain_text(from_unscaled(values, scale))
+    return pa.array([None if one is None else _plain(one, scale) for one in values.to_pylist()], pa.string())
+
+
+def _plain(number: bytes, scale: int) -> str:
+    return f"{Decimal(int.from_bytes(number, 'big', signed=True)).scaleb(-scale, _EXACT):f}"
 
 
 def has_structs(values: pa.Array) -> bool:
@@ -62,8 +71,8 @@ def variable(values: pa.Array) -> pa.Array:
         told = [json.loads(text) for text in part.filter(structs).to_pylist()]
         if not all(isinstance(one.get("scale"), int) and isinstance(one.get("value"), str) for one in told):
             raise ValueError('expected {"scale":…,"value":"…"}')
-        unscaled = from_base64(pa.array([one["value"] for one in told], pa.string()))
-        numbers = [exact(unscaled.slice(at, 1), one["scale"])[0].as_py() for at, one in enumerate(told)]
-        return pc.replace_with_mask(part, structs, pa.array(numbers, pa.string()))
+        numbers = from_base64(pa.array([one["value"] for one in told], pa.string())).to_pylist()
+        texts = [_plain(number, one["scale"]) for number, one in zip(numbers, told, strict=True)]
+        return pc.replace_with_mask(part, structs, pa.array(texts, pa.string()))
 
     return guarded(values, made, "decimal with its scale") if has_structs(values) else values

@@ -65,9 +65,10 @@ def test_new_files_are_picked_up_and_a_second_daemon_and_killed_workers_do_no_ha
     daemon.wait_for("integrating")
     channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "cut", 3)
     for number, path in enumerate(sorted((tmp_path / "cut").glob("*")), 1):
-        path.rename(tmp_path / "in" / path.name)
         if number == 3:
+            time.sleep(1.0)  # the cycle before is committed: none is sent again
             assert daemon.kill_workers()
+        path.rename(tmp_path / "in" / path.name)
         daemon.wait_for("cycle synced", number)
     assert "a process that Spark needs was lost" in daemon.events("failed, starts again")[0]["error"]
     double = Daemon(channel)
@@ -77,8 +78,7 @@ def test_new_files_are_picked_up_and_a_second_daemon_and_killed_workers_do_no_ha
     assert daemon.terminate() == 0
     [*_, last] = daemon.events("cycle synced")
     assert {"rows", "messages", "bytes", "rows_per_second", "latency_seconds", "operations"} <= set(last)
-    received = kafka_io.read_all(broker.servers, channels.shop_topics(name))
-    assert len({(message.topic, message.value) for message in received}) == 2102
+    assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 
 def test_a_daemon_with_start_times_integrates_at_them_and_ends_on_sigterm(broker, tmp_path, name):
