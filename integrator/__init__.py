@@ -16,7 +16,9 @@ first_pass      files -> change rows -> columns -> encoded fragments
   dialects        source records -> change rows
   pairs           the two rows of an update, kept together
   alike           tables of few rows each, encoded together: those that differ in their names only, or are akin
-  akin            tables that differ in their columns: what does not depend on these is done once
+  akin            tables that differ in their columns: what of them depends on these, and what does not
+  family          rows of tables that are akin, encoded as one
+  weave           rows out of what was written of columns, and of what stands between
   encode          change rows of a table -> fragments, by:
   properties        change rows -> captured, coerced, computed: columns to send, events, message keys
   envelopes         events -> the columns of a peer's messages
@@ -37,5 +39,6 @@ channel         the YAML file: model, actions, scopes, loading with lines, secre
 tables          table definitions: SQL DDL, Avro, YAML; added: columns that came while the channel ran
 expression      templates and SQL over substitutions
 substitutions   what they give, and where they may stand
+spans           columns that lie in one array with those of other tables
 fragments       encoded rows between the passes; tally: what a pass left out or changed
 """

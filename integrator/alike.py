@@ -7,18 +7,20 @@ A call of Arrow costs some microseconds, however few the rows; over hundreds of 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
-from integrator.akin import Family, Kin, is_full, kin_of
+from integrator.akin import Kin, kin_of
 from integrator.arrays import FEW_ROWS, in_groups
 from integrator.changes import AnyChanges, Changes, Joint, behind_each_other
 from integrator.encode import TableEncoder
 from integrator.errors import DataError
 from integrator.expression import Op, Part, Sql
+from integrator.family import Family, is_full, truncates
 from integrator.fragments import Places, with_column
 from integrator.framing import framing_of
 from integrator.properties.expression import Clock
@@ -69,18 +71,33 @@ class Encoders:
     def _akin(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | Family]:
         """Return the parts, those of tables that are akin and have few rows together."""
         ready: list[AnyChanges | Family] = []
-        families: dict[int, list[tuple[AnyChanges, Kin]]] = {}
+        families: dict[int, list[tuple[AnyChanges, list[Kin]]]] = {}
         for part in parts:
-            kin = self._kin(part.tables[0]) if len(part) < FEW_ROWS and is_full(part) else None
-            if kin is None:
-                ready.append(part)
+            few = is_full(part) and (len(part) < FEW_ROWS or part.own)
+            found = map(self._kin, part.tables if part.own else part.tables[:1]) if few else ()
+            kin = [one for one in found if one is not None]
+            if kin:
+                families.setdefault(id(kin[0].stand_in), []).append((part, kin))
             else:
-                families.setdefault(id(kin.stand_in), []).append((part, kin))
+                ready.append(part)
         for kindred in families.values():
             for group in in_groups(kindred, [len(part) for part, _ in kindred]):
-                family = Family([part for part, _ in group], [kin for _, kin in group])
-                ready.append(family if len(group) > 1 else group[0][0])
+                family = Family([part for part, _ in group], [kin for _, of_part in group for kin in of_part])
+                ready += [family] if len(family.kin) > 1 else family.apart()
         return ready
+
+    def _divided(self, part: AnyChanges) -> Sequence[AnyChanges]:
+        """Return a part, or parts of it where its tables have columns of their own: those that are akin, and others."""
+        if not isinstance(part, Joint) or not part.own:
+            return [part]
+        akin: dict[int, list[int]] = {}
+        alone = np.array(part.sizes) >= FEW_ROWS
+        alone[np.searchsorted(np.cumsum(part.sizes), truncates(part), side="right")] = True
+        for place, table in enumerate(part.tables):
+            kin = None if alone[place] else self._kin(table)
+            akin.setdefault(0 if kin is None else id(kin.stand_in), []).append(place)
+        others = part.only(akin.pop(0)).apart() if 0 in akin else []
+        return [*map(part.only, akin.values()), *others]
 
     def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
         """Return the parts, those of tables that are alike and have few rows together; each in its order."""
@@ -89,8 +106,8 @@ class Encoders:
             return [one for part in parts for one in part.apart()]
         ready: list[AnyChanges] = []
         groups: dict[str, list[Changes]] = {}
-        for part in parts:
-            if isinstance(part, Joint) and len(set(map(self._first_like, part.tables))) == 1:
+        for part in itertools.chain.from_iterable(map(self._divided, parts)):
+            if isinstance(part, Joint) and (part.own or len(set(map(self._first_like, part.tables))) == 1):
                 ready.append(part)
                 continue
             for one in part.apart():
@@ -126,8 +143,6 @@ class Encoders:
         """Return fragments of several tables' rows; None where one is at fault or too large, to be told alone."""
         if isinstance(part, Joint):
             joint, encoder = part, self._encoder(self._first_like(part.tables[0]))
-        elif part.truncates:
-            return None
         else:
             joint = part.joint()
             encoder = TableEncoder(part.kin[0].stand_in, self._recipe, self._framing, part.encode)

@@ -1,11 +1,11 @@
 """Change rows: the contract between dialects and everything behind them.
 
-One `Changes` holds rows of one table, a `Joint` those of several that have the same columns.
+One `Changes` holds rows of one table, a `Joint` those of several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -61,6 +61,11 @@ class Changes:
     def tables(self) -> tuple[str, ...]:
         """The tables that the rows are of: one."""
         return (self.table,)
+
+    @property
+    def own(self) -> tuple[Mapping[str, pa.Array], ...]:
+        """No columns but those of its table."""
+        return ()
 
     def apart(self) -> list[Changes]:
         """Return the rows of each table."""
@@ -130,21 +135,25 @@ class Changes:
 
 @dataclass(frozen=True)
 class Joint:
-    """Change rows of several tables with the same columns, table behind table, each in source order: see `Changes`.
+    """Change rows of several tables, table behind table, each in source order: see `Changes`.
 
     rows: all of them, as if of the first table; no update goes from one table into the next. sizes: rows of each table.
+    own: the columns of each table, without missing values, where they are not the same; then `rows` is without any.
     """
 
     rows: Changes
     tables: tuple[str, ...]
     sizes: tuple[int, ...]
+    own: tuple[Mapping[str, pa.Array], ...] = ()
 
     @staticmethod
-    def of(rows: Changes, tables: Sequence[str], sizes: Sequence[int]) -> Joint:
+    def of(
+        rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[Mapping[str, pa.Array]] = ()
+    ) -> Joint:
         """Return rows of several tables; where one ends is told by `sizes`."""
         paired = rows.paired.copy()
         paired[np.cumsum(sizes) - 1] = False
-        return Joint(replace(rows, tracked=paired), tuple(tables), tuple(sizes))
+        return Joint(replace(rows, tracked=paired), tuple(tables), tuple(sizes), tuple(own))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -158,7 +167,21 @@ class Joint:
         """Return the rows of each table."""
         starts = np.cumsum((0, *self.sizes)).tolist()
         shares = zip(self.tables, starts[:-1], self.sizes, strict=True)
-        return [self.rows.slice(table, start, size) for table, start, size in shares]
+        apart = [self.rows.slice(table, start, size) for table, start, size in shares]
+        if not self.own:
+            return apart
+        return [replace(rows, columns=dict(own)) for rows, own in zip(apart, self.own, strict=True)]
+
+    def only(self, places: Sequence[int]) -> Joint:
+        """Return the rows of some of the tables that have columns of their own."""
+        if len(places) == len(self.tables):
+            return self
+        chosen = np.zeros(len(self.tables), bool)
+        chosen[list(places)] = True
+        rows = self.rows.where(np.repeat(chosen, self.sizes))
+        at = sorted(places)
+        names, sizes = tuple(self.tables[place] for place in at), tuple(self.sizes[place] for place in at)
+        return Joint(rows, names, sizes, tuple(self.own[place] for place in at))
 
 
 AnyChanges: TypeAlias = "Changes | Joint"

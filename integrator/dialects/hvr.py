@@ -147,7 +147,8 @@ class _Order(Standing):
                 rows = Changes(
                     part.table, self.file, part.columns, part.missing, **own, line=part.line, order=part.order
                 )
-                changes.append(Joint.of(rows, *zip(*part.shares, strict=True)) if part.shares else rows)
+                tables, sizes = [table for table, _ in part.shares], [size for _, size in part.shares]
+                changes.append(Joint.of(rows, tables, sizes, part.own) if part.shares else rows)
             at += size
         return changes
 

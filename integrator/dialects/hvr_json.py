@@ -126,7 +126,7 @@ def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Fi
     for group in _groups([part for parts in by_members for part in parts]):
         found = hvr_members.records(lines, group, slots_of(reading.tables))
         result += found
-        made = {records.table for records in found}
+        made = {table for records in found for table, _ in records.shares or ((records.table, 0),)}
         others: dict[int, list[_Part]] = {}
         for part in group:
             if part[0].name not in made:

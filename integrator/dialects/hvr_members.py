@@ -30,6 +30,7 @@ from integrator.dialects.lines import Lines, arrow_json
 from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError
 from integrator.schema import Table, Type
+from integrator.spans import Spans, Whole
 
 Part = tuple[Table, Places]
 Find: TypeAlias = "Callable[[_Rows, Slots], _Found | set[int]]"
@@ -143,7 +144,7 @@ class _Found:
     order: Places
     start: Places
     end: Places
-    bounds: list[int]
+    bounds: Places
     is_plain: bool
 
     @staticmethod
@@ -152,12 +153,15 @@ class _Found:
     ) -> _Found:
         """Return values by their slots."""
         order = np.argsort(slot, kind="stable")  # numpy sorts short numbers by radix
-        ends = np.cumsum(np.bincount(slot, minlength=len(slots.kind_of)))
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(slot, minlength=len(slots.kind_of)))])
         start, end = values.start[order], values.end[order]
-        return _Found(rows, slots, values.line, order, start, end, [0, *ends.tolist()], is_plain)
+        return _Found(rows, slots, values.line, order, start, end, bounds, is_plain)
 
     def records(self, lines: Lines) -> list[Records]:
-        """Return the records of each table. Raises ValueRefused and pa.ArrowInvalid for values of another type."""
+        """Return the records: those of tables with all their columns together, others table by table.
+
+        Raises ValueRefused and pa.ArrowInvalid for values of another type.
+        """
         values = [
             _values(self.rows.lines.data, self.start[begin:end], self.end[begin:end], *kind, is_plain=self.is_plain)
             for kind, begin, end in (
@@ -165,18 +169,34 @@ class _Found:
             )
         ]
         meta = {name: self._spread(values, slot, 0, len(self.rows.at))[0] for name, slot in self.slots.of_meta.items()}
-        result, before = [], 0
-        for table, places in self.rows.parts:
+        sizes = [len(places) for _, places in self.rows.parts]
+        before = np.cumsum([0, *sizes[:-1]]).tolist()
+        full = self.slots.full([table.name for table, _ in self.rows.parts], np.diff(self.bounds), sizes)
+        result = self._full(values, meta, lines, full) if full.any() else []
+        for place in np.flatnonzero(~full).tolist():
+            table, places = self.rows.parts[place]
             columns, missing = {}, {}
             for name, slot in self.slots.of_table[table.name].items():
-                if self.bounds[slot + 1] - self.bounds[slot] == len(places):
-                    columns[name] = self._own(values, slot)
-                else:
-                    columns[name], missing[name] = self._spread(values, slot, before, len(places))
-            own = {name: values.slice(before, len(places)) for name, values in meta.items()}
+                columns[name], gone = self._spread(values, slot, before[place], len(places))
+                if gone.any():
+                    missing[name] = gone
+            own = {name: values.slice(before[place], len(places)) for name, values in meta.items()}
             result.append(Records(table.name, columns, missing, own, lines.numbers[places], places))
-            before += len(places)
         return result
+
+    def _full(self, values: Sequence[pa.Array], meta: dict[str, pa.Array], lines: Lines, full: Mask) -> list[Records]:
+        """Return the records of tables that have all their columns."""
+        parts = [part for part, is_full in zip(self.rows.parts, full.tolist(), strict=True) if is_full]
+        if len(parts) < len(full):
+            own = pa.array(np.repeat(full, [len(places) for _, places in self.rows.parts]))
+            meta = {name: column.filter(own) for name, column in meta.items()}
+        firsts = np.array([first for _, first, _ in self.slots.kinds])
+        starts = self.bounds[:-1] - self.bounds[firsts][self.slots.kind_of]
+        whole = Whole(values, np.array(self.slots.kind_of), starts)
+        columns = [Spans(whole, self.slots.by_name[table.name], len(places)) for table, places in parts]
+        at = np.concatenate([places for _, places in parts])
+        shares = tuple((table.name, len(places)) for table, places in parts)
+        return [Records(shares[0][0], {}, {}, meta, lines.numbers[at], at, shares=shares, own=tuple(columns))]
 
     def _own(self, values: Sequence[pa.Array], slot: int) -> pa.Array:
         """Return the values of a slot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,11 +29,10 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Records:
-    """Records of one table, or of several that are alike: its columns, typed, and the hvr_ columns.
+    """Records of one table, or of several: its columns, typed, and the hvr_ columns.
 
-    order: the place in the batch.
-
-    shares: names and numbers of records, where they are of several tables with the same columns, one behind another.
+    order: the place in the batch. shares: names and numbers of records, where they are of several tables, one behind
+    another. own: the columns of each of these tables, where they are not the same.
     Records of a table that the channel does not have (`UNKNOWN`) come without columns: they count in their transaction.
     """
 
@@ -44,3 +44,4 @@ class Records:
     order: Places
     unknown: dict[str, int] = field(default_factory=dict)
     shares: tuple[tuple[str, int], ...] = ()
+    own: tuple[Mapping[str, pa.Array], ...] = ()

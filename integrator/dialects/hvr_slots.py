@@ -14,6 +14,7 @@ from integrator.dialects.hvr_records import META
 from integrator.dialects.json_columns import json_type
 from integrator.dialects.json_layout import Layout, words_of
 from integrator.schema import Table, Type, arrow_type
+from integrator.spans import SlotsByName
 
 Kind = tuple[pa.DataType, Type | None]
 """Into what a value is parsed, and what is made of that, if it is something else."""
@@ -69,6 +70,8 @@ class Slots:
         self._ids = {name: place for place, name in enumerate(names)}
         self._meta = self._columns(self.of_meta)
         self._tables = {table: self._columns(slots) for table, slots in self.of_table.items()}
+        self._slots = {table: np.array([*slots.values()], np.int64) for table, slots in self.of_table.items()}
+        self.by_name = {table: SlotsByName(slots) for table, slots in self.of_table.items()}
         self.words = words_of(names)
 
     def _columns(self, slots: dict[str, int]) -> tuple[Numbers, Numbers]:
@@ -86,6 +89,13 @@ class Slots:
         slots = self.of_table[table]
         left = self._left(slots)
         return {name: slot for name, slot in {**self.of_meta, **slots}.items() if name not in left}
+
+    def full(self, tables: Sequence[str], found: Numbers, rows: Sequence[int]) -> npt.NDArray[np.bool_]:
+        """Say which tables have a value in each row for each column, given how many were found in each slot."""
+        slots = [self._slots[table] for table in tables]
+        wrong = found[np.concatenate(slots)] != np.repeat(rows, list(map(len, slots)))
+        table = np.repeat(np.arange(len(tables)), list(map(len, slots)))
+        return np.asarray(np.bincount(table[wrong], minlength=len(tables)) == 0, np.bool_)
 
     def of_names(self, tables: Sequence[str], names: Sequence[str]) -> npt.NDArray[np.int32]:
         """Return the slot that a name, of which there are columns, has in a table, a row; NOTHING for no column."""

@@ -57,10 +57,10 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
 
 def _of_column(column: Column, options: Options) -> Write:
     write = _writer(column.type, options)
-    return lambda values: together(_in_union(values, write) if column.nullable else write(values))
+    return lambda values: (together(_in_union(values, write) if column.nullable else write(values)), b"")
 
 
-BY_COLUMN = ByColumn(_of_column, lambda _columns, _options: lambda written: pc.binary_join_element_wise(*written, b""))
+BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1))
 
 
 def sayable(kind: Type, options: Options) -> str | None:

@@ -112,8 +112,9 @@ class Frame:
         return self.after + self.tail + self.end
 
 
-Write = Callable[[pa.Array], pa.Array]
-Join = Callable[[Sequence[pa.Array]], pa.Array]
+Between = tuple[str, ...] | tuple[bytes, ...]
+Write = Callable[[pa.Array], tuple[pa.Array, str | bytes]]
+"""From values to what is written of each, without nulls, and what stands directly before and behind each of them."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,12 @@ class ByColumn:
     """How rows are made of what is written of each column: columns of many tables can be written in one call.
 
     write: from a column to what is written of its values, whatever its name, its place, and the length of its text;
-    raises RefusedValue. join: from a message's columns to a function that makes rows, without missing values, of what
-    was written of each column.
+    raises RefusedValue. between: from a message's columns to what stands before the first value of a row without
+    missing ones, between its values, and behind the last one.
     """
 
     write: Callable[[Column, Options], Write]
-    join: Callable[[Columns, Options], Join]
+    between: Callable[[Columns, Options], Between]
 
 
 Bundles = Literal["", "table", "tables"]

@@ -78,20 +78,32 @@ def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
 def by_column(leaf_of: Callable[[Options], Leaf]) -> ByColumn:
     """Return how JSON objects are made of the texts of each column."""
     return ByColumn(
-        lambda column, options: value_of(column.type, leaf_of(options)).encode,
-        lambda columns, options: partial(_joined, _pieces(columns, leaf_of(options))),
+        lambda column, options: partial(_written, value_of(column.type, leaf_of(options))),
+        lambda columns, _options: (*(_lead(place, column.name) for place, column in enumerate(columns)), "}"),
     )
+
+
+def _written(value: Value, values: pa.Array) -> tuple[pa.Array, str]:
+    """Return the JSON of values, and the quotes around each that are left out: none, where one is null."""
+    text = value.encode(values)
+    if text.null_count:
+        return pc.fill_null(quoted(text) if value.quoted else text, "null"), ""
+    return text, '"' if value.quoted else ""
 
 
 def _pieces(columns: Columns, leaf: Leaf) -> list[_Piece]:
     pieces = []
     for place, column in enumerate(columns):
-        lead = ("{" if place == 0 else ",") + json.dumps(column.name, ensure_ascii=False) + ":"
+        lead = _lead(place, column.name)
         if isinstance(column.type, schema.Struct):
             pieces.append(_Piece(lead, column.name, Value(lambda v: v), object_writer(column.type.fields, leaf)))
         else:
             pieces.append(_Piece(lead, column.name, value_of(column.type, leaf)))
     return pieces
+
+
+def _lead(place: int, name: str) -> str:
+    return ("{" if place == 0 else ",") + json.dumps(name, ensure_ascii=False) + ":"
 
 
 def _joined(pieces: list[_Piece], texts: Sequence[pa.Array]) -> pa.Array:

@@ -1,0 +1,114 @@
+"""Columns that lie in arrays with those of other tables, and are cut out only where one is asked for.
+
+To cut one out costs a microsecond, as much as some of its values; what is done to the columns of many tables at once
+asks for none of them alone (I6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Numbers = npt.NDArray[np.int64]
+
+
+class SlotsByName(dict[str, int]):
+    """The slots of a table's columns by their names."""
+
+    def __init__(self, slots: Mapping[str, int]) -> None:
+        super().__init__(slots)
+        self._of: dict[tuple[str, ...], Numbers] = {}
+
+    def of(self, names: tuple[str, ...]) -> Numbers:
+        """Return the slots of columns, which are kept: the same ones are asked for again and again."""
+        if names not in self._of:
+            self._of[names] = np.array([self[name] for name in names], np.int64)
+        return self._of[names]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Columns by their slots. arrays: values of many columns each. array, start: in which one a slot is, and where."""
+
+    arrays: Sequence[pa.Array]
+    array: Numbers
+    start: Numbers
+
+
+class Spans(Mapping[str, pa.Array]):
+    """The columns of one table, of `size` rows."""
+
+    def __init__(self, whole: Whole, slots: SlotsByName, size: int) -> None:
+        self.whole, self._slots, self._size = whole, slots, size
+
+    def __getitem__(self, name: str) -> pa.Array:
+        slot = self._slots[name]
+        return self.whole.arrays[self.whole.array[slot]].slice(int(self.whole.start[slot]), self._size)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._slots)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def slots(self, names: tuple[str, ...]) -> Numbers:
+        """Return the slots of columns."""
+        return self._slots.of(names)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of tables, one behind the other: of each the number of its array, where it begins there, and its rows."""
+
+    arrays: Sequence[pa.Array]
+    array: Numbers
+    start: Numbers
+    size: Numbers
+
+    @staticmethod
+    def of(tables: Sequence[tuple[Mapping[str, pa.Array], int]], names: Sequence[tuple[str, ...]]) -> Columns:
+        """Return the columns of these names of each table, which is given by its columns and the number of its rows."""
+        arrays: list[pa.Array] = []
+        first: dict[int, int] = {}
+        array, start = [], []
+        for (own, _), of_table in zip(tables, names, strict=True):
+            if isinstance(own, Spans):
+                if id(own.whole) not in first:
+                    first[id(own.whole)] = len(arrays)
+                    arrays += own.whole.arrays
+                slots = own.slots(of_table)
+                array.append(own.whole.array[slots] + first[id(own.whole)])
+                start.append(own.whole.start[slots])
+            else:
+                array.append(np.arange(len(arrays), len(arrays) + len(of_table)))
+                start.append(np.zeros(len(of_table), np.int64))
+                arrays += [own[name] for name in of_table]
+        size = np.repeat([size for _, size in tables], list(map(len, names)))
+        return Columns(arrays, np.concatenate(array), np.concatenate(start), size)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def take(self, at: Numbers) -> Columns:
+        """Return the columns at some places."""
+        return Columns(self.arrays, self.array[at], self.start[at], self.size[at])
+
+    def order(self, kind: Numbers) -> Numbers:
+        """Return the places of the columns by their kinds, and among those of a kind as they lie."""
+        return np.lexsort((self.start, self.array, kind))
+
+    def with_nulls(self) -> npt.NDArray[np.bool_]:
+        """Say which columns may have nulls, for their arrays have."""
+        return np.array([array.null_count > 0 for array in self.arrays], np.bool_)[self.array]
+
+    def joined(self) -> pa.Array:
+        """Return the values behind each other, of which there is at least one column, all of one type."""
+        beside = (self.array[1:] == self.array[:-1]) & (self.start[1:] == self.start[:-1] + self.size[:-1])
+        first = np.flatnonzero(np.concatenate([[True], ~beside]))
+        runs = zip(self.array[first], self.start[first], np.add.reduceat(self.size, first), strict=True)
+        parts = [self.arrays[array].slice(start, size) for array, start, size in runs]
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)

@@ -1,0 +1,87 @@
+"""Columns of many tables that lie in common arrays: joined as they lie, and woven into rows."""
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from integrator.spans import Columns, SlotsByName, Spans, Whole
+from integrator.weave import Share, pattern_of, woven
+
+PATTERNS = {
+    # between, and around, values: a row of the values 1, 2
+    "all": (("{a:", ",b:", "}"), ("", ""), "{a:1,b:2}"),
+    "quotes": (("{a:", ",b:", "}"), ('"', ""), '{a:"1",b:2}'),
+    "nothing between": (("", "", ""), ("", ""), "12"),
+    "nothing at the end": (("<", "", ""), ("", "'"), "<1'2'"),
+    "bytes": ((b"", b"", b""), (b"", b""), b"12"),
+}
+
+
+@pytest.mark.parametrize("case", PATTERNS)
+def test_what_stands_around_values(case):
+    between, quotes, row = PATTERNS[case]
+    kind = pa.binary() if isinstance(row, bytes) else pa.string()
+    written = [pa.array(["1"], pa.string()).cast(kind), pa.array(["2"], pa.string()).cast(kind)]
+    share = Share(pattern_of(between, quotes), np.array([0, 1]), np.arange(1), np.arange(1), ())
+    assert woven(written, [share]).to_pylist() == [row]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_are_those_of_a_join(seed):
+    chance = random.Random(seed)
+    total = chance.randint(0, 30)
+    common = [f"all{place}" for place in range(total)]  # a field that all rows have
+    written, shares, expected, before, begun = [pa.array(common, pa.string())], [], [], 0, total
+    while before < total:
+        size, columns = min(chance.randint(0, 9), total - before), chance.randint(0, 4)
+        values = [[f"{chance.randint(0, 999)}é" for _ in range(size + 2)] for _ in range(columns)]
+        starts = [0, *(begun + (size + 2) * place for place in range(columns))]
+        begun += (size + 2) * columns
+        written += [pa.array(column, pa.string()) for column in values]
+        rows = np.array(sorted(chance.sample(range(size + 2), size)), np.int64)
+        between = tuple(chance.choice(("", "-", "<>")) for _ in range(columns + 2))
+        quotes = tuple(chance.choice(("", "'")) for _ in range(columns + 1))
+        own = np.arange(before, before + size)
+        shares.append(Share(pattern_of(between, quotes), np.array(starts), rows, own, (0,)))
+        for place, row in enumerate(rows.tolist()):
+            of_row = [common[before + place], *(column[row] for column in values)]
+            said = (f"{lead}{quote}{text}{quote}" for lead, quote, text in zip(between, quotes, of_row, strict=False))
+            expected.append("".join(said) + between[-1])
+        before += size
+    assert woven(written, shares).to_pylist() == expected
+
+
+WHOLE = Whole([pa.array([0, 1, 2, 3, 4, None]), pa.array([*"abcdef"])], np.array([0, 0, 1, 0]), np.array([0, 2, 2, 4]))
+TABLES = [
+    (Spans(WHOLE, SlotsByName({"id": 0}), 2), 2),
+    (Spans(WHOLE, SlotsByName({"id": 1, "text": 2}), 2), 2),
+    ({"id": pa.array([7])}, 1),
+    (Spans(WHOLE, SlotsByName({"id": 3}), 2), 2),
+]
+
+
+def test_a_column_is_cut_out_where_it_is_asked_for():
+    table, _ = TABLES[1]
+    assert {name: column.to_pylist() for name, column in table.items()} == {"id": [2, 3], "text": ["c", "d"]}
+    assert len(table) == 2
+    with pytest.raises(KeyError):
+        table["other"]
+
+
+def test_columns_are_joined_in_their_order():
+    columns = Columns.of(TABLES, [("id",)] * 4)
+    assert columns.joined().to_pylist() == [0, 1, 2, 3, 7, 4, None]
+    assert columns.take(np.array([3, 0])).joined().to_pylist() == [4, None, 0, 1]
+    assert columns.with_nulls().tolist() == [True, True, False, True]  # by their arrays
+
+
+def test_columns_that_lie_beside_each_other_are_not_copied():
+    beside = Columns.of(TABLES[:2], [("id",)] * 2).joined()
+    assert beside.buffers()[1].address == WHOLE.arrays[0].buffers()[1].address
+
+
+def test_columns_are_ordered_by_kind_and_as_they_lie():
+    columns = Columns.of(TABLES[:2], [("id",), ("text", "id")])
+    assert columns.order(np.array([1, 1, 0])).tolist() == [2, 0, 1]
