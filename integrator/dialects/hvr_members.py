@@ -15,29 +15,25 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from integrator.arrays import Mask, Octets, Raw, flat
+from integrator.arrays import Mask
 from integrator.dialects import json_flat, json_layout
 from integrator.dialects.hvr_records import Places, Records
 from integrator.dialects.hvr_slots import NOTHING, Slots, layout_of
-from integrator.dialects.json_columns import exact, typed
 from integrator.dialects.json_flat import Members
 from integrator.dialects.json_layout import Values
 from integrator.dialects.json_objects import Objects, pieces
-from integrator.dialects.json_text import BACKSLASH, QUOTE, SPACE
-from integrator.dialects.lines import Lines, arrow_json
+from integrator.dialects.lines import Lines
+from integrator.dialects.member_values import is_plain, values_of
 from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError
-from integrator.schema import Table, Type
+from integrator.schema import Table
 from integrator.spans import Spans, Whole
 
 Part = tuple[Table, Places]
 Find: TypeAlias = "Callable[[_Rows, Slots], _Found | set[int]]"
 _MOST_NAMES = 1 << 24
 """Of which it is written down, for each table, what they are in it."""
-_NULL = np.frombuffer(b"null", np.uint8)
-_MINUS, _ZERO, _NINE = b"-09"
 _SHORT = 1 << 16
 
 
@@ -96,7 +92,7 @@ def _by_layout(rows: _Rows, slots: Slots) -> _Found | set[int]:
         return set(rows.part[values].tolist())
     slot = np.concatenate([own for _, own in layouts])
     slot = slot.astype(np.uint16) if len(slots.kind_of) < _SHORT else slot
-    return _Found.of(rows, slots, slot[values.name], values, is_plain=_is_plain(rows.lines))
+    return _Found.of(rows, slots, slot[values.name], values, is_plain=is_plain(rows.lines))
 
 
 def _names(record: str) -> tuple[str, ...]:
@@ -163,7 +159,7 @@ class _Found:
         Raises ValueRefused and pa.ArrowInvalid for values of another type.
         """
         values = [
-            _values(self.rows.lines.data, self.start[begin:end], self.end[begin:end], *kind, is_plain=self.is_plain)
+            values_of(self.rows.lines.data, self.start[begin:end], self.end[begin:end], *kind, is_plain=self.is_plain)
             for kind, begin, end in (
                 (kind, self.bounds[first], self.bounds[last]) for kind, first, last in self.slots.kinds
             )
@@ -209,73 +205,3 @@ class _Found:
         at = np.full(size, -1)
         at[self.rows.row[self.line[self.order[begin:end]]] - before] = np.arange(end - begin)
         return self._own(values, slot).take(pa.array(at, mask=at < 0)), at < 0
-
-
-def _is_plain(lines: Lines) -> bool:
-    """Say whether there is nothing that JSON has an escape for, but for quotes."""
-    text = np.frombuffer(lines.data, np.uint8)
-    return lines.data.find(b"\\") < 0 and np.count_nonzero(text < SPACE) == len(lines)
-
-
-def _values(
-    data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: Type | None, *, is_plain: bool
-) -> pa.Array:
-    """Return JSON values in their type. Raises ValueRefused, and pa.ArrowInvalid, for what is not of it."""
-    if pa.types.is_string(parsed):
-        values = _strings(data, start, end, is_plain=is_plain)
-    elif pa.types.is_integer(parsed):
-        values = _integers(data, start, end, parsed)
-    else:
-        values = _parsed(pieces(data, start, end), parsed)
-    return values if wanted is None else typed(values, wanted)
-
-
-def _strings(data: Raw, start: Places, end: Places, *, is_plain: bool) -> pa.Array:
-    text = np.frombuffer(data, np.uint8)
-    null = _nulls(text, start, end)
-    if not ((text[start] == QUOTE) & (text[end - 1] == QUOTE) & (end - start >= 2) | null).all():
-        raise pa.ArrowInvalid("no string")
-    plain = pieces(data, start + ~null, np.where(null, start, end - 1))
-    if not is_plain:
-        octets, offsets = flat(plain)
-        special = np.flatnonzero((octets < SPACE) | (octets == QUOTE) | (octets == BACKSLASH))
-        rows = np.unique(np.searchsorted(offsets, special, side="right") - 1)
-        there = np.zeros(len(plain), bool)
-        there[rows] = True
-        plain = pc.replace_with_mask(plain, there, _parsed(pieces(data, start[rows], end[rows]), pa.string()))
-    return pc.if_else(null, None, plain) if null.any() else plain
-
-
-def _integers(data: Raw, start: Places, end: Places, parsed: pa.DataType) -> pa.Array:
-    """Return integers; Arrow makes them of digits alone, but also of 01 and 0x1."""
-    text = np.frombuffer(data, np.uint8)
-    null = _nulls(text, start, end)
-    digit = start + (text[start] == _MINUS)
-    first = text[digit]
-    if not ((first > _ZERO) & (first <= _NINE) | (first == _ZERO) & (end - digit == 1) | null).all():
-        return _parsed(pieces(data, start, end), parsed)
-    digits = pieces(data, start, np.where(null, start, end))
-    return (pc.if_else(null, None, digits) if null.any() else digits).cast(parsed)
-
-
-def _nulls(text: Octets, start: Places, end: Places) -> Mask:
-    """Say which values are null."""
-    null = text[start] == _NULL[0]
-    at = np.flatnonzero(null)
-    if len(at):
-        null[at[(end[at] - start[at] != len(_NULL))]] = False
-        at = np.flatnonzero(null)
-        null[at] = (text[start[at][:, None] + np.arange(len(_NULL))] == _NULL).all(axis=1)
-    return np.asarray(null, np.bool_)
-
-
-def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """Return JSON values as Arrow's parser reads them."""
-    if not len(values):
-        return pa.nulls(0, wanted)
-    objects = pc.binary_join_element_wise('{"":', values, "}\n", "")
-    octets, _ = flat(objects)
-    found = arrow_json(pa.schema([("", wanted)]), "error")(octets.tobytes())[""].combine_chunks()
-    if len(found) != len(values):
-        raise pa.ArrowInvalid("not one value each")
-    return exact(found)
