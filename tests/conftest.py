@@ -16,11 +16,6 @@ from tests.parts import brokers, registries
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
 
-# A Spark of a test lives for seconds, in which the JVM's second compiler and parallel collector only cost time: by
-# medians of three, 10.3 s for a session and its first job instead of 12.5 s.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-os.environ.setdefault("SPARK_LAUNCHER_OPTS", os.environ["SPARK_SUBMIT_OPTS"])
-
 
 def pytest_report_header() -> str:
     return "broker: said by the first test that needs one, and in the summary"
