@@ -83,7 +83,7 @@ class Family:
         for segment, kin in enumerate(self.kin):
             start = np.empty(len(kin.members), np.int64)
             start[kin.columns] = starts[segment]
-            around = [quotes.get(number, "") for number in kin.writers.tolist()]
+            around = [quotes[number] if number in kin.by_number else "" for number in kin.writers.tolist()]
             for place in kin.computed:
                 name, writer = kin.members[place].name, kin.members[place].writer
                 if (name, writer.number) not in fields:

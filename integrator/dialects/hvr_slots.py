@@ -70,7 +70,6 @@ class Slots:
         self._ids = {name: place for place, name in enumerate(names)}
         self._meta = self._columns(self.of_meta)
         self._tables = {table: self._columns(slots) for table, slots in self.of_table.items()}
-        self._slots = {table: np.array([*slots.values()], np.int64) for table, slots in self.of_table.items()}
         self.by_name = {table: SlotsByName(slots) for table, slots in self.of_table.items()}
         self.words = words_of(names)
 
@@ -92,7 +91,7 @@ class Slots:
 
     def full(self, tables: Sequence[str], found: Numbers, rows: Sequence[int]) -> npt.NDArray[np.bool_]:
         """Say which tables have a value in each row for each column, given how many were found in each slot."""
-        slots = [self._slots[table] for table in tables]
+        slots = [self.by_name[table].all for table in tables]
         wrong = found[np.concatenate(slots)] != np.repeat(rows, list(map(len, slots)))
         table = np.repeat(np.arange(len(tables)), list(map(len, slots)))
         return np.asarray(np.bincount(table[wrong], minlength=len(tables)) == 0, np.bool_)
