@@ -126,7 +126,7 @@ class Bundler:
             after = max(at + 1, int(np.searchsorted(starts, starts[at] + ROWS_AT_ONCE)))
             begin, end = int(starts[at]), int(starts[after]) if after < len(starts) else len(rows)
             part = rows.slice(begin, end - begin)
-            yield from self._messages(part, starts[at:after] - begin, kinds.slice(begin, end))
+            yield self._messages(part, starts[at:after] - begin, kinds.slice(begin, end))
             at = after
 
     def _groups(self, rows: pa.RecordBatch, new_topic: Mask) -> Mask:
@@ -163,21 +163,16 @@ class Bundler:
                 begin = stop + 1  # noqa: PLW2901 - the loop goes over messages of a group
         return np.array(starts), np.array(passed)
 
-    def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Iterator[Messages]:
-        """Yield the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
+    def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Messages:
+        """Return the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows if len(starts) == len(rows) else rows.take(pa.array(np.append(starts[1:], len(rows)) - 1))
         keys, headers = self._framing.keys(last), self._framing.headers(last)
         one = self._bundling.keyless and self._bundling.one_partition
-        messages = Messages.of("", keys, values, headers, 0 if one else -1)
         begins = np.flatnonzero(_changes(last["topic"]))
-        for topic, begin, end in zip(
-            last["topic"].take(pa.array(begins)).to_pylist(),
-            begins.tolist(),
-            [*begins[1:].tolist(), len(last)],
-            strict=True,
-        ):
-            yield messages.slice(begin, end - begin, topic)
+        topics = last["topic"].take(pa.array(begins)).to_pylist()
+        runs = tuple(zip(topics, np.diff(begins, append=len(last)).tolist(), strict=True))
+        return Messages.of(runs, keys, values, headers, 0 if one else -1)
 
     def _count(self, rows: pa.RecordBatch, starts: Places, group: Mask) -> None:
         """Count the changes and transactions that need several messages."""

@@ -22,14 +22,14 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True)
 class Messages:
-    """Messages in order, for one topic; keys and values are binary, of equal length.
+    """Messages in order; keys and values are binary, of equal length. A null key is none, a null value a tombstone.
 
-    Where the topic is empty, they are of several, and to be sliced. A null key is none, a null value a tombstone.
-    headers: of each message, or empty where none has any. sizes: the bytes of each message's key, value and headers.
-    partition: the one they all go to, or -1 for what their keys say.
+    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: of
+    each message, or empty where none has any. sizes: the bytes of each message's key, value and headers. partition: the
+    one they all go to, or -1 for what their keys say.
     """
 
-    topic: str
+    runs: Sequence[tuple[str, int]]
     keys: pa.BinaryArray
     values: pa.BinaryArray
     headers: Sequence[Headers]
@@ -39,7 +39,7 @@ class Messages:
     @classmethod
     def of(
         cls,
-        topic: str,
+        runs: Sequence[tuple[str, int]],
         keys: pa.BinaryArray,
         values: pa.BinaryArray,
         headers: Sequence[Headers] = (),
@@ -49,18 +49,7 @@ class Messages:
         sizes = np.asarray(pc.add(lengths(keys), lengths(values)), np.int64)
         if headers:
             sizes = sizes + np.array([header_size(row) for row in headers], np.int64)
-        return cls(topic, keys, values, headers, sizes, partition)
-
-    def slice(self, start: int, size: int, topic: str | None = None) -> Messages:
-        """Return `size` of the messages, from `start` on, which are for `topic` if that is given."""
-        return Messages(
-            self.topic if topic is None else topic,
-            self.keys.slice(start, size),
-            self.values.slice(start, size),
-            self.headers[start : start + size],
-            self.sizes[start : start + size],
-            self.partition,
-        )
+        return cls(runs, keys, values, headers, sizes, partition)
 
 
 def header_size(headers: Headers) -> int:

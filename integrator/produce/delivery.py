@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
 from integrator.errors import DataError
 from integrator.fragments import Note
 from integrator.outgoing import RECORD_OVERHEAD, Messages
-from integrator.produce.batches import Batches
+from integrator.produce.batches import Batch, Batches
 from integrator.produce.pace import Pace
 from integrator.produce.producer import acquire, discard
 from integrator.produce.report import Report
@@ -30,34 +30,29 @@ class Delivery:
 
         Once one has failed no more are sent, for the cycle will be sent again. Raises DataError.
         """
-        for ready in self._batches.add(messages):
-            self._send_at_pace(ready)
-
-    def _send_at_pace(self, parts: Sequence[Messages]) -> None:
-        if self._pace is None:
-            self._send(parts)
-            return
-        for messages in parts:
-            if self._producer.latch.error:
-                return
-            for start, size in self._pace.parts(len(messages.values)):
-                self._send([messages.slice(start, size)])
-
-    def _send(self, parts: Sequence[Messages]) -> None:
-        """Send messages of one topic."""
         if self._producer.latch.error:
             return
-        topic, limit = parts[0].topic, self._recipe.max_bytes - RECORD_OVERHEAD
-        longest = max(int(part.sizes.max(initial=0)) for part in parts)
+        limit = self._recipe.max_bytes - RECORD_OVERHEAD
+        longest = int(messages.sizes.max(initial=0))
         if longest > limit:  # I5; the first pass has told the row, so this is a last line
+            ends = np.cumsum([count for _, count in messages.runs])
+            topic = messages.runs[int(np.searchsorted(ends, messages.sizes.argmax(), side="right"))][0]
             raise DataError(f"{topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
-        self._producer.send(parts)
-        self._bytes += sum(int(part.sizes.sum()) for part in parts)
+        self._bytes += int(messages.sizes.sum())
+        for batch in self._batches.add(messages):
+            self._send(batch)
+
+    def _send(self, batch: Batch) -> None:
+        parts = ((0, len(batch)),) if self._pace is None else self._pace.parts(len(batch))
+        for start, size in parts:
+            if self._producer.latch.error:
+                return
+            self._producer.send(batch.slice(start, size) if size < len(batch) else batch)
 
     def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
         """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
-        for messages in self._batches.rest():
-            self._send_at_pace(messages)
+        for batch in self._batches.rest():
+            self._send(batch)
         left = self._producer.flush(self._recipe.delivery_timeout_s)
         latch = self._producer.latch
         error = latch.error

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 
-import confluent_kafka
 from typing_extensions import Self
 
 from integrator.errors import EnvironmentFault
+from integrator.produce.librdkafka import library
 
 _PRODUCER = 0
 _BROKERS = 1
@@ -27,7 +26,7 @@ class EmbeddedCluster:
         self._library = _library()
         text = ctypes.create_string_buffer(512)
         configuration = self._library.rd_kafka_conf_new()
-        self._client = self._library.rd_kafka_new(_PRODUCER, ctypes.c_void_p(configuration), text, len(text))
+        self._client = self._library.rd_kafka_new(_PRODUCER, configuration, text, len(text))
         if not self._client:
             raise EnvironmentFault(f"the in-process cluster does not start: {text.value.decode()}")
         self._cluster = self._library.rd_kafka_mock_cluster_new(ctypes.c_void_p(self._client), _BROKERS)
@@ -53,17 +52,14 @@ class EmbeddedCluster:
 
 
 def _library() -> ctypes.CDLL:
-    """Return the librdkafka inside the confluent-kafka wheel, its functions declared."""
-    package = Path(confluent_kafka.__file__).parent
-    places = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
+    """Return librdkafka, the functions of its in-process cluster declared."""
+    found = library()
     try:
-        library = ctypes.CDLL(str(places[0]))
-        for name in ("rd_kafka_conf_new", "rd_kafka_new", "rd_kafka_mock_cluster_new"):
-            getattr(library, name).restype = ctypes.c_void_p
-        library.rd_kafka_mock_cluster_bootstraps.restype = ctypes.c_char_p
-        _ = library.rd_kafka_mock_set_controller_id
-    except (IndexError, OSError, AttributeError) as error:
+        found.rd_kafka_mock_cluster_new.restype = ctypes.c_void_p
+        found.rd_kafka_mock_cluster_bootstraps.restype = ctypes.c_char_p
+        _ = found.rd_kafka_mock_set_controller_id
+    except AttributeError as error:
         raise EnvironmentFault(
             f"the confluent-kafka installed here has no in-process cluster ({error}); name a real broker instead"
         ) from None
-    return library
+    return found

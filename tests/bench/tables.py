@@ -2,7 +2,7 @@
 
 python -m tests.bench.tables --tables 500 --rows 1000000 --runs 3 [--unlike]
 
-The tables have the same columns; with --unlike each has names of its own.
+The tables have the same columns; with --unlike each has names of its own. Names are as long for one table as for many.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def write(path: Path, rows: int, tables: int, start: int, *, unlike: bool = Fals
     with path.open("w") as file:
         for key in range(start, start + rows):
             table = key * 7919 % tables
-            own = f"_{table}" if unlike else ""
+            own = f"_{table:03}" if unlike else ""
             row = {f"c{i}{own}": (key * i if i % 2 else f"text {key} {i}") for i in range(COLUMNS)}
-            meta = {"hvr_tbl_name": f"t{table}", "hvr_op": 1, "hvr_tx_seq": f"{key // 10:X}", "id": key}
+            meta = {"hvr_tbl_name": f"t{table:03}", "hvr_op": 1, "hvr_tx_seq": f"{key // 10:X}", "id": key}
             file.write(json.dumps(meta | row, separators=(",", ":")) + "\n")
 
 
@@ -38,9 +38,9 @@ def channel_file(directory: Path, servers: str, name: str, tables: int, *, unlik
     (directory / "in").mkdir(parents=True)
     with (directory / "tables.sql").open("w") as file:
         for at in range(tables):
-            own = f"_{at}" if unlike else ""
+            own = f"_{at:03}" if unlike else ""
             columns = ", ".join(f"c{i}{own} {'bigint' if i % 2 else 'varchar(40)'}" for i in range(COLUMNS))
-            file.write(f"create table t{at}(id bigint primary key, {columns});\n")
+            file.write(f"create table t{at:03}(id bigint primary key, {columns});\n")
     path = directory / "channel.yaml"
     path.write_text(
         f"""

@@ -128,8 +128,9 @@ def unpacked(found: list[Messages]) -> list[Message]:
     result = []
     for part in found:
         headers = part.headers or [()] * len(part.values)
-        rows = zip(part.keys.to_pylist(), part.values.to_pylist(), headers, strict=True)
-        result += [Message(part.topic, key, value, dict(named)) for key, value, named in rows]
+        topics = [topic for topic, count in part.runs for _ in range(count)]
+        rows = zip(topics, part.keys.to_pylist(), part.values.to_pylist(), headers, strict=True)
+        result += [Message(topic, key, value, dict(named)) for topic, key, value, named in rows]
     return result
 
 

@@ -10,11 +10,15 @@ from integrator.produce.batches import Batches
 
 def messages(topic, *texts):
     values = pa.array([text.encode() for text in texts], pa.binary())
-    return Messages.of(topic, pa.nulls(len(texts), pa.binary()), values)
+    return Messages.of([(topic, len(texts))], pa.nulls(len(texts), pa.binary()), values)
+
+
+def values(batch):
+    return [value.decode() for part in batch.parts for value in part.messages.values[part.begin : part.end].to_pylist()]
 
 
 def shown(ready):
-    return [(part.topic, value.decode()) for parts in ready for part in parts for value in part.values.to_pylist()]
+    return [(batch.topic, value) for batch in ready for value in values(batch)]
 
 
 def test_messages_wait_until_their_topic_fills_a_batch():
@@ -66,3 +70,32 @@ def test_i3_i4_all_come_out_once_each_topic_in_order():
     assert sorted(sent) == sorted(given)
     for topic in "abcdefgh":
         assert [one for one in sent if one[0] == topic] == [one for one in given if one[0] == topic]
+
+
+def test_messages_of_several_topics_are_divided():
+    several = Messages.of(
+        [("a", 2), ("b", 1), ("c", 3)], pa.nulls(6, pa.binary()), pa.array([b"%d" % at for at in range(6)])
+    )
+    batches = Batches(full_bytes=3 * 101)
+    assert shown(batches.add(several)) == [("c", "3"), ("c", "4"), ("c", "5")]
+    assert shown(batches.add(messages("a", "6"))) == [("a", "0"), ("a", "1"), ("a", "6")]
+    assert shown(batches.rest()) == [("b", "2")]
+
+
+def test_no_messages_are_none():
+    none = Messages.of([], pa.array([], pa.binary()), pa.array([], pa.binary()))
+    assert shown(Batches().add(none)) == []
+
+
+def test_a_batch_is_sliced_over_its_parts():
+    batches = Batches()
+    for texts in (["0", "1", "2"], ["3"], ["4", "5"]):
+        assert not list(batches.add(messages("a", *texts)))
+    [batch] = batches.rest()
+    assert len(batch) == 6
+    for start in range(6):
+        for size in range(1, 7 - start):
+            part = batch.slice(start, size)
+            assert values(part) == [str(at) for at in range(start, start + size)]
+            assert len(part) == size
+            assert part.size == 101 * size

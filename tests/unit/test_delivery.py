@@ -39,7 +39,7 @@ def recipe(tmp_path, servers, timeout=20, **properties):
 
 def messages(topic, count, size=10):
     values = pa.array([json.dumps(i).encode().ljust(size) for i in range(count)], pa.binary())
-    return Messages.of(topic, pa.array([b"k"] * count, pa.binary()), values)
+    return Messages.of([(topic, count)], pa.array([b"k"] * count, pa.binary()), values)
 
 
 def test_every_message_is_acknowledged_and_in_order(cluster, tmp_path, name):

@@ -1,0 +1,87 @@
+"""librdkafka's C interface: what it is given of keys and values, and what it says of wrong properties."""
+
+import ctypes
+
+import pyarrow as pa
+import pytest
+
+from integrator.errors import EnvironmentFault
+from integrator.outgoing import Messages
+from integrator.produce.librdkafka import RECORD, Client, records_of
+
+BINARY = {
+    "bytes": pa.array([b"one", b"", b"three"]),
+    "null is no bytes": pa.array([b"one", None, b"", b"\0four"]),
+    "a slice": pa.array([b"before", b"one", None, b"", b"behind"]).slice(1, 3),
+    "all null": pa.nulls(3, pa.binary()),
+    "all empty": pa.array([b"", b""]),
+    "none": pa.array([], pa.binary()),
+}
+
+
+def pointed_at(records, address, size):
+    """What C finds there."""
+    pairs = records[[address, size]].tolist()
+    return [None if not place else ctypes.string_at(place, length) for place, length in pairs]
+
+
+@pytest.mark.parametrize("values", BINARY.values(), ids=BINARY.keys())
+def test_keys_and_values_are_where_the_records_say(values):
+    others = pa.array([b"%d" % at for at in range(len(values))], pa.binary())
+    for keys_and_values in ((values, others), (others, values)):
+        records = records_of(Messages.of([("t", len(values))], *keys_and_values))
+        assert pointed_at(records, "key", "key_len") == keys_and_values[0].to_pylist()
+        assert pointed_at(records, "payload", "len") == keys_and_values[1].to_pylist()
+
+
+def test_a_record_is_as_c_lays_it_out():
+    """rd_kafka_message_t on a machine with 64 bits."""
+    assert RECORD.itemsize == 72
+    assert {name: RECORD.fields[name][1] for name in ("payload", "len", "key", "key_len")} == {
+        "payload": 24,
+        "len": 32,
+        "key": 40,
+        "key_len": 48,
+    }
+
+
+@pytest.mark.parametrize("kind", [pa.large_binary(), pa.string(), pa.int64()])
+def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
+    with pytest.raises(TypeError, match="keys and values are binary"):
+        records_of(Messages([("t", 1)], pa.nulls(1, pa.binary()), pa.nulls(1, kind), (), None))
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ({"no.such": "x"}, 'property no.such: No such configuration property: "no.such"'),
+        ({"linger.ms": "soon"}, "property linger.ms"),
+        ({"enable.idempotence": "true", "acks": "1"}, "the Kafka client does not start: .*acks"),
+    ],
+)
+def test_wrong_properties_are_told(properties, told):
+    with pytest.raises(EnvironmentFault, match=told):
+        Client(properties, lambda _: None, lambda _, __: None)
+
+
+def test_what_is_thrown_away_was_not_delivered():
+    failed = []
+    client = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, failed.append, lambda _, __: None)
+    messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
+    assert client.produce("t", 0, records_of(messages)) == (2, "")
+    assert len(client) >= 2
+    client.purge()
+    assert client.flush(5) == 0
+    assert failed == ["t [0]: Local: Purged in queue (_PURGE_QUEUE)"] * 2
+    client.close()
+
+
+def test_messages_that_are_refused_are_counted_and_told():
+    properties = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "queue.buffering.max.messages": "1"}
+    client = Client(properties, lambda _: None, lambda _, __: None)
+    messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
+    records = records_of(messages)
+    assert client.produce("t", 0, records) == (1, "Local: Queue full (_QUEUE_FULL)")
+    assert client.produce_with_headers("t", 0, records[1], [("h", b"v")]) == "Failed to produce message: Local: Queue full"
+    client.purge()
+    client.close()
