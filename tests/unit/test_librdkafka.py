@@ -82,6 +82,8 @@ def test_messages_that_are_refused_are_counted_and_told():
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
     records = records_of(messages)
     assert client.produce("t", 0, records) == (1, "Local: Queue full (_QUEUE_FULL)")
-    assert client.produce_with_headers("t", 0, records[1], [("h", b"v")]) == "Failed to produce message: Local: Queue full"
+    assert (
+        client.produce_with_headers("t", 0, records[1], [("h", b"v")]) == "Failed to produce message: Local: Queue full"
+    )
     client.purge()
     client.close()
