@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from integrator.ahead import ahead
 from integrator.errors import from_wire
 from integrator.first_pass import first_pass
 from integrator.fragments import FRAGMENT_DDL
@@ -40,8 +41,8 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
             reported = in_order(fragments, tasks, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
                 second, REPORT_DDL
             )
-        else:  # one ordered run: in order already, and both passes in one task, whose decoding has a thread of its own
-            reported = runs.mapInArrow(lambda batches: second(first(batches)), REPORT_DDL)
+        else:  # one ordered run: in order already, and both passes in one task
+            reported = runs.mapInArrow(lambda batches: second(ahead(first(batches))), REPORT_DDL)
         try:
             rows = reported.collect()
         except PySparkException as error:
