@@ -147,7 +147,11 @@ def records_of(messages: Messages) -> Records:
 
 
 class Client:
-    """A producer of librdkafka. It calls back in `poll` and `flush`, in the thread that calls these."""
+    """A producer of librdkafka. It calls back in `poll` and `flush`, in the thread that calls these.
+
+    What a call back raises is raised there: ctypes would only print it, and a message that failed would pass for
+    acknowledged (I1).
+    """
 
     def __init__(
         self, properties: Mapping[str, str], failed: Callable[[str], None], noticed: Callable[[str, bool], None]
@@ -161,6 +165,7 @@ class Client:
         self._failed, self._told = failed, noticed
         self._callbacks = (_Reported(self._reported), _Noticed(self._noticed))  # which C does not keep alive
         self._topics: dict[str, int] = {}
+        self._raised: BaseException | None = None
         configuration, text = self._library.rd_kafka_conf_new(), ctypes.create_string_buffer(_TEXT_BYTES)
         for name, value in properties.items():
             if self._library.rd_kafka_conf_set(configuration, name.encode(), value.encode(), text, len(text)):
@@ -187,10 +192,12 @@ class Client:
     def poll(self, timeout_s: float) -> None:
         """Call callbacks, those of `timeout_s` to come too."""
         self._library.rd_kafka_poll(self._handle, round(timeout_s * 1000))
+        self._raise()
 
     def flush(self, timeout_s: float) -> int:
         """Wait until no message is on its way, or `timeout_s` is over; return how many are left."""
         self._library.rd_kafka_flush(self._handle, round(timeout_s * 1000))
+        self._raise()
         return len(self)
 
     def purge(self) -> None:
@@ -239,11 +246,18 @@ class Client:
         said = self._library.rd_kafka_err2str(error).decode()
         return f"{said} ({self._library.rd_kafka_err2name(error).decode()})"
 
+    def _raise(self) -> None:
+        if self._raised is not None:
+            raise self._raised
+
     def _reported(self, _handle: int, record: Any, _opaque: int) -> None:
-        message = record.contents
-        if message.err:
-            topic = self._library.rd_kafka_topic_name(message.rkt).decode()
-            self._failed(f"{topic} [{message.partition}]: {self._named(message.err)}")
+        try:
+            message = record.contents
+            if message.err:
+                topic = self._library.rd_kafka_topic_name(message.rkt).decode()
+                self._failed(f"{topic} [{message.partition}]: {self._named(message.err)}")
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
+            self._raised = error
 
     def _noticed(self, handle: int, error: int, reason: bytes, _opaque: int) -> None:
         fatal = error == _FATAL

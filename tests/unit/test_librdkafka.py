@@ -76,6 +76,21 @@ def test_what_is_thrown_away_was_not_delivered():
     client.close()
 
 
+def test_i1_what_a_call_back_raises_is_raised():
+    """Else a message that was not delivered would be counted as one that was."""
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    client = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, interrupted, lambda _, __: None)
+    messages = Messages.of([("t", 1)], pa.nulls(1, pa.binary()), pa.array([b"1"]))
+    client.produce("t", 0, records_of(messages))
+    client.purge()
+    with pytest.raises(KeyboardInterrupt):
+        client.flush(5)
+    client.close()
+
+
 def test_messages_that_are_refused_are_counted_and_told():
     properties = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "queue.buffering.max.messages": "1"}
     client = Client(properties, lambda _: None, lambda _, __: None)
