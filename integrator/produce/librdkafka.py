@@ -260,10 +260,13 @@ class Client:
             self._raised = error
 
     def _noticed(self, handle: int, error: int, reason: bytes, _opaque: int) -> None:
-        fatal = error == _FATAL
-        said = reason.decode(errors="replace")
-        if fatal:
-            text = ctypes.create_string_buffer(_TEXT_BYTES)
-            error = self._library.rd_kafka_fatal_error(handle, text, len(text))
-            said = text.value.decode(errors="replace")
-        self._told(f"{said} ({self._library.rd_kafka_err2name(error).decode()})", fatal)
+        try:
+            fatal = error == _FATAL
+            said = reason.decode(errors="replace")
+            if fatal:
+                text = ctypes.create_string_buffer(_TEXT_BYTES)
+                error = self._library.rd_kafka_fatal_error(handle, text, len(text))
+                said = text.value.decode(errors="replace")
+            self._told(f"{said} ({self._library.rd_kafka_err2name(error).decode()})", fatal)
+        except BaseException as raised:  # noqa: BLE001 - as above: a fatal error is not to be lost
+            self._raised = raised

@@ -108,9 +108,11 @@ class KafkaProducer:
 
     def abandon(self) -> None:
         """Throw away what is on its way: the cycle has failed, and will be sent again as a whole."""
-        self._client.purge()
-        self._client.flush(_FLUSH_SLICE_S)
-        self._client.close()
+        try:
+            self._client.purge()
+            self._client.flush(_FLUSH_SLICE_S)
+        finally:
+            self._client.close()
 
     def _failed(self, text: str) -> None:
         self.latch.fail(text)
