@@ -25,6 +25,9 @@ from integrator.recipe import Recipe
 from integrator.runs import Run, check_unchanged
 from integrator.tally import Tally
 
+PARSERS = 2
+"""Threads in which Arrow parses lines, of a task that has several cores."""
+
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -66,6 +69,8 @@ class _Task:
         self._pairs: Pairs | None = None
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self._decode_ahead and pa.cpu_count() < PARSERS:
+            pa.set_cpu_count(PARSERS)  # Spark has it be spark.task.cpus, which is one (SPARK-42613)
         decoded = self._decoded(batches)
         for run, batch in ahead(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):

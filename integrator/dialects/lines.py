@@ -29,6 +29,9 @@ _MARK = codecs.BOM_UTF8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
 
+_PARSED_BYTES = 1024 * 1024
+"""What Arrow's parser takes at once: it stays in a core's cache, and a block of lines is shared among cores."""
+
 Parse = Callable[[Raw], pa.Table]
 
 
@@ -152,13 +155,19 @@ def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
 
 def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
     """Return a parser of JSON lines into `schema`; `unexpected` fields are `ignore`d or an `error`."""
+    options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
+
+    def parsed(data: Raw, bytes_at_once: int) -> pa.Table:
+        read = pyarrow.json.ReadOptions(use_threads=bytes_at_once < len(data), block_size=bytes_at_once)
+        return pyarrow.json.read_json(pa.BufferReader(data), read_options=read, parse_options=options)
 
     def parse(data: Raw) -> pa.Table:
-        return pyarrow.json.read_json(
-            pa.BufferReader(data),
-            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
-            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
-        )
+        if len(data) > _PARSED_BYTES:
+            try:
+                return parsed(data, _PARSED_BYTES)
+            except pa.ArrowInvalid:  # a line that is longer; or one that is wrong, which is told below
+                pass
+        return parsed(data, len(data) + 1)
 
     return parse
 

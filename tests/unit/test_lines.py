@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,8 +51,6 @@ def texts(value):
 
 @pytest.mark.parametrize("text", ["garbage here", '\ufeff{"a": 1}', "1", "}", '"'])
 def test_garbage_is_a_data_error(text, tmp_path):
-    import pyarrow as pa
-
     (tmp_path / "f").write_text(f'{{"a": 1}}\n{text}\n')
     [lines] = read_lines(str(tmp_path / "f"))
     parse = arrow_json(pa.schema([("a", pa.string())]), "ignore")
@@ -61,8 +60,6 @@ def test_garbage_is_a_data_error(text, tmp_path):
 
 
 def test_the_first_bad_line_is_named(tmp_path):
-    import pyarrow as pa
-
     lines_ = ['{"a": 1}'] * 1000
     lines_[700] = '{"a": "x"}'
     lines_[900] = "{"
@@ -70,6 +67,33 @@ def test_the_first_bad_line_is_named(tmp_path):
     [lines, *_] = read_lines(str(tmp_path / "f"))
     with pytest.raises(DataError, match=r'f:701: .*expected numbers; the line is {"a": "x"}'):
         parse_lines(lines, arrow_json(pa.schema([("a", pa.int64())]), "error"), "numbers")
+
+
+MIXED = st.fixed_dictionaries(
+    {"a": st.integers(0, 9) | st.none()}, optional={"b": st.text("xé", max_size=300), "new": st.none() | st.integers()}
+)
+
+
+@given(st.lists(MIXED, min_size=1, max_size=40), st.integers(1, 400))
+def test_however_much_is_parsed_at_once_the_rows_are_the_same(records, size):
+    data = "".join(json.dumps(record) + "\n" for record in records).encode()
+    parse = arrow_json(pa.schema([("a", pa.int64()), ("b", pa.string())]), "infer")
+    whole = parse(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_PARSED_BYTES", size)
+        parts = parse(data)
+    assert parts.to_pylist() == whole.to_pylist()
+    assert parts.schema == whole.schema
+    assert [(row["a"], row["b"]) for row in whole.to_pylist()] == [(one["a"], one.get("b")) for one in records]
+
+
+def test_a_bad_line_in_a_part_further_back_is_named(tmp_path):
+    good = '{"a": 1}\n' * 400_000  # 3.6 MB, of which a megabyte is parsed at once
+    (tmp_path / "f").write_text(good + '{"a": "x"}\n' + good)
+    read = lines.read_lines(str(tmp_path / "f"), 16 << 20)
+    parse = arrow_json(pa.schema([("a", pa.int64())]), "error")
+    with pytest.raises(DataError, match=r'f:400001: .*the line is {"a": "x"}'):
+        [parse_lines(part, parse, "numbers") for part in read]
 
 
 @pytest.mark.parametrize("first", [1, 7, 64, 1 << 20])
