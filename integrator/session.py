@@ -35,10 +35,12 @@ DEFAULTS = {
     "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
     "spark.sql.streaming.stopTimeout": "60s",
     # Arrays of some megabytes come and go by the hundred: glibc's malloc would give their pages back to the system each
-    # time, which clears them again (https://man7.org/linux/man-pages/man3/mallopt.3.html).
+    # time, which clears them again (https://man7.org/linux/man-pages/man3/mallopt.3.html). Arrow's arrays are in it
+    # too: with an allocator of their own, they and numpy's cannot use each other's pages.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
     "spark.executorEnv.MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 _POLL_S = 0.2
 _HELD: list[object] = []
