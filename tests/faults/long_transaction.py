@@ -9,6 +9,7 @@ takes its part of), so a worker that needs more dies, and the run fails.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -112,14 +113,21 @@ def _watch(process: subprocess.Popen[str], most: dict[str, int]) -> None:
     """Note the most memory (RSS) that a process of each kind has, the driver's own Python excepted."""
     top = psutil.Process(process.pid)
     while process.poll() is None:
-        try:
-            below = top.children(recursive=True)
-            workers = [p for p in below if "pyspark.daemon" in " ".join(p.cmdline())]
-            for kind, group in (("python", workers), ("java", [top, *(p for p in below if p.name() == "java")])):
-                most[kind] = max([most.get(kind, 0), *(p.memory_info().rss for p in group)])
-        except psutil.Error:
-            continue
+        with contextlib.suppress(psutil.Error):
+            for below in [top, *top.children(recursive=True)]:
+                _note(below, most, is_top=below == top)
         time.sleep(0.05)
+
+
+def _note(process: psutil.Process, most: dict[str, int], *, is_top: bool) -> None:
+    with contextlib.suppress(psutil.Error):  # it ends just now
+        if is_top or process.name() == "java":
+            kind = "java"
+        elif "pyspark.daemon" in " ".join(process.cmdline()):
+            kind = "python"
+        else:
+            return
+        most[kind] = max(most.get(kind, 0), process.memory_info().rss)
 
 
 def main() -> None:
