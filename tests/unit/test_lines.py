@@ -87,6 +87,23 @@ def test_however_much_is_parsed_at_once_the_rows_are_the_same(records, size):
     assert [(row["a"], row["b"]) for row in whole.to_pylist()] == [(one["a"], one.get("b")) for one in records]
 
 
+@pytest.mark.parametrize("one", [None, 1, "s", True, [1], {"b": 1}])
+@pytest.mark.parametrize("other", [None, 1.5, "s", [1], ["s"], {"b": [1]}])
+def test_a_field_that_no_column_is_for_may_be_anything_in_each_part(one, other, monkeypatch):
+    text = "".join(json.dumps({"a": number, "new": one if number < 50 else other}) + "\n" for number in range(100))
+    parse = arrow_json(pa.schema([("a", pa.int64())]), "infer")
+
+    def result():
+        try:
+            return parse(text.encode()).to_pylist()
+        except pa.ArrowInvalid as error:
+            return str(error)
+
+    whole = result()
+    monkeypatch.setattr(lines, "_PARSED_BYTES", 300)
+    assert result() == whole
+
+
 def test_a_bad_line_in_a_part_further_back_is_named(tmp_path):
     good = '{"a": 1}\n' * 400_000  # 3.6 MB, of which a megabyte is parsed at once
     (tmp_path / "f").write_text(good + '{"a": "x"}\n' + good)
