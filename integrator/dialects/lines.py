@@ -154,7 +154,7 @@ def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
 
 
 def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
-    """Return a parser of JSON lines into `schema`; `unexpected` fields are `ignore`d or an `error`."""
+    """Return a parser of JSON lines into `schema`; `unexpected` fields are an `error`, or `ignore`d, or `infer`red."""
 
     def parsed(data: Raw, bytes_at_once: int, unexpected: str) -> pa.Table:
         read = pyarrow.json.ReadOptions(use_threads=bytes_at_once < len(data), block_size=bytes_at_once)
