@@ -69,12 +69,10 @@ def test_the_first_bad_line_is_named(tmp_path):
         parse_lines(lines, arrow_json(pa.schema([("a", pa.int64())]), "error"), "numbers")
 
 
-MIXED = st.fixed_dictionaries(
-    {"a": st.integers(0, 9) | st.none()}, optional={"b": st.text("xé", max_size=300), "new": st.none() | st.integers()}
-)
+KNOWN = st.fixed_dictionaries({"a": st.integers(0, 9) | st.none()}, optional={"b": st.text("xé", max_size=300)})
 
 
-@given(st.lists(MIXED, min_size=1, max_size=40), st.integers(1, 400))
+@given(st.lists(KNOWN, min_size=1, max_size=40), st.integers(1, 400))
 def test_however_much_is_parsed_at_once_the_rows_are_the_same(records, size):
     data = "".join(json.dumps(record) + "\n" for record in records).encode()
     parse = arrow_json(pa.schema([("a", pa.int64()), ("b", pa.string())]), "infer")
