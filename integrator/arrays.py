@@ -21,6 +21,7 @@ _SHORT_CODES = 1 << 15
 Item = TypeVar("Item")
 Raw: TypeAlias = "bytes | bytearray"
 Octets = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
@@ -43,6 +44,20 @@ def from_flat(data: Octets, offsets: Offsets, kind: pa.DataType, like: pa.Array)
         validity = pa.py_buffer(bits)
     buffers = [validity, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))]
     return pa.Array.from_buffers(kind, len(like), buffers)
+
+
+def of_width(rows: npt.NDArray[np.uint8]) -> pa.Array:
+    """Return text of which all have as many bytes, given row by row."""
+    offsets = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(rows)])
+
+
+def words(data: Octets) -> Words:
+    """Return the eight bytes from each place on as a number, least significant first: most text is one or two of them.
+
+    In compiled code no index is checked: who reads or writes a word past the last one must own the bytes.
+    """
+    return np.ndarray((max(len(data) - 7, 0),), "<u8", data, 0, (1,))
 
 
 def in_groups(parts: Sequence[Item], sizes: Sequence[int]) -> list[list[Item]]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, mask
+from integrator.arrays import Mask, flat, mask, of_width
 from integrator.errors import ColumnsFound
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
 
@@ -278,8 +278,7 @@ def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
     for place in range(width):
         shift = 4 * (width - 1 - place)
         digits[:, place] = _HEX[(values >> np.uint64(shift)) & np.uint64(15)] if shift < 64 else ord("0")
-    offsets = np.arange(0, width * (len(values) + 1), width, dtype=np.int32)
-    return pa.Array.from_buffers(pa.string(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(digits)])
+    return of_width(digits)
 
 
 def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64]) -> pa.Array:
@@ -287,4 +286,11 @@ def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64
 
     I2: a pure function of the source position, so a change sent again is the same, byte for byte.
     """
-    return pc.binary_join_element_wise(commit, transaction, hexadecimal(row.astype(np.uint64), SEQUENCE_WIDTHS[2]), "|")
+    joined = np.full((len(row), sum(SEQUENCE_WIDTHS) + 2), ord("|"), np.uint8)
+    begin = 0
+    for segment, width in zip(
+        (commit, transaction, hexadecimal(row.astype(np.uint64), SEQUENCE_WIDTHS[2])), SEQUENCE_WIDTHS, strict=True
+    ):
+        joined[:, begin : begin + width] = flat(segment)[0].reshape(len(row), width)
+        begin += width + 1
+    return of_width(joined)

@@ -9,12 +9,17 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.parts import brokers, registries
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
+
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # what is compiled is compiled by the first example
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_report_header() -> str:

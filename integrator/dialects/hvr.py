@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first, mask
+from integrator.arrays import Octets, first, flat, mask, of_width
 from integrator.changes import (
     MAX_ROWS_IN_TRANSACTION,
     SEQUENCE_WIDTHS,
@@ -31,6 +31,7 @@ from integrator.changes import (
     OpenTransaction,
     integ_seq,
 )
+from integrator.compiled import compiled
 from integrator.dialects import hvr_json, hvr_tables
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import container_of, read_lines
@@ -39,7 +40,7 @@ from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 
-_HEX = r"^[0-9A-Fa-f]{1,20}$"
+_ZERO, _NINE, _A, _F, _A_LOWER, _F_LOWER = b"09AFaf"
 _SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
 _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 
@@ -81,11 +82,31 @@ def _records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict
 
 def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
     """Return transaction sequences as 20 upper-case hex digits."""
-    at = first(~mask(pc.match_substring_regex(tx_seq, _HEX)))
-    if at is not None:
+    digits, offsets = flat(tx_seq)
+    padded = np.full((len(tx_seq), SEQUENCE_WIDTHS[0]), ord("0"), np.uint8)
+    at = _pad(digits, offsets, padded)
+    if at < len(tx_seq):
         place = f"{file}:{line[at]}" if line is not None else file
         raise DataError(f"{place}: hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text")
-    return pc.utf8_upper(pc.utf8_lpad(tx_seq, SEQUENCE_WIDTHS[0], "0"))
+    return of_width(padded)
+
+
+@compiled
+def _pad(digits: Octets, offsets: Ints, padded: npt.NDArray[np.uint8]) -> int:
+    """Write hex digits to the right, in upper case; return the first row that is something else, or their number."""
+    width = padded.shape[1]
+    for row in range(len(padded)):
+        begin, end = offsets[row], offsets[row + 1]
+        if begin == end or end - begin > width:
+            return row
+        for place in range(begin, end):
+            digit = digits[place]
+            if _A_LOWER <= digit <= _F_LOWER:
+                digit -= _A_LOWER - _A
+            if not (_ZERO <= digit <= _NINE or _A <= digit <= _F):
+                return row
+            padded[row, width - end + place] = digit
+    return len(padded)
 
 
 def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:

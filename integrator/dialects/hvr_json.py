@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +23,7 @@ from integrator.dialects.json_text import QUOTE
 from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, parse_lines
 from integrator.dialects.reading import ALLOW, File, Finds, Reading, unknown_column
 from integrator.dialects.values import ValueRefused
-from integrator.errors import DataError, IntegratorError
+from integrator.errors import DataError
 from integrator.schema import Table
 
 _SAMPLE = 256
@@ -51,11 +50,12 @@ def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[
         small: dict[int, list[_Part]] = {}
         for name, at in _by_table(lines, reading):
             table = reading.find(None, name)
-            if table is not None and at is not None and len(at) < FEW_ROWS:
-                small.setdefault(reading.kinds[table.name], []).append((table, at))
-            elif table is not None:
-                with finds.noted():
-                    result.append(_records(lines if at is None else lines.take(at), table, at, reading))
+            if table is not None:
+                places = np.arange(len(lines)) if at is None else at
+                if len(places) < FEW_ROWS:
+                    small.setdefault(reading.kinds[table.name], []).append((table, places))
+                else:
+                    result += _alike(lines, [(table, places)], reading, finds)
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(lines) if at is None else len(at)
                 result.append(_unknown(lines if at is None else lines.take(at), at))
@@ -114,26 +114,22 @@ def _names(lines: Lines) -> pa.Array:
 
 
 def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Finds) -> list[Records]:
-    """Return the records of tables with few, by kinds: those that no parser of their own pays for by their members."""
-    by_members: list[list[_Part]] = []
-    left: list[list[_Part]] = []
-    for parts in kinds:
-        (by_members if sum(len(at) for _, at in parts) < _MEMBERS else left).append(parts)
-    if len(by_members) == 1:
-        left += by_members
-        by_members = []
+    """Return the records of tables with few, by kinds: together, of those with columns that few records share."""
     result: list[Records] = []
-    for group in _groups([part for parts in by_members for part in parts]):
-        found = hvr_members.records(lines, group, slots_of(reading.tables))
+    several: list[_Part] = []
+    for parts in kinds:
+        if sum(len(at) for _, at in parts) < _MEMBERS:
+            several += parts
+        else:
+            for group in _groups(parts):
+                result += _alike(lines, group, reading, finds)
+    for group in _groups(several):
+        found = hvr_members.each(lines, group, slots_of(reading.tables)) if len(group) > 1 else []
         result += found
         made = {table for records in found for table, _ in records.shares or ((records.table, 0),)}
-        others: dict[int, list[_Part]] = {}
         for part in group:
             if part[0].name not in made:
-                others.setdefault(reading.kinds[part[0].name], []).append(part)
-        left += others.values()
-    for group in (group for parts in left for group in _groups(parts)):
-        result += _together(lines, group, reading, finds)
+                result += _alike(lines, [part], reading, finds)
     return result
 
 
@@ -147,25 +143,19 @@ def _unknown(lines: Lines, at: Places | None) -> Records:
     return Records(UNKNOWN, {}, {}, meta, lines.numbers, np.arange(len(lines)) if at is None else at)
 
 
-def _together(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) -> list[Records]:
-    """Return the records of tables with the same columns: parsed at once, for a call costs more than a few lines."""
-    if len(group) > 1:
-        at = np.concatenate([places for _, places in group])
-        try:
-            joint = _records(lines.take(at), group[0][0], at, reading)
-        except IntegratorError:  # to be told of its table
-            pass
-        else:
-            if not joint.unknown:  # which are counted by table
-                return [replace(joint, shares=tuple((table.name, len(places)) for table, places in group))]
-    alone = []
-    for table, places in group:
-        with finds.noted():
-            alone.append(_records(lines.take(places), table, places, reading))
-    return alone
+def _alike(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) -> list[Records]:
+    """Return the records of tables with the same columns; where one is not as expected, what a parser makes of them."""
+    found = hvr_members.alike(lines, group, slots_of(reading.tables))
+    if not found:
+        for table, places in group:
+            with finds.noted():
+                found.append(
+                    _records(lines if len(places) == len(lines) else lines.take(places), table, places, reading)
+                )
+    return found
 
 
-def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) -> Records:
+def _records(lines: Lines, table: Table, at: Places, reading: Reading) -> Records:
     fields = dict(META) | {column.name: json_type(column.type) for column in table.columns}
     expected = f"a record of table {table.name} with {', '.join(c.name for c in table.columns)}, hvr_op and hvr_tx_seq"
     refuses = reading.unknown_columns == "error"
@@ -203,8 +193,7 @@ def _records(lines: Lines, table: Table, at: Places | None, reading: Reading) ->
         if gone is not None:
             missing[column.name] = gone
     meta = {name: parsed[name].combine_chunks() for name in META}
-    order = np.arange(len(lines)) if at is None else at
-    return Records(table.name, columns, missing, meta, lines.numbers, order, unknown)
+    return Records(table.name, columns, missing, meta, lines.numbers, at, unknown)
 
 
 class _Names:

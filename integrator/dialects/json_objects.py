@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import Mask, Raw, mask, places_of_each
-from integrator.dialects.json_flat import Members
 from integrator.dialects.json_text import CLOSE, COLON, COMMA, NEWLINE, OPEN, QUOTE, Octets, Structure, compact
 from integrator.dialects.lines import Lines
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
+AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
 
 _IS_SPACE = np.zeros(256, bool)
 _IS_SPACE[list(b" \t\r")] = True
@@ -43,12 +44,6 @@ class Objects:
 
     def __len__(self) -> int:
         return len(self.lines)
-
-    @property
-    def members(self) -> Members:
-        """All members, in their order."""
-        name, colon, end, line = self._members
-        return Members(line, name + 1, colon - 1, colon + 1, end)
 
     def _members_of(self, found: Structure, text: Octets, expected: str) -> tuple[Ints, Ints, Ints, Ints]:
         """Return of each member: where its name begins and ends, quotes included, where its value ends; its line."""
@@ -212,7 +207,7 @@ def _has_backslash(values: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring(values, "\\")).as_py())
 
 
-def pieces(data: Raw, starts: Ints, ends: Ints) -> pa.Array:
+def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
     """Return slices of `data` as Arrow strings."""
     bounds = np.empty(2 * len(starts) + 1, np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(data)

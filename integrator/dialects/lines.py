@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.json
 
-from integrator.arrays import Raw, first, first_refused, flat
+from integrator.arrays import Octets, Raw, first, first_refused, flat
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
@@ -74,6 +74,13 @@ class Lines:
         """The lines as Arrow strings, sharing the bytes."""
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
         return pa.Array.from_buffers(pa.string(), len(self), buffers)
+
+    @cached_property
+    def text(self) -> Octets:
+        """The bytes, as numpy sees them."""
+        text = np.frombuffer(self.data, np.uint8)
+        text.flags.writeable = False  # whether they are a bytearray or not
+        return text
 
     def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
         """Return the lines at `indices`."""

@@ -2,78 +2,72 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, Octets, Raw, flat
-from integrator.dialects.hvr_records import Places
+from integrator.arrays import Mask, Octets, Words, flat, words
+from integrator.compiled import compiled
 from integrator.dialects.json_columns import exact, typed
 from integrator.dialects.json_objects import pieces
-from integrator.dialects.json_text import BACKSLASH, QUOTE, SPACE
-from integrator.dialects.lines import Lines, arrow_json
+from integrator.dialects.json_scan import Values
+from integrator.dialects.lines import arrow_json
 from integrator.schema import Type
 
-_NULL = np.frombuffer(b"null", np.uint8)
-_MINUS, _ZERO, _NINE = b"-09"
+Places: TypeAlias = npt.NDArray[np.int32]
+_QUOTE, _MINUS, _ZERO, _NINE = b'"-09'
+_N, _U, _L = b"nul"
+_WORD = 8
+_MOST_DIGITS = 18
+"""That any number of 64 bits may have."""
 
 
-def is_plain(lines: Lines) -> bool:
-    """Say whether there is nothing that JSON has an escape for, but for quotes."""
-    text = np.frombuffer(lines.data, np.uint8)
-    return lines.data.find(b"\\") < 0 and np.count_nonzero(text < SPACE) == len(lines)
+def values_of(text: Octets, at: Values, parsed: pa.DataType, wanted: Type | None) -> pa.Array:
+    """Return JSON values in their type, null where there is none.
 
-
-def values_of(
-    data: Raw, start: Places, end: Places, parsed: pa.DataType, wanted: Type | None, *, is_plain: bool
-) -> pa.Array:
-    """Return JSON values in their type. Raises ValueRefused, and pa.ArrowInvalid, for what is not of it."""
-    if pa.types.is_string(parsed):
-        values = _strings(data, start, end, is_plain=is_plain)
+    Raises ValueRefused, and pa.ArrowInvalid, for what is not of it.
+    """
+    if not at.end.any():
+        values = pa.nulls(len(at.end), parsed)
+    elif pa.types.is_string(parsed):
+        values = _strings(text, at)
     elif pa.types.is_integer(parsed):
-        values = _integers(data, start, end, parsed)
+        values = _integers(text, at, parsed)
     else:
-        values = _parsed(pieces(data, start, end), parsed)
+        texts = pieces(text, at.start, at.end)
+        values = _parsed(pc.if_else(pa.array(at.end == 0), "null", texts) if (at.end == 0).any() else texts, parsed)
     return values if wanted is None else typed(values, wanted)
 
 
-def _strings(data: Raw, start: Places, end: Places, *, is_plain: bool) -> pa.Array:
-    text = np.frombuffer(data, np.uint8)
-    null = _nulls(text, start, end)
-    if not ((text[start] == QUOTE) & (text[end - 1] == QUOTE) & (end - start >= 2) | null).all():
+def _strings(text: Octets, at: Values) -> pa.Array:
+    offsets, valid = np.empty(len(at.start) + 1, np.int32), np.empty(len(at.start), np.bool_)
+    if not _measured(text, at.start, at.end, offsets, valid):
         raise pa.ArrowInvalid("no string")
-    plain = pieces(data, start + ~null, np.where(null, start, end - 1))
-    if not is_plain:
-        octets, offsets = flat(plain)
-        special = np.flatnonzero((octets < SPACE) | (octets == QUOTE) | (octets == BACKSLASH))
-        rows = np.unique(np.searchsorted(offsets, special, side="right") - 1)
-        there = np.zeros(len(plain), bool)
-        there[rows] = True
-        plain = pc.replace_with_mask(plain, there, _parsed(pieces(data, start[rows], end[rows]), pa.string()))
-    return pc.if_else(null, None, plain) if null.any() else plain
+    data = np.empty(offsets[-1] + _WORD, np.uint8)
+    _copied(words(text), at.start, offsets, words(data))
+    plain = pa.Array.from_buffers(pa.string(), len(valid), [_bits(valid), pa.py_buffer(offsets), pa.py_buffer(data)])
+    if not at.escaped.any():
+        return plain
+    unescaped = _parsed(pieces(text, at.start[at.escaped], at.end[at.escaped]), pa.string())
+    return pc.replace_with_mask(plain, at.escaped, unescaped)
 
 
-def _integers(data: Raw, start: Places, end: Places, parsed: pa.DataType) -> pa.Array:
-    """Return integers; Arrow makes them of digits alone, but also of 01 and 0x1."""
-    text = np.frombuffer(data, np.uint8)
-    null = _nulls(text, start, end)
-    digit = start + (text[start] == _MINUS)
-    first = text[digit]
-    if not ((first > _ZERO) & (first <= _NINE) | (first == _ZERO) & (end - digit == 1) | null).all():
-        return _parsed(pieces(data, start, end), parsed)
-    digits = pieces(data, start, np.where(null, start, end))
-    return (pc.if_else(null, None, digits) if null.any() else digits).cast(parsed)
+def _integers(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
+    """Return integers; what is written otherwise than they are most often, and yet may be one, is Arrow's to read."""
+    numbers, valid = np.empty(len(at.start), np.int64), np.empty(len(at.start), np.bool_)
+    if not _read_integers(text, at.start, at.end, numbers, valid):
+        texts = pieces(text, at.start, at.end)
+        return _parsed(pc.if_else(pa.array(at.end == 0), "null", texts), parsed)
+    buffers = [_bits(valid), pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(pa.int64(), len(valid), buffers).cast(parsed)
 
 
-def _nulls(text: Octets, start: Places, end: Places) -> Mask:
-    """Say which values are null."""
-    null = text[start] == _NULL[0]
-    at = np.flatnonzero(null)
-    if len(at):
-        null[at[(end[at] - start[at] != len(_NULL))]] = False
-        at = np.flatnonzero(null)
-        null[at] = (text[start[at][:, None] + np.arange(len(_NULL))] == _NULL).all(axis=1)
-    return np.asarray(null, np.bool_)
+def _bits(valid: Mask) -> pa.Buffer | None:
+    """Return which values are not null, as Arrow has it; None where all are."""
+    return None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
 def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
@@ -86,3 +80,63 @@ def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     if len(found) != len(values):
         raise pa.ArrowInvalid("not one value each")
     return exact(found)
+
+
+@compiled
+def _is_null(text: Octets, start: int, end: int) -> bool:
+    """Say whether there is no value, or null."""
+    if end == 0:
+        return True
+    letters = end - start == 4 and text[start] == _N and text[start + 1] == _U
+    return letters and text[start + 2] == _L and text[start + 3] == _L
+
+
+@compiled
+def _measured(text: Octets, start: Places, end: Places, offsets: Places, valid: Mask) -> bool:
+    """Write down where the characters of each string go; say whether all are strings, or null."""
+    size = 0
+    for place in range(len(start)):
+        offsets[place] = size
+        valid[place] = text[start[place]] == _QUOTE and end[place] > 0
+        if valid[place]:
+            size += end[place] - start[place] - 2
+        elif not _is_null(text, start[place], end[place]):
+            return False
+    offsets[len(start)] = size
+    return True
+
+
+@compiled
+def _copied(text: Words, start: Places, offsets: Places, data: Words) -> None:
+    """Write the characters of strings one behind another, by words: what is behind an end is written over by the next.
+
+    The last words of the text may be behind its end: of these the bytes are moved to where they are looked for.
+    """
+    last = len(text) - 1
+    for place in range(len(start)):
+        to, source = offsets[place], start[place] + 1
+        for word in range(0, offsets[place + 1] - to, _WORD):
+            at = min(source + word, last)
+            data[to + word] = text[at] >> np.uint64(8 * (source + word - at))
+
+
+@compiled
+def _read_integers(text: Octets, start: Places, end: Places, numbers: npt.NDArray[np.int64], valid: Mask) -> bool:
+    """Read integers as RFC 8259 has them, section 6; say whether all are such, or null."""
+    for place in range(len(start)):
+        at, behind = start[place], end[place]
+        number = 0
+        valid[place] = not _is_null(text, at, behind)
+        if valid[place]:
+            negative = text[at] == _MINUS
+            at += negative
+            digits = behind - at
+            if digits < 1 or digits > _MOST_DIGITS or (text[at] == _ZERO and digits > 1):
+                return False
+            for digit in range(at, behind):
+                if text[digit] < _ZERO or text[digit] > _NINE:
+                    return False
+                number = number * 10 + (text[digit] - _ZERO)
+            number = -number if negative else number
+        numbers[place] = number
+    return True
