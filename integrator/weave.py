@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from integrator.arrays import Words, flat, words
+from integrator.compiled import compiled
 from integrator.formats.contract import Between
 
 Places = npt.NDArray[np.int64]
+_WORD = 8
+_SAME, _BY_ROW, _BY_OWN = 0, 1, 2
+_MOST_BYTES = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
@@ -67,26 +73,80 @@ class Share:
 
 def woven(written: Sequence[pa.Array], shares: Sequence[Share]) -> pa.Array:
     """Return the rows of all shares, behind each other. Raises pa.ArrowInvalid for more text than an array holds."""
-    constants = sum(map(len, written))
-    sizes = [len(share.pattern.at) + len(share.pattern.values) for share in shares]
-    order = np.empty(sum(size * len(share.rows) for size, share in zip(sizes, shares, strict=True)), np.int32)
-    ends, before = [], 0
-    for share, size in zip(shares, sizes, strict=True):
-        first, step = np.empty(size, np.int32), np.zeros(size, np.int32)
-        first[share.pattern.at] = np.arange(constants, constants + len(share.pattern.at))
-        first[share.pattern.values], step[share.pattern.values] = share.starts, 1
-        of_own = share.pattern.values[list(share.of_own)]
-        step[of_own] = 0
-        constants += len(share.pattern.at)
-        behind = before + size * len(share.rows)
-        pieces = order[before:behind].reshape(len(share.rows), size)
-        np.multiply(share.rows[:, None], step, out=pieces, casting="same_kind")
-        pieces += first
-        if len(of_own):
-            pieces[:, of_own] += share.own[:, None]
-        ends.append(np.arange(before + size, behind + 1, size))
-        before = behind
-    taken = pa.concat_arrays([*written, *(share.pattern.constants for share in shares)]).take(pa.array(order))
-    _, offsets, data = taken.buffers()
-    bounds = np.frombuffer(offsets, np.int32)[np.concatenate([[0], *ends])]
-    return pa.Array.from_buffers(taken.type, len(bounds) - 1, [None, pa.py_buffer(bounds), data])
+    kind = shares[0].pattern.constants.type
+    behind = pa.array([b" " * _WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
+    data, offsets = flat(pa.concat_arrays([*written, *(share.pattern.constants for share in shares), behind]))
+    first, step, constants = [], [], sum(map(len, written))
+    for share in shares:
+        pattern = share.pattern
+        first.append(np.empty(len(pattern.at) + len(pattern.values), np.int64))
+        step.append(np.full(len(first[-1]), _SAME, np.int8))
+        first[-1][pattern.at] = np.arange(constants, constants + len(pattern.at))
+        first[-1][pattern.values], step[-1][pattern.values] = share.starts, _BY_ROW
+        step[-1][pattern.values[list(share.of_own)]] = _BY_OWN
+        constants += len(pattern.at)
+    bounds = np.cumsum([0, *map(len, first)])
+    rows = _Rows(
+        np.repeat(np.arange(len(shares)), [len(share.rows) for share in shares]),
+        np.concatenate([share.rows for share in shares]),
+        np.concatenate([share.own for share in shares]),
+    )
+    pieces = _Pieces(offsets, np.concatenate(first), np.concatenate(step), bounds)
+    ends = np.empty(len(rows.share) + 1, np.int64)
+    _measured(rows, pieces, ends)
+    if ends[-1] > _MOST_BYTES:
+        raise pa.ArrowInvalid("more text than an array holds")
+    result = np.empty(ends[-1] + _WORD, np.uint8)
+    _copied(rows, pieces, words(data), words(result))
+    buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(result)]
+    return pa.Array.from_buffers(kind, len(rows.share), buffers)
+
+
+class _Rows(NamedTuple):
+    """The rows to be woven: the share of each, and its places, as in `Share`."""
+
+    share: Places
+    at: Places
+    own: Places
+
+
+class _Pieces(NamedTuple):
+    """What rows are woven of.
+
+    offsets: of all pieces. first: of each piece of a share's rows, the one at place 0. step: by which of the row's
+    places it goes on from there. bounds: of the shares.
+    """
+
+    offsets: Places
+    first: Places
+    step: npt.NDArray[np.int8]
+    bounds: Places
+
+
+@compiled
+def _measured(rows: _Rows, pieces: _Pieces, ends: Places) -> None:
+    """Write down where each row begins and ends."""
+    offsets, first, step, bounds = pieces.offsets, pieces.first, pieces.step, pieces.bounds
+    total = 0
+    ends[0] = 0
+    for row in range(len(rows.share)):
+        share, at, own = rows.share[row], rows.at[row], rows.own[row]
+        for place in range(bounds[share], bounds[share + 1]):
+            piece = first[place] + (0 if step[place] == _SAME else at if step[place] == _BY_ROW else own)
+            total += offsets[piece + 1] - offsets[piece]
+        ends[row + 1] = total
+
+
+@compiled
+def _copied(rows: _Rows, pieces: _Pieces, data: Words, result: Words) -> None:
+    """Write the rows one behind another, by words: what is behind the end of a piece is written over by the next."""
+    offsets, first, step, bounds = pieces.offsets, pieces.first, pieces.step, pieces.bounds
+    to = 0
+    for row in range(len(rows.share)):
+        share, at, own = rows.share[row], rows.at[row], rows.own[row]
+        for place in range(bounds[share], bounds[share + 1]):
+            piece = first[place] + (0 if step[place] == _SAME else at if step[place] == _BY_ROW else own)
+            begin, size = offsets[piece], offsets[piece + 1] - offsets[piece]
+            for word in range(0, size, _WORD):
+                result[to + word] = data[begin + word]
+            to += size
