@@ -11,16 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
-import numpy as np
-
 from integrator import messages, schema
-from integrator.arrays import Mask
 from integrator.expression import ColumnValue, Constant, Op, Part, Text
 from integrator.formats.contract import Between, ByColumn, Options, Write
 from integrator.fragments import Shape
 from integrator.recipe import Field, Recipe, TableRecipe
 from integrator.schema import Column, Type
-from integrator.spans import Numbers
 
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of stand-ins: each row's place, and the columns of the distribution key; no name begins so."""
@@ -50,9 +46,9 @@ class Member:
     writer: Writer
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kin:
-    """A table as one of those that are akin.
+    """A table as one of those that are akin. It is equal to itself only, so that many are soon compared.
 
     given: the columns of the stand-in, each with the table's column that it is. between: what stands between members.
     """
@@ -63,34 +59,9 @@ class Kin:
     between: Between
 
     @cached_property
-    def columns(self) -> Numbers:
-        """The places of the members that are columns."""
-        return np.array([place for place, member in enumerate(self.members) if member.source], np.int64)
-
-    @cached_property
-    def computed(self) -> tuple[int, ...]:
-        """The places of the members that are fields of the stand-in."""
-        return tuple(place for place, member in enumerate(self.members) if not member.source)
-
-    @cached_property
     def sources(self) -> tuple[str, ...]:
         """The columns that are members."""
         return tuple(member.source for member in self.members if member.source)
-
-    @cached_property
-    def writers(self) -> Numbers:
-        """The numbers of what writes the members."""
-        return np.array([member.writer.number for member in self.members], np.int64)
-
-    @cached_property
-    def by_number(self) -> dict[int, Writer]:
-        """What writes the columns, by its number."""
-        return {member.writer.number: member.writer for member in self.members if member.source}
-
-    @cached_property
-    def required(self) -> Mask:
-        """Which of the columns may not be null."""
-        return np.array([member.required for member in self.members if member.source], np.bool_)
 
 
 def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | None:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from integrator import weave
 from integrator.akin import ROW, Kin, Writer
+from integrator.arrays import Mask
 from integrator.changes import AnyChanges, Changes, Joint, behind_each_other
 from integrator.formats.contract import Arrays, Missing, RefusedValue, Unsayable
 from integrator.recipe import TRUNCATE
 from integrator.spans import Columns, Numbers
-from integrator.weave import Share, pattern_of, woven
+from integrator.weave import Pattern, Rows, around, woven
 
 
 @dataclass(frozen=True)
@@ -73,46 +76,94 @@ class Family:
     def _encoded(self, values: Arrays) -> pa.Array:
         """Return the rows, each of what is written of its own columns, and of the fields that the stand-in has."""
         written = _Written()
-        starts, quotes = self._written_columns(written)
-        fields: dict[tuple[str, int], tuple[int, str | bytes]] = {}
+        members = _members(tuple(self.kin))
+        start = np.empty(len(members.computed), np.int64)
+        start[~members.computed], quotes = self._written_columns(written, members)
+        fields = [written.add(writer, values[name]) for name, writer in members.fields]
+        start[members.computed] = np.array([begin for begin, _ in fields], np.int64)[members.field]
+        pattern = _pattern(tuple(self.kin), quotes, tuple(quote for _, quote in fields))
         kept = np.asarray(values[ROW])
-        bounds = np.cumsum([0, *(size for _, size in self._segments)]).tolist()
-        ends = np.searchsorted(kept, bounds).tolist()
-        places = np.arange(len(kept))
-        shares = []
-        for segment, kin in enumerate(self.kin):
-            start = np.empty(len(kin.members), np.int64)
-            start[kin.columns] = starts[segment]
-            around = [quotes[number] if number in kin.by_number else "" for number in kin.writers.tolist()]
-            for place in kin.computed:
-                name, writer = kin.members[place].name, kin.members[place].writer
-                if (name, writer.number) not in fields:
-                    fields[name, writer.number] = written.add(writer, values[name])
-                start[place], around[place] = fields[name, writer.number]
-            rows = slice(*ends[segment : segment + 2])
-            pattern = pattern_of(kin.between, tuple(around))
-            shares.append(Share(pattern, start, kept[rows] - bounds[segment], places[rows], kin.computed))
-        return woven(written.arrays, shares)
+        bounds = np.cumsum([0, *(size for _, size in self._segments)])
+        segment = np.repeat(np.arange(len(self.kin)), np.diff(np.searchsorted(kept, bounds)))
+        rows = Rows(segment, kept - bounds[segment], np.arange(len(kept)))
+        return woven(written.arrays, pattern, weave.Columns(start, members.computed), rows)
 
-    def _written_columns(self, written: _Written) -> tuple[Sequence[Numbers], dict[int, str | bytes]]:
+    def _written_columns(self, written: _Written, members: _Members) -> tuple[Numbers, Quotes]:
         """Write the columns that are only written.
 
-        Returns of each segment where they begin, and what stands around values by the number of their writer. Raises
+        Returns of each where it begins, and what stands around values by the number of their writer. Raises
         RefusedValue for null where it may not be.
         """
         columns = Columns.of(self._segments, [kin.sources for kin in self.kin])
-        for place in np.flatnonzero(columns.with_nulls() & np.concatenate([kin.required for kin in self.kin])).tolist():
+        for place in np.flatnonzero(columns.with_nulls() & members.required).tolist():
             if columns.take(np.array([place])).joined().null_count:
                 raise RefusedValue(0, "null")
-        numbers = np.concatenate([kin.writers[kin.columns] for kin in self.kin])
-        order = columns.order(numbers)
-        writers = {number: writer for kin in self.kin for number, writer in kin.by_number.items()}
-        starts, quotes = np.empty(len(columns), np.int64), {}
-        for at in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else ():
-            alike, number = columns.take(at), int(numbers[at[0]])
-            start, quotes[number] = written.add(writers[number], alike.joined())
+        order = columns.order(members.writer)
+        starts, quotes = np.empty(len(columns), np.int64), []
+        ends = np.flatnonzero(np.diff(members.writer[order])) + 1
+        for at in np.split(order, ends) if len(order) else ():
+            alike, number = columns.take(at), int(members.writer[at[0]])
+            start, quote = written.add(members.by_number[number], alike.joined())
+            quotes.append((number, quote))
             starts[at] = start + np.cumsum(alike.size) - alike.size
-        return np.split(starts, np.cumsum([len(kin.columns) for kin in self.kin])[:-1]), quotes
+        return starts, tuple(quotes)
+
+
+Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"
+"""What stands around values, by the number of their writer."""
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The members of tables, one behind another. computed: which are fields of the stand-in, the others are columns.
+
+    writer: the number of what writes each column; by_number: these. required: which columns may not be null. fields: of
+    the stand-in, each once; field: which one each computed member is.
+    """
+
+    computed: Mask
+    writer: Numbers
+    by_number: Mapping[int, Writer]
+    required: Mask
+    fields: Sequence[tuple[str, Writer]]
+    field: Numbers
+
+
+@lru_cache(maxsize=64)
+def _members(kin: tuple[Kin, ...]) -> _Members:
+    """Return the members of tables that are akin: most often the same tables come together again."""
+    every = [member for table in kin for member in table.members]
+    computed = np.array([not member.source for member in every], np.bool_)
+    fields = [(member.name, member.writer) for member in every if not member.source]
+    places = {field: place for place, field in enumerate(dict.fromkeys(fields))}
+    columns = [member for member in every if member.source]
+    return _Members(
+        computed,
+        np.array([member.writer.number for member in columns], np.int64),
+        {member.writer.number: member.writer for member in columns},
+        np.array([member.required for member in columns], np.bool_),
+        list(places),
+        np.array([places[field] for field in fields], np.int64),
+    )
+
+
+@lru_cache(maxsize=64)
+def _pattern(kin: tuple[Kin, ...], quotes: Quotes, of_fields: tuple[str | bytes, ...]) -> Pattern:
+    """Return what stands around the values of tables."""
+    members, by_number = _members(kin), dict(quotes)
+    of_field = iter(members.field.tolist())
+    return Pattern.of(
+        [
+            around(
+                table.between,
+                tuple(
+                    by_number[member.writer.number] if member.source else of_fields[next(of_field)]
+                    for member in table.members
+                ),
+            )
+            for table in kin
+        ]
+    )
 
 
 class _Written:

@@ -6,6 +6,7 @@ asks for none of them alone (I6).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,7 +32,7 @@ class SlotsByName(dict[str, int]):
         return self._of[names]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Whole:
     """Columns by their slots. arrays: values of many columns each. array, start: in which one a slot is, and where."""
 
@@ -74,17 +75,16 @@ class Columns:
     def of(tables: Sequence[tuple[Mapping[str, pa.Array], int]], names: Sequence[tuple[str, ...]]) -> Columns:
         """Return the columns of these names of each table, which is given by its columns and the number of its rows."""
         arrays: list[pa.Array] = []
-        first: dict[int, int] = {}
         array, start = [], []
-        for (own, _), of_table in zip(tables, names, strict=True):
-            if isinstance(own, Spans):
-                if id(own.whole) not in first:
-                    first[id(own.whole)] = len(arrays)
-                    arrays += own.whole.arrays
-                slots = own.slots(of_table)
-                array.append(own.whole.array[slots] + first[id(own.whole)])
-                start.append(own.whole.start[slots])
-            else:
+        for whole, group in itertools.groupby(zip(tables, names, strict=True), lambda pair: _whole(pair[0][0])):
+            of_group = [(own, of_table) for (own, _), of_table in group]
+            if whole is not None:
+                slots = np.concatenate([own.slots(of_table) for own, of_table in of_group if isinstance(own, Spans)])
+                array.append(whole.array[slots] + len(arrays))
+                start.append(whole.start[slots])
+                arrays += whole.arrays
+                continue
+            for own, of_table in of_group:
                 array.append(np.arange(len(arrays), len(arrays) + len(of_table)))
                 start.append(np.zeros(len(of_table), np.int64))
                 arrays += [own[name] for name in of_table]
@@ -113,3 +113,7 @@ class Columns:
         runs = zip(self.array[first], self.start[first], np.add.reduceat(self.size, first), strict=True)
         parts = [self.arrays[array].slice(start, size) for array, start, size in runs]
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+
+def _whole(columns: Mapping[str, pa.Array]) -> Whole | None:
+    return columns.whole if isinstance(columns, Spans) else None

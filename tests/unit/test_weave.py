@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from integrator.spans import Columns, SlotsByName, Spans, Whole
-from integrator.weave import Share, pattern_of, woven
+from integrator.weave import Columns as Values
+from integrator.weave import Pattern, Rows, around, woven
 
 PATTERNS = {
     # between, and around, values: a row of the values 1, 2
@@ -24,8 +25,8 @@ def test_what_stands_around_values(case):
     between, quotes, row = PATTERNS[case]
     kind = pa.binary() if isinstance(row, bytes) else pa.string()
     written = [pa.array(["1"], pa.string()).cast(kind), pa.array(["2"], pa.string()).cast(kind)]
-    share = Share(pattern_of(between, quotes), np.array([0, 1]), np.arange(1), np.arange(1), ())
-    assert woven(written, [share]).to_pylist() == [row]
+    values, rows = Values(np.array([0, 1]), np.zeros(2, np.bool_)), Rows(*np.zeros((3, 1), np.int64))
+    assert woven(written, Pattern.of([around(between, quotes)]), values, rows).to_pylist() == [row]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -33,24 +34,31 @@ def test_rows_are_those_of_a_join(seed):
     chance = random.Random(seed)
     total = chance.randint(0, 30)
     common = [f"all{place}" for place in range(total)]  # a field that all rows have
-    written, shares, expected, before, begun = [pa.array(common, pa.string())], [], [], 0, total
+    written, tables, expected, before, begun = [pa.array(common, pa.string())], [], [], 0, total
+    starts, places = [], []
     while before < total:
         size, columns = min(chance.randint(0, 9), total - before), chance.randint(0, 4)
         values = [[f"{chance.randint(0, 999)}é" for _ in range(size + 2)] for _ in range(columns)]
-        starts = [0, *(begun + (size + 2) * place for place in range(columns))]
+        starts += [0, *(begun + (size + 2) * place for place in range(columns))]
         begun += (size + 2) * columns
         written += [pa.array(column, pa.string()) for column in values]
         rows = np.array(sorted(chance.sample(range(size + 2), size)), np.int64)
         between = tuple(chance.choice(("", "-", "<>")) for _ in range(columns + 2))
         quotes = tuple(chance.choice(("", "'")) for _ in range(columns + 1))
-        own = np.arange(before, before + size)
-        shares.append(Share(pattern_of(between, quotes), np.array(starts), rows, own, (0,)))
+        places += [(len(tables), row, before + place) for place, row in enumerate(rows.tolist())]
+        tables.append(around(between, quotes))
         for place, row in enumerate(rows.tolist()):
             of_row = [common[before + place], *(column[row] for column in values)]
             said = (f"{lead}{quote}{text}{quote}" for lead, quote, text in zip(between, quotes, of_row, strict=False))
             expected.append("".join(said) + between[-1])
         before += size
-    assert woven(written, shares).to_pylist() == expected
+    if not tables:
+        return
+    values, rows = (
+        Values(np.array(starts), np.array(starts) == 0),
+        Rows(*np.array(places, np.int64).reshape(-1, 3).T.copy()),
+    )
+    assert woven(written, Pattern.of(tables), values, rows).to_pylist() == expected
 
 
 WHOLE = Whole([pa.array([0, 1, 2, 3, 4, None]), pa.array([*"abcdef"])], np.array([0, 0, 1, 0]), np.array([0, 2, 2, 4]))
