@@ -26,6 +26,8 @@ _OPEN, _CLOSE, _LIST, _LIST_END = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
 _FIRST_PLAIN = 0x20
 """Below it are control characters, which no string has unescaped (RFC 8259, section 7)."""
+_SPECIAL = np.array([byte in b'"\\' or byte < _FIRST_PLAIN for byte in range(256)]).astype(np.uint8)
+"""What is not itself in a string: one look here is faster than three comparisons."""
 
 
 class Names(NamedTuple):
@@ -125,7 +127,7 @@ def _scan(
 
 @compiled
 def _behind_space(text: Octets, at: int) -> int:
-    while text[at] in (_SPACE, _TAB, _RETURN):
+    while text[at] <= _SPACE and text[at] in (_SPACE, _TAB, _RETURN):
         at += 1
     return at
 
@@ -162,14 +164,16 @@ def _behind_string(text: Octets, at: int) -> int:
     """Return the place behind a string that begins at a place; the negative one where it has a backslash; 0: no end."""
     at += 1
     escaped = 1
-    while text[at] != _QUOTE:
-        if text[at] == _BACKSLASH:
-            escaped = -1
-            at += 1
-        if text[at] < _FIRST_PLAIN:
-            return 0
+    while True:
+        if _SPECIAL[text[at]]:
+            if text[at] == _QUOTE:
+                return (at + 1) * escaped
+            if text[at] == _BACKSLASH:
+                escaped = -1
+                at += 1
+            if text[at] < _FIRST_PLAIN:
+                return 0
         at += 1
-    return (at + 1) * escaped
 
 
 @compiled
