@@ -166,8 +166,11 @@ class Bundler:
     def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Messages:
         """Return the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
-        last = rows if len(starts) == len(rows) else rows.take(pa.array(np.append(starts[1:], len(rows)) - 1))
-        keys, headers = self._framing.keys(last), self._framing.headers(last)
+        last = rows
+        if len(starts) < len(rows):
+            at = np.append(starts[1:], len(rows)) - 1
+            last, kinds = rows.take(pa.array(at)), kinds.take(at)
+        keys, headers = self._framing.keys(last, kinds), self._framing.headers(last, kinds)
         one = self._bundling.keyless and self._bundling.one_partition
         begins = np.flatnonzero(_changes(last["topic"]))
         topics = last["topic"].take(pa.array(begins)).to_pylist()

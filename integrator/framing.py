@@ -33,10 +33,11 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' tables and frames.
+    """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' frames.
 
     runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
-    which are messages already. opening, closing: of each kind's frame, or the same of all.
+    which are messages already. opening, closing: of each kind's frame, or the same of all. around_keys: of each table,
+    or the same of all. headed: whether messages of a table have headers always.
     """
 
     code: Ints
@@ -45,6 +46,8 @@ class Kinds:
     dead: npt.NDArray[np.bool_]
     opening: Texts
     closing: Texts
+    around_keys: tuple[Texts, Texts]
+    headed: bool
 
     def slice(self, start: int, end: int) -> Kinds:
         """Return the kinds of the rows from `start` to before `end`."""
@@ -133,11 +136,17 @@ class Framing:
         code = np.asarray(named.indices, np.int64)
         dead = np.array([shape == DEAD for _, shape in pairs] or [False], bool)
         frames = [self.frame(table, shape) for table, shape in pairs]
-        opening, closing = (
+        keys = [self._key_frames[table] for table in tables]
+        return Kinds(
+            code,
+            frames,
+            of_kind[code],
+            dead,
             _texts([frame.opening for frame in frames]),
             _texts([frame.closing for frame in frames]),
+            (_texts([key.opening for key in keys]), _texts([key.closing for key in keys])),
+            any(self._headers[table] for table in tables),
         )
-        return Kinds(code, frames, of_kind[code], dead, opening, closing)
 
     def costs(self, frames: Sequence[Frame]) -> tuple[Ints, Ints, Ints, Ints]:
         """Return, kind by kind, the bytes that a message has beside those of its rows.
@@ -189,19 +198,15 @@ class Framing:
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)
 
-    def keys(self, rows: pa.RecordBatch) -> pa.Array:
+    def keys(self, rows: pa.RecordBatch, kinds: Kinds) -> pa.Array:
         """Return the key of a message for each row; null is none."""
-        tables = rows["table"].dictionary_encode()
-        frames = [self._key_frames[table] for table in tables.dictionary.to_pylist()]
-        codes = np.asarray(tables.indices, np.int64)
-        head = _of_kind(_texts([frame.opening for frame in frames]), codes)
-        tail = _of_kind(_texts([frame.closing for frame in frames]), codes)
+        head, tail = (_of_kind(texts, kinds.runs) for texts in kinds.around_keys)
         return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
 
-    def headers(self, rows: pa.RecordBatch) -> Sequence[Headers]:
+    def headers(self, rows: pa.RecordBatch, kinds: Kinds) -> Sequence[Headers]:
         """Return the headers of a message for each row; nothing where no message has any."""
         of_rows = rows["headers"].null_count < len(rows)
-        if not of_rows and not any(self._headers[name] for name in pc.unique(rows["table"]).to_pylist()):
+        if not of_rows and not kinds.headed:
             return ()
         shown = zip(rows["table"].to_pylist(), rows["shape"].to_pylist(), rows["headers"].to_pylist(), strict=True)
         # librdkafka takes headers one by one

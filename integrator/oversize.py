@@ -101,7 +101,7 @@ def dead_letters(
     topic, limit = channel.oversized.dead_letters, channel.max_bytes
     parts: list[dict[str, object]] = []
     of_part: list[int] = []
-    keys = framing.keys(fragments)
+    keys = framing.keys(fragments, framing.kinds(fragments))
     for at in over.tolist():
         row = fragments.slice(at, 1)
         told = row.to_pylist()[0]

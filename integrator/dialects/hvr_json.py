@@ -9,17 +9,19 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import FEW_ROWS, Mask, in_groups, mask, places_of_each
+from integrator.arrays import FEW_ROWS, Mask, Octets, in_groups, mask, places_of_each
+from integrator.compiled import compiled
 from integrator.dialects import hvr_members
 from integrator.dialects.hvr_added import tell_added
 from integrator.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.dialects.hvr_slots import slots_of
 from integrator.dialects.json_columns import exact, json_type, typed
 from integrator.dialects.json_objects import Objects, pieces
-from integrator.dialects.json_text import QUOTE
+from integrator.dialects.json_text import NEWLINE, QUOTE
 from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, parse_lines
 from integrator.dialects.reading import ALLOW, File, Finds, Reading, unknown_column
 from integrator.dialects.values import ValueRefused
@@ -28,7 +30,10 @@ from integrator.schema import Table
 
 _SAMPLE = 256
 _MEMBERS = 400
-"""Records of tables with the same columns, below which a parser for them costs more than to look for their members."""
+"""Records of tables with the same columns, below which they are made together with those of other tables."""
+_MANY_KINDS = 100
+"""Tables of other columns, of which each costs something a block: with more of them blocks are twice as large. Other
+tables cost little, and small blocks come into memory that was used before."""
 _PLAIN = re.compile("[A-Za-z0-9_]*")
 """A name that nobody writes with escapes."""
 _KEY = '"hvr_tbl_name":"'
@@ -43,7 +48,8 @@ _Part = tuple[Table, Places]
 
 def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
-    for lines in file.lines(reading, BLOCK_BYTES):  # tables cost little here, and small blocks come into used memory
+    many = len(set(reading.kinds.values())) > _MANY_KINDS
+    for lines in file.lines(reading, 2 * BLOCK_BYTES if many else BLOCK_BYTES):
         result: list[Records] = []
         finds = Finds()
         passed: Counter[str] = Counter()
@@ -101,16 +107,24 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, Places | None]]
 def _names(lines: Lines) -> pa.Array:
     """Return each line's table; null where it names none."""
     found = pc.find_substring(lines.array, _KEY).to_numpy(zero_copy_only=False)
-    if (found < 0).any():  # written with white space, or not there
-        return pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
-    text = np.frombuffer(lines.data, np.uint8)
-    starts = lines.offsets[:-1].astype(np.int64) + found + len(_KEY)
-    ends, last = starts.copy(), lines.offsets[1:] - 1
-    while (inside := (text[ends] != QUOTE) & (ends < last)).any():
-        ends += inside
-    if (ends == last).any():  # a line that ends in the name
+    starts = lines.offsets[:-1] + found + len(_KEY)
+    ends = np.empty_like(starts)
+    if (found < 0).any() or not _ended(lines.text, starts, ends):  # written with white space, or not there
         return pc.struct_field(pc.extract_regex(lines.array, _TABLE), "name")
     return pieces(lines.data, starts, ends)
+
+
+@compiled
+def _ended(text: Octets, starts: npt.NDArray[np.int32], ends: npt.NDArray[np.int32]) -> bool:
+    """Write down where the string ends, inside of which each place is; say whether all end in their lines."""
+    for place in range(len(starts)):
+        at = starts[place]
+        while text[at] != QUOTE and text[at] != NEWLINE:
+            at += 1
+        if text[at] == NEWLINE:
+            return False
+        ends[place] = at
+    return True
 
 
 def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Finds) -> list[Records]:

@@ -182,14 +182,15 @@ def test_a_decimal_of_too_many_digits_is_told_with_its_line(tmp_path):
     assert "a.jsonl:7: table orders, column total: 12345678901.50 has more digits than decimal128(12, 2) holds" in said
 
 
-def test_blocks_are_small_however_many_tables_there_are(tmp_path, monkeypatch):
-    """Of tables that are decoded together, or whose members are found together, a block costs little."""
+@pytest.mark.parametrize(("columns", "size"), [("c int", 16 << 20), ("c{at} int", 32 << 20)])
+def test_blocks_are_larger_for_many_tables_of_other_columns(columns, size, tmp_path, monkeypatch):
+    """Of tables that are decoded together a block costs little, of the same columns next to nothing."""
     asked = []
     monkeypatch.setattr(reading, "read_lines", lambda path, block_bytes: asked.append(block_bytes) or iter(()))
-    many = "".join(f"create table t{at}(k int primary key, c{at} int);" for at in range(300))
+    many = "".join(f"create table t{at}(k int primary key, {columns.format(at=at)});" for at in range(300))
     made = pure.tables(tmp_path, many, [])
     pure.fragments(made, pure.hvr(tmp_path, {"hvr_tbl_name": "t1", "k": 1}))
-    assert asked == [16 << 20]
+    assert asked == [size]
     assert reading_of(made).block_bytes == 64 << 20  # for dialects that decode each table alone
 
 
