@@ -39,6 +39,7 @@ channel         the YAML file: model, actions, scopes, loading with lines, secre
 tables          table definitions: SQL DDL, Avro, YAML; added: columns that came while the channel ran
 expression      templates and SQL over substitutions
 substitutions   what they give, and where they may stand
+compiled        loops over bytes and rows, as machine code
 spans           columns that lie in one array with those of other tables
 fragments       encoded rows between the passes; tally: what a pass left out or changed
 """

@@ -1,8 +1,8 @@
 """Loops over bytes and rows that are compiled to machine code, where each step by Arrow or numpy is a pass over all.
 
 Numba compiles a function when it is first called, and keeps the code beside the source, or in the user's cache
-directory where that cannot be written (NUMBA_CACHE_DIR names another one). It runs without Python's lock, and is also
-right, and slow, as Python (NUMBA_DISABLE_JIT=1). https://numba.readthedocs.io/en/stable/developer/caching.html
+directory where that cannot be written (NUMBA_CACHE_DIR names another one). It runs without Python's lock.
+https://numba.readthedocs.io/en/stable/developer/caching.html
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """Return a function of numbers and numpy arrays as machine code. No index is checked."""
+    """Return a function of numbers and numpy arrays as machine code. No index is checked: who calls it sees to that."""
     made = numba.njit(nogil=True)(function)
     with suppress(RuntimeError):  # no directory that can be written: each process compiles for itself, a second's work
         made.enable_caching()

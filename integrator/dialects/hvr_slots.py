@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrays import words
 from integrator.dialects.hvr_records import META
 from integrator.dialects.json_columns import json_type
 from integrator.dialects.json_scan import Names, Room
@@ -21,7 +19,6 @@ from integrator.spans import SlotsByName
 Kind = tuple[pa.DataType, Type | None]
 """Into what a value is parsed, and what is made of that, if it is something else."""
 Numbers = npt.NDArray[np.int64]
-_WORD = 8
 
 
 @lru_cache(maxsize=8)
@@ -54,19 +51,18 @@ class Slots:
         self.place = {table.name: place for place, table in enumerate(tables)}
         self.by_name: dict[str, SlotsByName] = {}
         of_slots: list[Kind] = []
-        names: list[bytes] = []
-        first = []
+        names: list[tuple[str, ...]] = []
         for table in tables:
-            first.append(len(names))
             own = {column.name: _kind(column.type) for column in table.columns}
-            self.by_name[table.name] = SlotsByName({name: slot for slot, name in enumerate(own, first[-1] + len(META))})
+            slots = range(len(of_slots) + len(META), len(of_slots) + len(META) + len(own))
+            self.by_name[table.name] = SlotsByName(dict(zip(own, slots, strict=True)))
             of_slots += [*((kind, None) for kind in META.values()), *own.values()]
-            names += [json.dumps(name, ensure_ascii=False).encode() for name in (*META, *own)]
+            names.append((*META, *own))
         kinds = dict.fromkeys(of_slots)
         place_of_kind = {kind: place for place, kind in enumerate(kinds)}
         self.kinds = list(kinds)
         self.kind_of = np.array([place_of_kind[kind] for kind in of_slots], np.int64)
-        self.names = _names(names, first)
+        self.names = Names.of(names)
 
     def layout(self, tables: Sequence[str], sizes: Sequence[int]) -> Layout:
         """Return where the values go of so many rows of tables, of which none is twice."""
@@ -82,15 +78,6 @@ class Slots:
         base[slot[order]] = np.cumsum(size[order]) - size[order]
         of_kinds = np.bincount(kind, size, len(self.kinds)).astype(np.int64)
         return Layout(Room(base, int(size.sum()), len(META)), np.concatenate([[0], np.cumsum(of_kinds)]))
-
-
-def _names(names: Sequence[bytes], first: Sequence[int]) -> Names:
-    """Return names of records in their order, of which the tables' first ones are told."""
-    ends = np.concatenate([[0], np.cumsum(list(map(len, names)))]).astype(np.int32)
-    followers = np.append(np.arange(1, len(names) + 1), first) % max(len(names), 1)
-    firsts = np.array([*first, len(names)], np.int32)
-    text = np.frombuffer(b"".join(names) + bytes(_WORD), np.uint8)
-    return Names(words(text), ends, firsts, followers.astype(np.int32))
 
 
 @lru_cache(maxsize=1024)

@@ -7,6 +7,8 @@ escapes; a number may be none.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,13 +36,24 @@ class Names(NamedTuple):
     """Names of members, kind of objects behind kind of objects.
 
     words: their JSON, with quotes. bounds: where each begins there, and the end. first: the first name of each kind,
-    and the number of all. follower: which name came last behind each one, and, behind those, first in each kind.
+    and the number of all. follower: which name, of the same kind, came last behind each one; and then, for each kind,
+    which came first.
     """
 
     words: Words
     bounds: Places
     first: Places
     follower: Places
+
+    @classmethod
+    def of(cls, kinds: Sequence[Sequence[str]]) -> Names:
+        """Return the names of kinds of objects, which are expected in this order at first."""
+        written = [json.dumps(name, ensure_ascii=False).encode() for kind in kinds for name in kind]
+        bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
+        first = np.cumsum([0, *map(len, kinds)]).astype(np.int32)
+        follower = np.append(np.arange(1, len(written) + 1), first[:-1]).astype(np.int32)
+        follower[first[1:] - 1] = first[:-1]  # of the last name of a kind, one of the same
+        return cls(words(np.frombuffer(b"".join(written) + bytes(_WORD), np.uint8)), bounds, first, follower)
 
 
 class Objects(NamedTuple):

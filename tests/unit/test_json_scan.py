@@ -7,18 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from integrator.arrays import words
 from integrator.dialects.json_scan import NOT_SO, Names, Objects, Room, scan
 
 NAMES = ["a", "b", "hvr_op", "a_long_name_of_27_characters", "ü", "x\\y", 'q"', "ab", "exactly7"]
-
-
-def names_of(kinds):
-    written = [json.dumps(name, ensure_ascii=False).encode() for kind in kinds for name in kind]
-    first = np.cumsum([0, *map(len, kinds)]).astype(np.int32)
-    text = np.frombuffer(b"".join(written) + bytes(8), np.uint8)
-    follower = np.append(np.arange(1, len(written) + 1) % len(written), first[:-1]).astype(np.int32)
-    return Names(words(text), np.cumsum([0, *map(len, written)]).astype(np.int32), first, follower)
 
 
 def scanned(lines, of_line=None, kinds=(NAMES,), shared=0):
@@ -30,7 +21,7 @@ def scanned(lines, of_line=None, kinds=(NAMES,), shared=0):
     sizes = [of_line.count(kind) for kind, names in enumerate(kinds) for _ in names]
     room = Room(np.cumsum([0, *sizes])[:-1], sum(sizes), shared)
     objects = Objects(offsets, np.array(of_line, np.int32), np.array(row, np.int32))
-    values, count = scan(text, objects, names_of(kinds), room)
+    values, count = scan(text, objects, Names.of(kinds), room)
     result = []
     for kind, at in zip(of_line, row, strict=True):
         if kind == NOT_SO or count[kind] == NOT_SO:
@@ -142,3 +133,11 @@ def test_kinds_of_objects_are_apart():
     found, count = scanned(lines, [0, 1, 1, 2, 1, NOT_SO], (["a", "b"], ["b", "x"], ["b"]), shared=1)
     assert found == [{"a": "1", "b": "2"}, {"x": "3"}, {"b": "4", "x": "5"}, None, {"x": '"6"'}, None]
     assert count == [1, 3, NOT_SO]  # those of "a", "b" and "b" are shared
+
+
+def test_a_name_of_another_kind_is_not_taken_for_one_of_this():
+    """Not even where it is the next one of all names."""
+    lines = ['{"a":1,"a":2}', '{"a":3}', '{"b":4,"a":5}', '{"a":6,"b":7}']
+    found, count = scanned(lines, [0, 1, 2, 2], (["a"], ["a", "b"], ["a", "b"]))
+    assert found == [None, {"a": "3"}, {"b": "4", "a": "5"}, {"a": "6", "b": "7"}]
+    assert count == [NOT_SO, 1, 4]
