@@ -18,8 +18,9 @@ from integrator.dialects.lines import arrow_json
 from integrator.schema import Type
 
 Places: TypeAlias = npt.NDArray[np.int32]
-_QUOTE, _MINUS, _ZERO, _NINE = b'"-09'
+_QUOTE, _MINUS, _PLUS, _POINT, _ZERO, _NINE, _E, _E_LARGE = b'"-+.09eE'
 _N, _U, _L = b"nul"
+_TRUE, _FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8)
 _WORD = 8
 _MOST_DIGITS = 18
 """That any number of 64 bits may have."""
@@ -36,9 +37,12 @@ def values_of(text: Octets, at: Values, parsed: pa.DataType, wanted: Type | None
         values = _strings(text, at)
     elif pa.types.is_integer(parsed):
         values = _integers(text, at, parsed)
+    elif pa.types.is_floating(parsed):
+        values = _floats(text, at, parsed)
+    elif pa.types.is_boolean(parsed):
+        values = _booleans(text, at)
     else:
-        texts = pieces(text, at.start, at.end)
-        values = _parsed(pc.if_else(pa.array(at.end == 0), "null", texts) if (at.end == 0).any() else texts, parsed)
+        values = _parsed(_texts(text, at), parsed)
     return values if wanted is None else typed(values, wanted)
 
 
@@ -59,10 +63,32 @@ def _integers(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
     """Return integers; what is written otherwise than they are most often, and yet may be one, is Arrow's to read."""
     numbers, valid = np.empty(len(at.start), np.int64), np.empty(len(at.start), np.bool_)
     if not _read_integers(text, at.start, at.end, numbers, valid):
-        texts = pieces(text, at.start, at.end)
-        return _parsed(pc.if_else(pa.array(at.end == 0), "null", texts), parsed)
+        return _parsed(_texts(text, at), parsed)
     buffers = [_bits(valid), pa.py_buffer(numbers)]
     return pa.Array.from_buffers(pa.int64(), len(valid), buffers).cast(parsed)
+
+
+def _floats(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
+    """Return floating-point numbers; a cast makes them of what JSON has as such, and also of +1, nan and 1e999."""
+    valid = np.empty(len(at.start), np.bool_)
+    if _are_numbers(text, at.start, at.end, valid):
+        numbers = pc.if_else(valid, pieces(text, at.start, at.end), None).cast(parsed)
+        if not pc.any(pc.is_inf(numbers)).as_py():
+            return numbers
+    return _parsed(_texts(text, at), parsed)
+
+
+def _booleans(text: Octets, at: Values) -> pa.Array:
+    true, valid = np.empty(len(at.start), np.bool_), np.empty(len(at.start), np.bool_)
+    if not _read_booleans(text, at.start, at.end, true, valid):
+        raise pa.ArrowInvalid("no boolean")
+    return pa.array(true, mask=~valid)
+
+
+def _texts(text: Octets, at: Values) -> pa.Array:
+    """Return the JSON of values; null where there is none."""
+    texts, gone = pieces(text, at.start, at.end), at.end == 0
+    return pc.if_else(gone, "null", texts) if gone.any() else texts
 
 
 def _bits(valid: Mask) -> pa.Buffer | None:
@@ -139,4 +165,53 @@ def _read_integers(text: Octets, start: Places, end: Places, numbers: npt.NDArra
                 number = number * 10 + (text[digit] - _ZERO)
             number = -number if negative else number
         numbers[place] = number
+    return True
+
+
+@compiled
+def _behind_digits(text: Octets, at: int) -> int:
+    while _ZERO <= text[at] <= _NINE:
+        at += 1
+    return at
+
+
+@compiled
+def _are_numbers(text: Octets, start: Places, end: Places, valid: Mask) -> bool:
+    """Say whether all are numbers as RFC 8259 has them, section 6, or null."""
+    for place in range(len(start)):
+        at = start[place]
+        valid[place] = not _is_null(text, at, end[place])
+        if valid[place]:
+            at += text[at] == _MINUS
+            whole = _behind_digits(text, at)
+            if whole == at or (text[at] == _ZERO and whole > at + 1):
+                return False
+            at = whole
+            if text[at] == _POINT:
+                at = _behind_digits(text, at + 1)
+                if at == whole + 1:
+                    return False
+            if text[at] in (_E, _E_LARGE):
+                digits = at + 1 + (text[at + 1] in (_PLUS, _MINUS))
+                at = _behind_digits(text, digits)
+                if at == digits:
+                    return False
+            if at != end[place]:
+                return False
+    return True
+
+
+@compiled
+def _read_booleans(text: Octets, start: Places, end: Places, true: Mask, valid: Mask) -> bool:
+    """Read booleans; say whether all are such, or null."""
+    for place in range(len(start)):
+        at, size = start[place], end[place] - start[place]
+        valid[place] = not _is_null(text, at, end[place])
+        true[place] = size == 4
+        if valid[place]:
+            if size not in (4, 5):
+                return False
+            for letter in range(size):
+                if text[at + letter] != (_TRUE[letter] if size == 4 else _FALSE[letter]):
+                    return False
     return True

@@ -13,6 +13,7 @@ from tests.unit.test_alike import outcome
 
 EXTRA = """
 create table nested(k int primary key, list bigint[], small smallint, wide decimal(40,3), on_off boolean);
+create table measured(k int primary key, far double precision, near real, sure boolean);
 create table odd("k" int primary key, "a""b" varchar(9), "ü" varchar(9), "x\\y" varchar(9));
 """
 
@@ -98,6 +99,10 @@ SAID = [
     '{"hvr_tbl_name":"nested","hvr_op":1,"hvr_tx_seq":"2","k":8,"list":[],"on_off":null}',
     '{"hvr_tbl_name":"people","hvr_op":1,"hvr_tx_seq":"2","k":8,"name":"x","tags":["a\\"b",null]}',
     '{"hvr_tbl_name":"odd","hvr_op":1,"hvr_tx_seq":"2","k":8,"ü":"1","x\\\\y":"2"}',
+    '{"hvr_tbl_name":"measured","hvr_op":1,"hvr_tx_seq":"2","k":8,"far":-0.5e-10,"near":1E+5,"sure":true}',
+    '{"hvr_tbl_name":"measured","hvr_op":1,"hvr_tx_seq":"2","k":8,"far":5,"near":-0,"sure":false}',
+    '{"hvr_tbl_name":"measured","hvr_op":1,"hvr_tx_seq":"2","k":8,"far":0.1234567890123456789,"near":0.1}',
+    '{"hvr_tbl_name":"measured","hvr_op":1,"hvr_tx_seq":"2","k":8,"far":null,"near":1e-400,"sure":null}',
     '{"hvr_op":1,"hvr_tx_seq":"2","k":8,"hvr_tbl_name":"orders"}',
     '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_integ_seq":"0000000000000000000A|0000000000000000|0000001","k":8}',
     '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","hvr_cap_tstamp":"2026-01-02T03:04:05.5Z","k":8}',
@@ -155,6 +160,38 @@ WRONG = [
     '"k":8}x{"k":9',
     '"k":8} ',
 ]
+
+
+MEASURED = [
+    '"far":01',
+    '"far":1.',
+    '"far":.5',
+    '"far":+1',
+    '"far":1e',
+    '"far":1e+',
+    '"far":nan',
+    '"far":Infinity',
+    '"far":0x1',
+]
+MEASURED += [
+    '"far":1e999',
+    '"near":1e39',
+    '"far":"1"',
+    '"far":--1',
+    '"far":-',
+    '"far":1.2.3',
+    '"far":1_0',
+    '"far":true',
+]
+MEASURED += ['"sure":1', '"sure":True', '"sure":"true"', '"sure":tru', '"sure":trues', '"sure":falsy', '"sure":yes']
+
+
+@pytest.mark.parametrize("wrong", MEASURED)
+def test_a_number_or_boolean_is_what_the_parser_makes_of_it(wrong, tmp_path, monkeypatch):
+    line = '{"hvr_tbl_name":"measured","hvr_op":1,"hvr_tx_seq":"2","k":8,' + wrong + "}"
+    path = written(tmp_path, *map(json.dumps, FULL), line)
+    together, alone = both(channel(tmp_path), path, monkeypatch)
+    assert together == alone
 
 
 @pytest.mark.parametrize("wrong", WRONG)
