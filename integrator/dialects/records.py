@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, mask, places_of_each
-from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
+from integrator.arrays import Mask, first, mask, places_of_each
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, integ_seq
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_column
@@ -120,6 +120,16 @@ def change_rows(
     return list(result.values()), ignored, unknown
 
 
+def _check_width(lines: Lines, record: Ints, commit: pa.Array) -> None:
+    """Raise DataError for a position that has no place in hvr_integ_seq."""
+    at = first(pc.not_equal(pc.fill_null(pc.binary_length(commit), 0), SEQUENCE_WIDTHS[0]))
+    if at is not None:
+        raise DataError(
+            f"{lines.file}:{lines.numbers[record[at]]}: the position of the commit is {commit[at].as_py()} in "
+            f"hexadecimal; expected one of at most {SEQUENCE_WIDTHS[0]} digits"
+        )
+
+
 def _rows_of(
     records: Records, placed: Placed, table: Table, at: Ints, unknown: Counter[str], policy: UnknownColumns
 ) -> Changes:
@@ -153,6 +163,7 @@ def _rows_of(
     countdown = np.where(placed.countdown[record] > 0, placed.countdown[record] - (updated & second), 0)
     index = pa.array(record)
     commit = placed.commit.take(index)
+    _check_width(records.lines, record, commit)
     user = pa.nulls(len(record), pa.string()) if records.cap_user is None else records.cap_user.take(index)
     return Changes(
         table=table.name,

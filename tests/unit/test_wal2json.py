@@ -114,3 +114,12 @@ def test_i2_i3_versions_1_and_2_of_one_recording_agree(tmp_path):
     truncates = {row["integ_seq"] for row in two.to_pylist() if row["op"] == 5}
     assert set(one["integ_seq"].to_pylist()) == set(sequences) - truncates
     assert len(one) == len(two) - len(truncates)
+
+
+def test_a_position_that_has_no_place_is_told_with_its_line(tmp_path):
+    records = [begin(1), change("I", columns=image(k=1, j=1)), END]
+    records += [begin(1) | {"nextlsn": "1/123456789"}, change("I", columns=image(k=2, j=1)), END]
+    with pytest.raises(
+        DataError, match=r"c\.jsonl:5: the position of the commit is 000000000001123456789 in hexadecimal; expected"
+    ):
+        pure.fragments(pure.recipe(tmp_path, DDL, OPS, "wal2json"), write(tmp_path / "c.jsonl", *records))
