@@ -129,7 +129,7 @@ class _Members:
     field: Numbers
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _members(kin: tuple[Kin, ...]) -> _Members:
     """Return the members of tables that are akin: most often the same tables come together again."""
     every = [member for table in kin for member in table.members]
@@ -147,7 +147,7 @@ def _members(kin: tuple[Kin, ...]) -> _Members:
     )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _pattern(kin: tuple[Kin, ...], quotes: Quotes, of_fields: tuple[str | bytes, ...]) -> Pattern:
     """Return what stands around the values of tables."""
     members, by_number = _members(kin), dict(quotes)

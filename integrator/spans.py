@@ -23,7 +23,6 @@ class SlotsByName(dict[str, int]):
     def __init__(self, slots: Mapping[str, int]) -> None:
         super().__init__(slots)
         self._of: dict[tuple[str, ...], Numbers] = {}
-        self.all = np.array([*self.values()], np.int64)
 
     def of(self, names: tuple[str, ...]) -> Numbers:
         """Return the slots of columns, which are kept: the same ones are asked for again and again."""

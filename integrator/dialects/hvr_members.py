@@ -84,7 +84,7 @@ class _Found:
                 values_of(lines.text, Values(at.start[span], at.end[span], at.escaped[span]), *kind)
                 for kind, span in zip(slots.kinds, spans, strict=True)
             ]
-        except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except (DataError, ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowCapacityError):
             return None
         return _Found(parts, slots, layout, at, values, count[kinds])
 

@@ -88,6 +88,7 @@ def scan(text: Octets, objects: Objects, names: Names, room: Room) -> tuple[Valu
     """
     values = Values(np.zeros(room.size, np.int32), np.zeros(room.size, np.int32), np.zeros(room.size, np.bool_))
     count = np.zeros(len(names.first) - 1, np.int64)
+    text = text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
     _scan((text, words(text)), objects, names, room, values, count)
     return values, count
 

@@ -42,7 +42,7 @@ def values_of(text: Octets, at: Values, parsed: pa.DataType, wanted: Type | None
     elif pa.types.is_boolean(parsed):
         values = _booleans(text, at)
     else:
-        values = _parsed(_texts(text, at), parsed)
+        values = _others(text, at, parsed)
     return values if wanted is None else typed(values, wanted)
 
 
@@ -63,7 +63,7 @@ def _integers(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
     """Return integers; what is written otherwise than they are most often, and yet may be one, is Arrow's to read."""
     numbers, valid = np.empty(len(at.start), np.int64), np.empty(len(at.start), np.bool_)
     if not _read_integers(text, at.start, at.end, numbers, valid):
-        return _parsed(_texts(text, at), parsed)
+        return _others(text, at, parsed)
     buffers = [_bits(valid), pa.py_buffer(numbers)]
     return pa.Array.from_buffers(pa.int64(), len(valid), buffers).cast(parsed)
 
@@ -75,7 +75,7 @@ def _floats(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
         numbers = pc.if_else(valid, pieces(text, at.start, at.end), None).cast(parsed)
         if not pc.any(pc.is_inf(numbers)).as_py():
             return numbers
-    return _parsed(_texts(text, at), parsed)
+    return _others(text, at, parsed)
 
 
 def _booleans(text: Octets, at: Values) -> pa.Array:
@@ -85,10 +85,15 @@ def _booleans(text: Octets, at: Values) -> pa.Array:
     return pa.array(true, mask=~valid)
 
 
-def _texts(text: Octets, at: Values) -> pa.Array:
-    """Return the JSON of values; null where there is none."""
-    texts, gone = pieces(text, at.start, at.end), at.end == 0
-    return pc.if_else(gone, "null", texts) if gone.any() else texts
+def _others(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
+    """Return values as Arrow's parser reads them, of those that are there."""
+    there = np.flatnonzero(at.end)
+    found = _parsed(pieces(text, at.start[there], at.end[there]), parsed)
+    if len(there) == len(at.end):
+        return found
+    places = np.full(len(at.end), -1)
+    places[there] = np.arange(len(there))
+    return found.take(pa.array(places, mask=places < 0))
 
 
 def _bits(valid: Mask) -> pa.Buffer | None:

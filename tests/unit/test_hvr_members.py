@@ -186,6 +186,15 @@ MEASURED += [
 MEASURED += ['"sure":1', '"sure":True', '"sure":"true"', '"sure":tru', '"sure":trues', '"sure":falsy', '"sure":yes']
 
 
+def test_values_that_are_mostly_not_there(tmp_path, monkeypatch):
+    keys = [{"hvr_tbl_name": "nested", "hvr_op": 1, "hvr_tx_seq": "2", "k": key} for key in range(9)]
+    keys[4] |= {"list": [1, None], "wide": 0.125}
+    keys[7] |= {"wide": None, "on_off": True}
+    together, alone = both(channel(tmp_path), written(tmp_path, *map(json.dumps, FULL + keys)), monkeypatch)
+    assert together == alone
+    assert not isinstance(together, str), together
+
+
 @pytest.mark.parametrize("wrong", MEASURED)
 def test_a_number_or_boolean_is_what_the_parser_makes_of_it(wrong, tmp_path, monkeypatch):
     line = '{"hvr_tbl_name":"measured","hvr_op":1,"hvr_tx_seq":"2","k":8,' + wrong + "}"

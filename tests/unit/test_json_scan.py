@@ -83,6 +83,11 @@ def test_what_is_taken_of_a_damaged_line_is_what_python_reads(rows, separators, 
     assert len(read) == len(found)
 
 
+@pytest.mark.parametrize(("line", "found"), [("{}", {}), ("{x}", None), ("", None), ('{"a":1}', {"a": "1"})])
+def test_text_shorter_than_a_word(line, found):
+    assert scanned([line])[0] == [found]
+
+
 NOT_OBJECTS = [
     "",
     "null",
