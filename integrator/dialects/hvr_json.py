@@ -1,4 +1,4 @@
-"""JSON lines of the hvr dialect, parsed by Arrow straight into the table's types."""
+"""JSON lines of the hvr dialect: cut into values in one pass, or parsed by Arrow, which tells what is wrong with one."""
 
 from __future__ import annotations
 

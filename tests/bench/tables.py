@@ -18,7 +18,7 @@ from tests.bench.files_to_kafka import Daemon
 from tests.parts.brokers import broker
 
 COLUMNS = 12
-_WARMING = 10
+_WARMING = 14
 """Runs that do not count: Spark begins, the broker makes each partition's log, and at the second batch its index; and for
 a minute its Java compiler takes half a core and more, which a broker that has run for a while does not."""
 
