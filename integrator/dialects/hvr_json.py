@@ -1,4 +1,4 @@
-"""JSON lines of the hvr dialect: cut into values in one pass, or parsed by Arrow, which tells what is wrong with one."""
+"""JSON lines of the hvr dialect: cut into values in one pass, or parsed by Arrow, which then tells what is wrong."""
 
 from __future__ import annotations
 
