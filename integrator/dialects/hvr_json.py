@@ -30,7 +30,7 @@ from integrator.schema import Table
 
 _SAMPLE = 256
 _MEMBERS = 400
-"""Records of tables with the same columns, below which they are made together with those of other tables."""
+"""Records of several tables with the same columns, below which they are made together with those of other tables."""
 _MANY_KINDS = 100
 """Tables of other columns, of which each costs something a block: with more of them blocks are twice as large. Other
 tables cost little, and small blocks come into memory that was used before."""
@@ -128,11 +128,11 @@ def _ended(text: Octets, starts: npt.NDArray[np.int32], ends: npt.NDArray[np.int
 
 
 def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Finds) -> list[Records]:
-    """Return the records of tables with few, by kinds: together, of those with columns that few records share."""
+    """Return the records of tables with few, by kinds: of many of the same columns together, and of all others together."""
     result: list[Records] = []
     several: list[_Part] = []
     for parts in kinds:
-        if sum(len(at) for _, at in parts) < _MEMBERS:
+        if len(parts) == 1 or sum(len(at) for _, at in parts) < _MEMBERS:
             several += parts
         else:
             for group in _groups(parts):
