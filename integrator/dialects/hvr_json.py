@@ -128,7 +128,7 @@ def _ended(text: Octets, starts: npt.NDArray[np.int32], ends: npt.NDArray[np.int
 
 
 def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Finds) -> list[Records]:
-    """Return the records of tables with few, by kinds: of many of the same columns together, and of all others together."""
+    """Return the records of tables with few, by kinds: many with the same columns together, and all others together."""
     result: list[Records] = []
     several: list[_Part] = []
     for parts in kinds:
