@@ -138,12 +138,12 @@ def _few(lines: Lines, kinds: Iterable[list[_Part]], reading: Reading, finds: Fi
             for group in _groups(parts):
                 result += _alike(lines, group, reading, finds)
     for group in _groups(several):
-        found = hvr_members.each(lines, group, slots_of(reading.tables)) if len(group) > 1 else []
-        result += found
+        if len(group) == 1:
+            result += _alike(lines, group, reading, finds)
+            continue
+        found = hvr_members.each(lines, group, slots_of(reading.tables))
         made = {table for records in found for table, _ in records.shares or ((records.table, 0),)}
-        for part in group:
-            if part[0].name not in made:
-                result += _alike(lines, [part], reading, finds)
+        result += [*found, *_alone(lines, [part for part in group if part[0].name not in made], reading, finds)]
     return result
 
 
@@ -159,14 +159,17 @@ def _unknown(lines: Lines, at: Places | None) -> Records:
 
 def _alike(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) -> list[Records]:
     """Return the records of tables with the same columns; where one is not as expected, what a parser makes of them."""
-    found = hvr_members.alike(lines, group, slots_of(reading.tables))
-    if not found:
-        for table, places in group:
-            with finds.noted():
-                found.append(
-                    _records(lines if len(places) == len(lines) else lines.take(places), table, places, reading)
-                )
-    return found
+    return hvr_members.alike(lines, group, slots_of(reading.tables)) or _alone(lines, group, reading, finds)
+
+
+def _alone(lines: Lines, group: list[_Part], reading: Reading, finds: Finds) -> list[Records]:
+    """Return what a parser of each table makes of its lines."""
+    result: list[Records] = []
+    for table, places in group:
+        with finds.noted():
+            own = lines if len(places) == len(lines) else lines.take(places)
+            result.append(_records(own, table, places, reading))
+    return result
 
 
 def _records(lines: Lines, table: Table, at: Places, reading: Reading) -> Records:

@@ -1,8 +1,8 @@
 """Records of tables, of a block's lines: cut into values in one pass over all, whatever the tables.
 
 A parser for each table costs as much as some hundred records (I6). Here the lines are cut into values together; values
-of a type, of whatever table, are then made in one call, those other than text and integers by Arrow's parser. What is
-not as expected is left to a parser of its table, which tells what is wrong.
+of a type, of whatever table, are then made in one call. What is not as expected is left to a parser of its table, which
+tells what is wrong.
 """
 
 from __future__ import annotations
