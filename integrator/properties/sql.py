@@ -10,12 +10,15 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
+from integrator.arrays import Mask, first, items_of, mask
 from integrator.expression import Part, Sql
-from integrator.properties.cast import Refused, cast
+from integrator.properties.cast import Refused, cast, is_list
 from integrator.schema import String, Table, Type, arrow_type, describe
 from integrator.substitutions import SUBSTITUTIONS, ExpressionError, with_article
 
@@ -39,6 +42,8 @@ _REFUSED: dict[type[Any], str] = {
     exp.Star: "*",
 }
 _REFUSED_NAMES = ("random", "uuid", "now", "current_timestamp", "current_date", "current_time", "today", "row_number")
+
+_INFINITE = re.compile(r"\b(inf|infinity|nan)\b", re.IGNORECASE)
 
 Columns = dict[str, pa.Array]
 
@@ -120,6 +125,31 @@ def evaluate(sql: Sql, columns: Columns, rows: int) -> pa.Array:
     if not rows:
         return pa.array([], _compiled(sql.text, _schema(columns)).type)
     return _compiled(sql.text, _schema(columns)).run(columns, rows)
+
+
+def first_overflow(sql: Sql, columns: Columns, values: pa.Array) -> int | None:
+    """Return the first row whose value is infinite or NaN, where none of the numbers that it is made of is; or None.
+
+    An expression that has such a word itself may give it.
+    """
+    if _INFINITE.search(sql.text):
+        return None
+    beyond = _not_finite(values)
+    for given in columns.values() if beyond.any() else ():
+        beyond &= ~_not_finite(given)
+    return first(beyond)
+
+
+def _not_finite(values: pa.Array) -> Mask:
+    """Return in which rows a floating point number, or one in a list, is infinite or NaN."""
+    if is_list(values.type):
+        items, rows = items_of(values)
+        inside = np.zeros(len(values), bool)
+        inside[rows[_not_finite(items)]] = True
+        return inside
+    if not pa.types.is_floating(values.type):
+        return np.zeros(len(values), bool)
+    return mask(pc.invert(pc.is_finite(values)))
 
 
 class _Compiled:
