@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,10 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from integrator.dialects.lines import BLOCK_BYTES, open_file
-from integrator.errors import DataError
+from integrator.dialects.lines import BLOCK_BYTES, cut_off, open_file
+from integrator.errors import DataError, shown
 
 ROWS = 65_536
+_NAMED = 5  # of the names that a header has twice
 Ints = npt.NDArray[np.int64]
 
 
@@ -48,6 +50,8 @@ def batches(
             yield from _csv(file, needed, only, written or Csv())
     except pa.ArrowInvalid as error:
         raise DataError(f"{file}: not {container}, or broken: {error}") from None
+    except OSError as error:
+        raise cut_off(file, error) from error
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -80,7 +84,10 @@ def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tup
 def first_row(file: str) -> list[str]:
     """Return the fields of a CSV file's first row. Raises DataError."""
     with open_file(file) as stream:
-        start = stream.read(BLOCK_BYTES).decode("utf-8-sig", "replace")
+        try:
+            start = stream.read(BLOCK_BYTES).decode("utf-8-sig", "replace")
+        except OSError as error:
+            raise cut_off(file, error) from error
     limit = csv.field_size_limit(len(start) + 1)
     try:
         return next(csv.reader(io.StringIO(start, newline="")), [])
@@ -92,9 +99,9 @@ def first_row(file: str) -> list[str]:
 
 def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:
     header = list(written.names) or first_row(file)
-    twice = {name for name in header if header.count(name) > 1}
+    twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
-        raise DataError(f"{file}:1: the header has {', '.join(sorted(twice))} twice")
+        raise DataError(f"{file}:1: the header has {', '.join(map(shown, sorted(twice)[:_NAMED]))} twice")
     if needed and needed not in header and not written.names:
         raise DataError(
             f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}; it begins "
