@@ -25,7 +25,7 @@ from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Ints, Records
 from integrator.dialects.row_values import RowValues
-from integrator.dialects.table_files import batches
+from integrator.dialects.table_files import batches, control
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, digits
 from integrator.errors import DataError
 from integrator.schema import Table
@@ -87,7 +87,9 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
             raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
-    kind, version = rows[TYPE].combine_chunks(), rows[VERSION].combine_chunks().cast(pa.string())
+    kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
+    numbered = control(file.path, line, VERSION, rows[VERSION].combine_chunks(), pa.int64())
+    version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
     wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
     if wrong is not None:
         raise DataError(
@@ -103,12 +105,11 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
         "D",
     )
     phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
-    numbers = version.cast(pa.int64()).to_numpy()
     order = np.lexsort((np.arange(len(rows)), phase, numbers))
     order = order[~used[order]]
     stamp = pa.nulls(len(rows), pa.timestamp("us", "UTC"))
     if STAMP in rows.column_names:
-        stamp = rows[STAMP].combine_chunks().cast(pa.timestamp("us", "UTC"))
+        stamp = control(file.path, line, STAMP, rows[STAMP].combine_chunks(), pa.timestamp("us", "UTC"))
     keep = pa.array(order)
     found = Records(
         lines=Lines(file.path, b"", line, np.zeros(len(rows) + 1, np.int32)),

@@ -61,7 +61,7 @@ def _meta(file: str, batch: pa.Table, name: str) -> pa.Array:
         return pa.nulls(batch.num_rows, META[name])
     try:
         return batch[name].combine_chunks().cast(META[name])
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"{file}: column {name}: {error}; expected {META[name]}") from None
 
 
@@ -105,7 +105,7 @@ def _records(
         except ValueRefused as error:
             where = f"{file}:{numbers[error.index]}: table {table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise DataError(f"{file}: table {table.name}, column {column.name}: {error}") from None
         if column.name in named:
             missing[column.name] = named[column.name]

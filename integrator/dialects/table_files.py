@@ -15,10 +15,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from integrator.arrays import first_refused
 from integrator.dialects.lines import BLOCK_BYTES, cut_off, open_file
 from integrator.errors import DataError, shown
 
 ROWS = 65_536
+_UNCASTABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _NAMED = 5  # of the names that a header has twice
 Ints = npt.NDArray[np.int64]
 
@@ -65,6 +67,24 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
         if kind != values.type:
             batch = batch.set_column(place, batch.schema.field(place).with_type(kind), values.cast(kind))
     return batch
+
+
+def control(file: str, lines: Ints, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return a column by which a file is read, as `kind`. Raises DataError for the first value that cannot be it."""
+
+    def accepts(start: int, stop: int) -> bool:
+        try:
+            values.slice(start, stop - start).cast(kind)
+        except _UNCASTABLE:
+            return False
+        return True
+
+    try:
+        return values.cast(kind)
+    except _UNCASTABLE:
+        at = first_refused(len(values), accepts) if len(values) else None
+        where = f"{file}:{lines[at]}: {name} is {shown(values[at].as_py())}" if at is not None else f"{file}: {name} is"
+        raise DataError(f"{where}, of Arrow's type {values.type}; expected is {kind}") from None
 
 
 def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tuple[Ints, int]:

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from integrator.channel.sources import FilesLocation, SocketLocation
-from integrator.errors import IntegratorError
+from integrator.errors import crossing
 from integrator.runs import RUN_DDL
 from integrator.sources.journal import Entry, Journal, Listing
 from integrator.sources.spool import PATTERN, number_of
@@ -135,8 +135,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             numbered = number_of if self._listing.pattern == PATTERN else None
             self._journal.take(self._listing.files(), numbered)
-        except IntegratorError as error:
-            raise RuntimeError(error.to_wire()) from None
+        except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
+            raise crossing(error, "listing the change files") from None
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
         """Cut the cycle's files into consecutive parts of about equal size."""
