@@ -49,6 +49,11 @@ def shown(value: object) -> str:
     return text if whole and len(text) <= SHOWN else f"{text[:SHOWN]}… ({length:,} {unit})"
 
 
+def shortened(text: str, most: int = SHOWN) -> str:
+    """Return text as it is, such as another program's message; after so many characters, its length instead."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
 class IntegratorError(Exception):
     """An error that a person can act on. `kind` says who."""
 
@@ -110,9 +115,7 @@ class Defect(IntegratorError):
     def of(cls, error: BaseException, where: str) -> Defect:
         """Return the defect that showed itself as `error`; its text has the traceback."""
         lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()
-        told = "\n".join(
-            line if len(line) <= _TRACED else f"{line[:_TRACED]}… ({len(line):,} characters)" for line in lines
-        )
+        told = "\n".join(shortened(line, _TRACED) for line in lines)
         return cls(f"{where}: a defect of the integrator, not of the data; report it with this traceback:\n{told}")
 
 

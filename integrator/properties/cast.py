@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import as_lists, first, first_refused, items_of, plain_text, to_decimal
-from integrator.errors import shown
+from integrator.errors import shortened, shown
 from integrator.formats.contract import Options, RefusedValue
 from integrator.formats.durations import iso_text
 from integrator.formats.json_object import value_of
@@ -68,7 +68,9 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
         if not len(values):
             raise Refused(str(error)) from None
         index = first_refused(len(values), accepts)
-        raise Refused(f"{shown_at(values, index)} cannot become {describe(kind)}: {error}", index) from None
+        raise Refused(
+            f"{shown_at(values, index)} cannot become {describe(kind)}: {shortened(str(error))}", index
+        ) from None
     if isinstance(kind, schema.String):
         _check_length(converted, kind.length)
     if isinstance(kind, schema.Float):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import Mask, first, mask
 from integrator.changes import Changes
-from integrator.errors import shown
+from integrator.errors import shortened, shown
 from integrator.properties.cast import Refused, as_text, cast, default_of, json_text
 from integrator.properties.coerce import Coercer
 from integrator.properties.expression import Clock, Scene
@@ -85,7 +85,7 @@ def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | in
         "table": changes.table,
         "key": key,
     }
-    return {**place, "column": field.name, "misfit": how, "value": None if source is None else str(source)}
+    return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
 
 
 def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) -> pa.Array:

@@ -17,11 +17,14 @@ import sqlglot
 from sqlglot import exp
 
 from integrator.arrays import Mask, first, items_of, mask
+from integrator.errors import shortened
 from integrator.expression import Part, Sql
 from integrator.properties.cast import Refused, cast, is_list
 from integrator.schema import String, Table, Type, arrow_type, describe
 from integrator.substitutions import SUBSTITUTIONS, ExpressionError, with_article
 
+_MOST_SAID = 500
+"""Characters of what the engine says: the value that it refuses is among them."""
 _OPTIONS = {
     "datafusion.execution.batch_size": "1000000",  # one batch in, one batch out
     "datafusion.optimizer.max_passes": "1",
@@ -202,7 +205,8 @@ def _input(values: pa.Array) -> pa.Array:
 
 def _said(error: Exception) -> str:
     """Return what the engine says, in one line."""
-    return " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
+    text = " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
+    return shortened(text, _MOST_SAID)
 
 
 @lru_cache(maxsize=1000)

@@ -150,3 +150,42 @@ def test_the_command_tells_who_acts_and_no_secrets(
     assert told.endswith(text)
     assert "hunter2" not in told
     assert ("Traceback" in told) == (not isinstance(error, IntegratorError))
+
+
+LONG_TEXT = "é" * 1_000_000
+BOUNDED = [
+    # what refuses a value of a million characters: actions, the record
+    ("a key above the maximum size", ["{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '10000'}"], LONG_TEXT),
+    ("a longer text", ["{action: ColumnProperties, Name: v, Datatype: varchar, Length: 5}"], LONG_TEXT),
+    ("no number", ["{action: ColumnProperties, Name: v, Datatype: integer}"], LONG_TEXT),
+    ("no number, as SQL has it",
+     ["{action: ColumnProperties, Name: n, Extra: true, Datatype: integer, IntegrateExpression: 'sql: cast(v as integer)'}"],
+     LONG_TEXT),
+    ("no XML", ["{action: FileFormat, Xml: true}"], LONG_TEXT + "\0"),
+    ("a misfit of its type",
+     ["{action: ColumnProperties, Name: v, Datatype: integer}",
+      "{action: TableProperties, CoerceErrorPolicy: SILENT, CoerceErrorType: ROUNDING}"], LONG_TEXT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "actions", "value"), BOUNDED, ids=[case[0] for case in BOUNDED])
+def test_a_value_of_any_length_is_shown_in_part(what: str, actions: list[str], value: str, tmp_path: Path) -> None:
+    text = "".join(f"  - {action}\n" for action in actions)
+    recipe = pure.recipe(tmp_path, "create table t(k text primary key, v text);", text)
+    with pytest.raises(DataError) as raised:
+        pure.messages(recipe, pure.hvr(tmp_path, {"k": value if "key" in what else "k", "v": value}))
+    assert f"{tmp_path}/a.jsonl:1: table t" in str(raised.value)
+    assert "éééé" in str(raised.value)
+    assert len(str(raised.value)) < 1500 + len(str(tmp_path))
+
+
+def test_a_warning_is_written_with_a_value_of_any_length_in_part(tmp_path: Path) -> None:
+    actions = (
+        "  - {action: ColumnProperties, Name: v, Datatype: varchar, Length: 5}\n"
+        "  - {action: TableProperties, CoerceErrorPolicy: WARNING_FILE}\n"
+    )
+    recipe = pure.recipe(tmp_path, "create table t(k text primary key, v text);", actions)
+    path = pure.hvr(tmp_path, {"k": LONG_TEXT[:1000], "v": LONG_TEXT})
+    [detail] = pure.fragments(recipe, path)[1][0].details
+    assert detail["value"] == "é" * SHOWN + "… (1,000,000 characters)"
+    assert str(detail["key"]).endswith("… (1,000 characters)")

@@ -15,7 +15,7 @@ from tests.parts import pure
 MOMENT = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
 TABLES = {
     "hvr": {"hvr_op": pa.array([1, 1]), "hvr_tx_seq": pa.array(["1", "1"])},
-    "dms": {"Op": pa.array(["I", "I"]), "": pa.array(["2026-01-02 00:00:00"] * 2)},
+    "dms": {"Op": pa.array(["I", "I"]), "dms_timestamp": pa.array(["2026-01-02 00:00:00"] * 2)},
     "delta-cdf": {
         "_change_type": pa.array(["insert"] * 2),
         "_commit_version": pa.array([1, 1]),
@@ -30,7 +30,7 @@ CASES = [
     ("hvr", "v", pa.array([[("a", 1)]] * 2, pa.map_(pa.string(), pa.int64())), "a.parquet: table t, column v: "),
     ("dms", "Op", STRUCT, "a.parquet:1: Op is {'x': 1}, of Arrow's type struct<x: int64>; expected is string"),
     ("dms", "Op", BYTES, r"a.parquet:1: Op is b'\xff', of Arrow's type binary; expected is string"),
-    ("dms", "", LIST, "a.parquet:1:  is [1], of Arrow's type list<"),
+    ("dms", "dms_timestamp", LIST, "a.parquet:1: dms_timestamp is [1], of Arrow's type list<"),
     ("delta-cdf", "_change_type", pa.array([1.5, 1.5]), "a.parquet:1: _change_type is '1.5'; it is one of"),
     ("delta-cdf", "_change_type", STRUCT, "a.parquet:1: _change_type is {'x': 1}, of Arrow's type struct"),
     ("delta-cdf", "_commit_version", pa.array(["7", "x"]), "a.parquet:2: _commit_version is 'x', of Arrow's type string; expected is int64"),
