@@ -84,6 +84,7 @@ def _start(files: list[Path], names: list[str], outcome: Outcome) -> None:
     if daemon.running:
         daemon.terminate()
     code = daemon.wait()
+    (files[0].parent.parent / "log").write_text("\n".join(daemon.lines))
     errors = [event["error"] for name in FAILURES for event in daemon.events(name)]
     outcome.errors.update(map(_gist, errors))
     if left and not errors:
