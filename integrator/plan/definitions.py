@@ -14,8 +14,9 @@ def read_tables(channel: Channel, source: Source, problems: list[Problem]) -> li
     tables: dict[str, Table] = {}
     for index, entry in enumerate(channel.tables):
         item = TableFile(file=entry) if isinstance(entry, str) else entry
-        read, wrong = definitions.read(item.file, item.sql_dialect)
-        problems += wrong
+        definition = definitions.read(item.file, item.sql_dialect)
+        read = definition.tables
+        problems += definition.problems
         for name in item.only or []:
             if name not in {table.name for table in read}:
                 problems.append(source.problem(("tables", index, "only"), f"{item.file} defines no table {name!r}"))

@@ -5,7 +5,7 @@ import pytest
 from integrator import tables
 from integrator.schema import describe
 
-DDL = """create table Items(
+DDL = """create table "Items"(
   id bigint not null, name varchar(20), price decimal(10,2) not null, day date, at timestamp(3), tags text[],
   primary key (id));"""
 AVSC = """{"type": "record", "name": "x.Items", "key": ["id"], "fields": [
@@ -29,7 +29,8 @@ YAML = """tables:
 
 def read(tmp_path, name, text, dialect="postgres"):
     (tmp_path / name).write_text(text)
-    return tables.read(str(tmp_path / name), dialect)
+    made = tables.read(str(tmp_path / name), dialect)
+    return made.tables, made.problems
 
 
 @pytest.mark.parametrize(("name", "text"), [("t.sql", DDL), ("t.avsc", AVSC), ("t.yaml", YAML)])
