@@ -24,10 +24,7 @@ INTEGER_DIGITS, BIGINT_DIGITS = 9, 18
 
 
 def _decimal(sizes: Sizes) -> Type:
-    precision, scale = (*sizes, None, None)[:2]
-    if precision is not None and scale is not None:
-        precision = max(precision, scale)  # all digits after the point, and zeros before them
-    return schema.decimal(precision, scale)
+    return schema.decimal(*(*sizes, None, None)[:2])
 
 
 def _number(sizes: Sizes) -> Type:

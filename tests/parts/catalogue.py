@@ -95,4 +95,4 @@ def _numeric(mod: int) -> str:
     precision, scale = ((mod - 4) >> 16) & 0xFFFF, (((mod - 4) & 0x7FF) ^ 1024) - 1024
     if precision > 76:
         return f"varchar({precision + 2})"
-    return f"decimal({precision - scale},0)" if scale < 0 else f"decimal({max(precision, scale)},{scale})"
+    return f"decimal({precision - scale},0)" if scale < 0 else f"decimal({precision},{scale})"
