@@ -12,6 +12,8 @@ from integrator.errors import Problem
 from integrator.plan.identity import full_name
 from integrator.schema import Table
 
+_DEFAULT_SCHEMAS = ("public", "dbo")
+
 
 def read_tables(channel: Channel, source: Source, problems: list[Problem]) -> tuple[list[Table], list[str]]:
     """Read the channel's table definitions, and what is to be noted; what is wrong is added to `problems`."""
@@ -56,7 +58,9 @@ def _twice(one: Table, file: str, other: Table, other_file: str) -> str:
     text = f"table {one.name!r} is defined twice, in {file} and {other_file}"
     if full_name(one) == full_name(other):
         return f"{text}; keep one of them (only)"
-    renamed = other if one.base_name == one.name or other.base_name != other.name else one
+    by_case = one.base_name != other.base_name
+    keeps = one.base_name == one.name if by_case else other.schema not in (None, *_DEFAULT_SCHEMAS)
+    renamed = other if keeps else one
     name = "_".join(filter(None, (renamed.schema, renamed.name if renamed.schema else f"{renamed.name}_2")))
     said = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
     entry = f"{{file: {other_file if renamed is other else file}, names: {{{full_name(renamed)}: {said}}}}}"

@@ -30,7 +30,7 @@ def check_names(scene: Scene, tables: Sequence[Table]) -> None:
     for alike in by_base_name.values():
         for one, other in combinations(alike, 2):
             _check_schemas(scene, one, other)
-    _check_channel_names(scene, found)
+    _check_channel_names(scene, found, {table.name: full_name(table) for table in tables})
 
 
 def _check_base_name(scene: Scene, table: Table) -> None:
@@ -55,14 +55,15 @@ def _check_schemas(scene: Scene, one: Table, other: Table) -> None:
         _add(scene, ("tables",), f"{text}, or leave it out (only)")
 
 
-def _check_channel_names(scene: Scene, tables: Iterable[Table]) -> None:
+def _check_channel_names(scene: Scene, tables: Iterable[Table], defined: dict[str, str]) -> None:
+    """Check that no name in the database is the channel's name of another table; defined: names in their files."""
     by_name = {table.name: table for table in tables}
     for table in by_name.values():
         other = by_name.get(table.base_name, table)
         if other.base_name != table.base_name:
             text = f"{table.base_name!r} is the name of table {table.name} in the database, and the channel's name of"
             remedy = (
-                f"name one of them otherwise in the channel: tables: [{{file: …, names: {{{full_name(other)}: …}}}}]"
+                f"name one of them otherwise in the channel: tables: [{{file: …, names: {{{defined[other.name]}: …}}}}]"
             )
             _add(scene, ("tables",), f"{text} another table, {full_name(other)}: a record could be of either; {remedy}")
 

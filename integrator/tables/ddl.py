@@ -6,6 +6,7 @@ A statement is understood, or is of a kind that says nothing of tables and is co
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 
 import sqlglot
@@ -54,6 +55,7 @@ _HARMLESS_OF_TYPES = (
 )  # fmt: skip
 _ROUTINES = {"FUNCTION", "PROCEDURE", "TRIGGER", "EVENT", "GRANT", "REVOKE", "DENY"}
 """Words of statements that may have CREATE TABLE in them."""
+_LIKE_TSQL = re.compile(r"(?im)^\s*go\s*$|\[[a-z]")
 _TABLE = ("TABLE", "UNLOGGED TABLE", "COLUMN TABLE", "ROW TABLE", "EXTERNAL TABLE", "TRANSIENT TABLE")
 _HARMLESS = (
     "SET", "RESET", "SELECT", "COMMENT", "GRANT", "REVOKE", "SECURITY LABEL", "BEGIN", "START TRANSACTION", "COMMIT",
@@ -102,12 +104,16 @@ def _read(text: str, sql_dialect: str) -> tuple[list[Table], list[NotUnderstood]
             wrong.append(made)
         else:
             tables.append(made)
+    if not wrong and (empty := len(file.drafts.known) - len(tables)):
+        file.skipped["CREATE TABLE without columns"] = empty
     return tables, wrong, file.skipped + script.skipped
 
 
 def _understood_as(text: str, sql_dialect: str) -> str | None:
     """Return another dialect in which all of a text is understood."""
-    others = [one for one in ("postgres", "mysql", "oracle", "tsql") if one != sql_dialect]
+    others = [one for one in ("postgres", "mysql", "oracle") if one != sql_dialect]
+    if sql_dialect != "tsql" and _LIKE_TSQL.search(text):
+        others.append("tsql")
     return next((one for one in others if (found := _read(text, one)) and found[0] and not found[1]), None)
 
 

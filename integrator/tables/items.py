@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
-from sqlglot.errors import ParseError
+from sqlglot.errors import ParseError, SqlglotError
 
 from integrator.tables.cursor import Cursor, NotUnderstood, parts_of
-from integrator.tables.script import STANDARD, Folding, Script, Tokens, all_words_of, word_of, words_of
+from integrator.tables.script import STANDARD, Folding, Script, Tokens, all_words_of, words_of
+from integrator.tables.spelling import bare, spelled
 
 MYSQL_ALONE = {exp.DType.UINT, exp.DType.UBIGINT, exp.DType.USMALLINT, exp.DType.UTINYINT, exp.DType.UMEDIUMINT}
 _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file: …, sql_dialect: mysql}]"
@@ -81,7 +82,7 @@ def items_of(tokens: Tokens, script: Script, sql_dialect: str, folding: Folding)
     for part, item in zip(wanted, _parsed(wanted, script, sql_dialect), strict=True):
         if not isinstance(item, exp.ColumnDef):
             raise NotUnderstood(f"bad SQL: {words_of(part, 8)!r}: expected a column or a constraint", part[0].line)
-        yield _column(item, part[0].line, sql_dialect, folding)
+        yield _column(item, Cursor(part, folding), sql_dialect)
 
 
 def _key(cursor: Cursor, name: str | None, line: int, *, primary: bool) -> KeyItem:
@@ -124,7 +125,7 @@ def _parsed(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[e
             try:
                 found += _body([part], script, sql_dialect)
             except NotUnderstood:
-                found += _body([list(_bare(part))], script, sql_dialect)
+                found += _body([list(bare(part))], script, sql_dialect)
         return found
 
 
@@ -132,98 +133,23 @@ def _body(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp
     dialect = sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect))
     comma, *around = dialect.tokenize(", create table t()")
     line = parts[0][0].line if parts else 0
-    inner = [token for part in parts for token in (comma, *_spelled(part, sql_dialect))][1:]
+    inner = [token for part in parts for token in (comma, *spelled(part, sql_dialect))][1:]
     parser = dialect.parser(error_level=sqlglot.ErrorLevel.RAISE)
     try:
         [made] = parser.parse([*around[:-1], *inner, around[-1]], script.text)
-    except ParseError as error:
-        found = error.errors[0] if error.errors else {}
+    except SqlglotError as error:
+        found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
         near = f" near {found['highlight']!r}" if found.get("highlight") else ""
-        text = f"bad SQL: {found.get('description') or error}{near}, in {words_of(parts[0], 8)!r}"
-        raise NotUnderstood(text, int(found.get("line") or line)) from None
+        text = f"bad SQL: {found.get('description') or 'not understood'}{near}, in {words_of(parts[0], 8)!r}"
+        raise NotUnderstood(text, max(int(found.get("line") or 0), line)) from None
     body = made.this if isinstance(made, exp.Create) else None
     if not isinstance(body, exp.Schema) or len(body.expressions) != len(parts):
         raise NotUnderstood(f"{words_of(parts[0], 8)}: expected a column or a constraint", line)
     return list(body.expressions)
 
 
-_FIELDS = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TO"}
-
-
-def _spelled(part: Tokens, sql_dialect: str) -> Iterator[Token]:
-    """Yield the tokens of a part, with types that sqlglot cannot read in the words of others."""
-    at = 0
-    while at < len(part):
-        token, word = part[at], word_of(part[at])
-        follows = word_of(part[at + 1]) if at + 1 < len(part) else ""
-        at += 1
-        if word in ("ENABLE", "DISABLE") and at > 2 and sql_dialect == "oracle":
-            continue
-        if (word == "BIT" and follows == "VARYING") or (word == "NATIONAL" and follows.startswith("CHARACTER")):
-            text = "varbit" if word == "BIT" else "varchar"
-            kind = TokenType.VAR if word == "BIT" else TokenType.VARCHAR
-            at += 1
-            yield Token(kind, text, token.line, token.col, token.start, token.end)
-        elif word in ("NUMERIC", "DECIMAL") and [word_of(one) for one in part[at + 2 : at + 4]] == [",", "-"]:
-            yield from (token, part[at], _rounded(part[at + 1], part[at + 4]), part[at + 5])  # to tens, hundreds, …
-            at += 6
-        elif word == "INTERVAL" and at > 1:
-            yield token
-            while at < len(part) and word_of(part[at]) in _FIELDS:
-                at += 1
-            if at + 2 < len(part) and word_of(part[at]) == "(" and word_of(part[at + 2]) == ")":
-                at += 3
-        else:
-            yield token
-
-
-def _rounded(precision: Token, scale: Token) -> Token:
-    """Return the digits before the point of a number that is rounded before it."""
-    digits = int(precision.text) + int(scale.text)
-    return Token(TokenType.NUMBER, str(digits), scale.line, scale.col, scale.start, scale.end)
-
-
-_AFTER_DEFAULT = {"NOT", "NULL", "CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "REFERENCES", "GENERATED", "COLLATE", "ON"}
-
-
-def _bare(part: Tokens) -> Iterator[Token]:
-    """Yield the tokens of a column without its default, checks and what it is generated as."""
-    at = 0
-    while at < len(part):
-        words = [word_of(token) for token in part[at : at + 4]]
-        if words[:2] == ["NO", "INHERIT"]:
-            at += 2
-        elif at < 2 or words[0] not in ("DEFAULT", "CHECK", "GENERATED", "STORAGE", "COMPRESSION"):
-            yield part[at]
-            at += 1
-        elif words[0] in ("STORAGE", "COMPRESSION"):
-            at += 2
-        elif words[0] == "DEFAULT":
-            at = _after_group(part, at + 1)
-            while at < len(part) and word_of(part[at]) not in _AFTER_DEFAULT:
-                at = _after_group(part, at)
-        elif words[0] == "CHECK":
-            at = _after_group(part, at + 1)
-        elif words == ["GENERATED", "ALWAYS", "AS", "("]:
-            at = _after_group(part, at + 3)
-            at += at < len(part) and word_of(part[at]) in ("STORED", "VIRTUAL")
-        else:
-            yield part[at]
-            at += 1
-
-
-def _after_group(part: Tokens, at: int) -> int:
-    """Return the place after a token, or after what is in brackets where it opens one."""
-    depth = 0
-    while at < len(part):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(word_of(part[at]), 0)
-        at += 1
-        if depth <= 0:
-            break
-    return at
-
-
-def _column(item: exp.ColumnDef, line: int, sql_dialect: str, folding: Folding) -> ColumnItem:
+def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem:
+    line, folding = cursor.line, cursor.folding
     strange = next((one for one in item.constraints if not isinstance(one, exp.ColumnConstraint)), None)
     if strange is not None:
         raise NotUnderstood(f"bad SQL: expected a constraint of column {item.name}, found {strange.sql()!r}", line)
@@ -241,7 +167,7 @@ def _column(item: exp.ColumnDef, line: int, sql_dialect: str, folding: Folding) 
         nullable = False
     named = primary or unique
     return ColumnItem(
-        name=_name(item.this, folding),
+        name=cursor.column(),
         kind=kind,
         nullable=nullable,
         line=line,

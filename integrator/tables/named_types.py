@@ -91,7 +91,7 @@ class NamedTypes:
             return Name(self.folding.table(place) or None, self.folding.table(name))
         if not isinstance(written, exp.Identifier | exp.Dot):
             return None
-        parts = written.parts if isinstance(written, exp.Dot) else [written]
+        parts = list(written.flatten()) if isinstance(written, exp.Dot) else [written]
         names = [one.name if one.args.get("quoted") else self.folding.table(one.name) for one in parts]
         return Name(names[-2] if len(names) > 1 else None, names[-1])
 

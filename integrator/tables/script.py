@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -81,8 +81,20 @@ def script_of(text: str, sql_dialect: str) -> Script:
     text = foreign.sub(blank, text) if foreign else text
     for pattern, replacement in _REWRITTEN.get(sql_dialect, []):
         text = pattern.sub(replacement, text)
-    tokens = sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect)).tokenize(text)
+    tokens = list(_lined(sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect)).tokenize(text), text))
     return Script(text, _split(tokens, ends_are_optional=sql_dialect == "tsql"), skipped)
+
+
+def _lined(tokens: Tokens, text: str) -> Iterator[Token]:
+    """Yield the tokens with the lines in which they begin; sqlglot counts some lines twice."""
+    line, at = 1, 0
+    for token in tokens:
+        line, at = line + text.count("\n", at, token.start), token.start
+        yield (
+            token
+            if token.line == line
+            else Token(token.token_type, token.text, line, token.col, token.start, token.end)
+        )
 
 
 def unclosed(text: str, sql_dialect: str) -> tuple[int, str]:

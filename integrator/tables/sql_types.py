@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from integrator import schema
 from integrator.schema import Column, Type
@@ -174,7 +175,7 @@ def type_of(kind: exp.DataType, sql_dialect: str, named: Named) -> Type:
             return defined
         schema_, _, name = kind.sql(dialect="postgres").partition("(")[0].rpartition(".")
         if schema_ == "pg_catalog":
-            return type_of(exp.DataType.build(name, dialect="postgres"), sql_dialect, named)
+            return type_of(_built_in(name), sql_dialect, named)
         make = NAMED.get(name if name.startswith('"') else name.lower())
     else:
         make = OF_DATABASE.get(sql_dialect, {}).get(kind.this) or TYPES.get(kind.this)
@@ -182,6 +183,13 @@ def type_of(kind: exp.DataType, sql_dialect: str, named: Named) -> Type:
         text = "declare it as text, as one of the standard types, or define it above (CREATE DOMAIN, CREATE TYPE)"
         raise KeyError(f"the type {kind.sql()} is not known; {text}")
     return make(sizes)
+
+
+def _built_in(name: str) -> exp.DataType:
+    try:
+        return exp.DataType.build(name, dialect="postgres")
+    except SqlglotError:
+        raise KeyError(f"the type pg_catalog.{name} is not known; declare it as text") from None
 
 
 def _field(part: exp.ColumnDef, sql_dialect: str, named: Named) -> Column:
@@ -196,4 +204,6 @@ def _size(part: exp.DataTypeParam) -> int | None:
     text = part.this.sql()
     if text == "*":
         return 38
+    if text.isidentifier() and text.upper() != "MAX":
+        raise KeyError(f"{text!r} is no size of a type; write a number")
     return int(text) if text.isdigit() else None

@@ -7,6 +7,8 @@ PostgreSQL is installed, it is loaded, dumped and compared anew: `python -m test
 from __future__ import annotations
 
 import json
+import random
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,19 @@ def test_a_dump_of_the_installed_postgresql(tmp_path):
         dumped, expected = load(server)
     (tmp_path / "dump.sql").write_text(dumped)
     assert read(tmp_path / "dump.sql") == expected
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_damaged_dump_is_read_or_has_problems_with_lines(seed, tmp_path):
+    chance = random.Random(seed)
+    parts = re.split(r"(\W)", (RECORDED / "dump.sql").read_text())
+    for _ in range(3):
+        at = chance.randrange(len(parts))
+        parts[at] = chance.choice(["", "(", ")", ",", ";", "'", '"', "$$", "/*", "[", "create", chance.choice(parts)])
+    (tmp_path / "dump.sql").write_text("".join(parts))
+    made = tables.read(str(tmp_path / "dump.sql"), "postgres")
+    assert made.tables or made.problems
+    assert all(0 <= problem.line <= "".join(parts).count("\n") + 1 for problem in made.problems)
 
 
 if __name__ == "__main__":
