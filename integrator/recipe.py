@@ -199,8 +199,8 @@ class Recipe:
     """How the changes of a channel become messages, and how these reach Kafka.
 
     path: where the change files are. absent: names of tables whose records are passed over;
-    absent_tables: the same, as the records have them. rate_limit: messages a second of all tasks; 0 is any number. refreshed: tables, and up to which commit their rows were refreshed with what
-    changed: such changes are passed over.
+    absent_tables: the same, as the records have them. rate_limit: messages a second of all tasks; 0 is any number.
+    refreshed: tables, and up to which commit their rows were refreshed with what changed: such changes are passed over.
     """
 
     channel: str
