@@ -32,6 +32,19 @@ PROCESS = Kind("process", "nobody at first: it starts again; if it stays, the op
 
 _MARK = "INTEGRATOR-ERROR:"
 
+SHOWN = 200  # characters of a value in a message
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: text and bytes in quotes; after 200 characters, its length instead."""
+    if isinstance(value, str | bytes):
+        text, unit, length = repr(value[:SHOWN]), "characters" if isinstance(value, str) else "bytes", len(value)
+        whole = length <= SHOWN
+    else:
+        text = repr(value) if value is None or isinstance(value, bool | list | tuple | dict) else str(value)
+        unit, length, whole = "characters", len(text), True
+    return text if whole and len(text) <= SHOWN else f"{text[:SHOWN]}… ({length:,} {unit})"
+
 
 class IntegratorError(Exception):
     """An error that a person can act on. `kind` says who."""

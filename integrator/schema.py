@@ -41,8 +41,11 @@ class Decimal:
     scale: int
 
 
-Role = Literal["", "uuid", "json", "inet", "enum", "number"]
-"""What text means where the database has a type for it and Kafka's formats have text."""
+Role = Literal["", "uuid", "json", "inet", "enum", "number", "unconstrained"]
+"""What text means where the database has a type for it and Kafka's formats have text.
+
+number: an exact number of more digits than Arrow's decimals have. unconstrained: an exact number without a precision.
+"""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ Type = Boolean | Integer | Float | Decimal | String | Bytes | Date | Time | Time
 MAX_PRECISION = 76  # Arrow's decimal256; https://arrow.apache.org/docs/format/Columnar.html
 MAX_MILLIS_DIGITS = 3
 MAX_MICROS_DIGITS = 6
-UNCONSTRAINED_DECIMAL = String(50)  # HVR's varchar(50) for a number without precision
+UNCONSTRAINED_DECIMAL = String(50, "unconstrained")
+"""HVR's varchar(50) for a number without precision. Its role keeps it apart from a column of text, varchar(50)."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,13 @@ def decimal(precision: int | None, scale: int | None) -> Type:
     if precision > MAX_PRECISION:
         return String(precision + 2, "number")
     return Decimal(precision, scale or 0)
+
+
+def is_number(kind: Type) -> bool:
+    """Return whether the database has a number where `kind` may have text: exact numbers without a decimal type."""
+    return isinstance(kind, Integer | Float | Decimal) or (
+        isinstance(kind, String) and kind.role in ("number", "unconstrained")
+    )
 
 
 def _time(digits: int | None) -> Type:
@@ -242,7 +253,7 @@ def describe(kind: Type) -> str:
         case Decimal(precision, scale):
             return f"decimal({precision},{scale})"
         case String(length, role):
-            named = role if role != "number" else ""
+            named = role if role not in ("number", "unconstrained") else ""
             return named or ("text" if length is None else f"varchar({length})")
         case Bytes():
             return "blob"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow as pa
@@ -166,10 +167,10 @@ def _character(written: str, digits: int) -> str:
     return made
 
 
-_KINDS: dict[str, tuple[type, ...]] = {
-    "MissingRepresentationString": (schema.String,),
-    "MissingRepresentationNumeric": (schema.Integer, schema.Float, schema.Decimal),
-    "MissingRepresentationDate": (schema.Date, schema.Timestamp),
+_KINDS: dict[str, Callable[[schema.Type], bool]] = {
+    "MissingRepresentationString": lambda kind: isinstance(kind, schema.String) and not kind.role,
+    "MissingRepresentationNumeric": schema.is_number,
+    "MissingRepresentationDate": lambda kind: isinstance(kind, schema.Date | schema.Timestamp),
 }
 _IMPLIED = {"MissingRepresentationString": "", "MissingRepresentationNumeric": "0"}
 
@@ -180,28 +181,25 @@ def _missing(saying: Saying) -> tuple[tuple[str, str], ...]:
     if not any(text is not None for text in given.values()):
         return ()
     made = []
-    for name, kinds in _KINDS.items():
+    for name, is_of in _KINDS.items():
         text = given[name] if given[name] is not None else _IMPLIED.get(name)
         for column in saying.table.columns:
-            if (
-                text is None
-                or not isinstance(column.type, kinds)
-                or _has_role(column)
-                or column.name in saying.table.key
-            ):
+            if text is None or not is_of(column.type) or column.name in saying.table.key:
                 continue
             try:
-                pa.scalar(text).cast(arrow_type(column.type))
+                pa.scalar(text).cast(_checked_as(column.type))
             except pa.ArrowInvalid:
-                said = f"{text!r} is no {schema.describe(column.type)}, which {column.name!r} is"
+                wanted = "number" if isinstance(column.type, schema.String) else schema.describe(column.type)
+                said = f"{text!r} is no {wanted}, which {column.name!r} is"
                 saying.report(saying.properties.place(name), name, said)
             else:
                 made.append((column.name, text))
     return tuple(made)
 
 
-def _has_role(column: Column) -> bool:
-    return isinstance(column.type, schema.String) and bool(column.type.role)
+def _checked_as(kind: schema.Type) -> pa.DataType:
+    """Return the type that a value for missing ones must have: a number where numbers are text."""
+    return pa.float64() if schema.is_number(kind) and isinstance(kind, schema.String) else arrow_type(kind)
 
 
 def _coalesces(saying: Saying) -> bool:

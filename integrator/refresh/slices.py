@@ -109,8 +109,7 @@ def _modulo(table: Table, name: str, count: int, quote: Callable[[str], str]) ->
 
 def _is_number(table: Table, name: str) -> bool:
     column = table.column(name)
-    kind = None if column is None else column.type
-    return isinstance(kind, schema.Integer | schema.Float | schema.Decimal) or kind == schema.UNCONSTRAINED_DECIMAL
+    return column is not None and schema.is_number(column.type)
 
 
 def _column(table: Table, name: str, quote: Callable[[str], str]) -> str:

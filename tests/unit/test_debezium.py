@@ -186,6 +186,20 @@ def test_what_an_event_becomes(what, records, rows, tmp_path):
     assert [{n: v for n, v in row.items() if n != "seq"} for row in got] == expected
 
 
+FIFTY = [
+    ("text that begins with a bracket", "v varchar(50)", "{not json", "{not json"),
+    ("text that is an object", "v varchar(50)", '{"scale":2,"value":"AQ=="}', '{"scale":2,"value":"AQ=="}'),
+    ("a number without precision", "v numeric", {"scale": 2, "value": "AQ=="}, "0.01"),
+]
+
+
+@pytest.mark.parametrize(("what", "column", "value", "expected"), FIFTY)
+def test_text_of_fifty_characters_is_not_a_number_without_precision(what, column, value, expected, tmp_path):
+    recipe = pure.recipe(tmp_path, f"create table t(k int primary key, {column});", META, "debezium")
+    [row] = pure.read(recipe, write(tmp_path / "f", [of("c", None, {"k": 1, "v": value}, **PG)]))
+    assert row["v"] == expected
+
+
 def test_whoever_knows_what_old_images_hold_says_so(tmp_path):
     records = [of("d", {"k": 1, "v": None, "n": 0}, **PG)]
     full = pure.recipe(tmp_path, SMALL, META, "debezium", source=", debezium: {old_images: FULL}")

@@ -5,7 +5,7 @@ import pytest
 from integrator.errors import ConfigurationError
 from integrator.plan.refresh import Conditions
 from integrator.refresh.slices import slices_of
-from integrator.schema import Column, Float, Integer, String, Table
+from integrator.schema import Column, Float, Integer, String, Table, decimal
 
 TABLES = [
     Table("t", "t", None, (Column("id", Integer()), Column("name", String()), Column("x", Float())), ("id",)),
@@ -54,3 +54,15 @@ def test_a_table_is_cut_in_one_way(wanted):
     with pytest.raises(ConfigurationError, match="has one already"):
         conditions(*wanted)
     assert len(conditions("t.id%2", "id%3")["t"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_number"), [(decimal(None, None), True), (decimal(90, 2), True), (String(50), False)]
+)
+def test_text_of_fifty_characters_is_no_number(kind, is_number):
+    table = Table("t", "t", None, (Column("c", kind),), ("c",))
+    if is_number:
+        assert len(slices_of([table], ["t.c%2"], {}, str)) == 2
+    else:
+        with pytest.raises(ConfigurationError, match="'c' is no number"):
+            slices_of([table], ["t.c%2"], {}, str)

@@ -117,6 +117,17 @@ def test_distribution_key(said, hashed, tmp_path):
     assert recipe.tables[0].distribution_key == hashed
 
 
+@pytest.mark.parametrize(
+    ("said", "sent"), [("MissingRepresentationNumeric: '-1'", "-1"), ("MissingRepresentationString: x", "0")]
+)
+def test_a_number_without_precision_is_a_number_where_it_is_missing(said, sent, tmp_path):
+    ddl = "create table t(k int primary key, n numeric);"
+    [row] = pure.rows(tmp_path, ddl, [f"{{action: TableProperties, {said}}}"], {"k": 1})
+    assert row["n"] == sent
+    with pytest.raises(ConfigurationError, match="'many' is no number, which 'n' is"):
+        pure.tables(tmp_path, ddl, ["{action: TableProperties, MissingRepresentationNumeric: many}"])
+
+
 PROBLEMS = [
     ("CharacterMapping: 'ab>c'", "'ab>c' is no rule; write CHARACTER>TEXT;CHARACTER>TEXT"),
     ("CharacterMapping: 'abc'", "'abc' is no rule"),
