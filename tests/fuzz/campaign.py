@@ -97,9 +97,19 @@ def _after_death(job: Job, end: int, directory: Path, died: str, result: Result)
         apart = [Job(job.setup, job.seed, number, number + 1, alone=True) for number in sorted(numbers)]
         return [replace(job, first=end, skipped=(*job.skipped, *numbers)), *apart]
     result.counts.update({"process died": 1, "lines": 1})
-    defect = {"kind": "process died", "setup": job.setup, "number": numbers[0], "line": "", "got": died, "expected": "rows, or a DataError", "of": 1}
+    defect = {
+        "kind": "process died",
+        "setup": job.setup,
+        "number": numbers[0],
+        "line": "",
+        "got": died,
+        "expected": "rows, or a DataError",
+        "of": 1,
+    }
     result.defects.append(defect)
-    return [] if job.alone and job.last == job.first + 1 else [replace(job, first=end, skipped=(*job.skipped, *numbers))]
+    return (
+        [] if job.alone and job.last == job.first + 1 else [replace(job, first=end, skipped=(*job.skipped, *numbers))]
+    )
 
 
 def table(results: list[Result]) -> str:

@@ -187,7 +187,9 @@ class Checker:
         elif verdict.rows is not None and not any(each.rows is None or each.notes for each in one.verdicts):
             yield self._defect("wrongly refused", one, found.error, expected)
         elif owners[found.line - 1][0] is not one and not verdict.notes:
-            yield self._defect("error with another line", one, f"line {found.line}, not {number}: {found.error}", expected)
+            yield self._defect(
+                "error with another line", one, f"line {found.line}, not {number}: {found.error}", expected
+            )
         else:
             self.counts["either, refused" if verdict.notes else "errors right"] += 1
 
@@ -226,4 +228,6 @@ def _renumbered(row: Row, got: list[Row]) -> Row:
     if row.values is None or row.values.get("id") != _PAIRED or not got or got[0].values is None:
         return row
     key = got[0].values.get("id")
-    return replace(row, values=row.values | {"id": key if isinstance(key, int) and 0 <= key - _PAIRED < 10_000 else _PAIRED})
+    return replace(
+        row, values=row.values | {"id": key if isinstance(key, int) and 0 <= key - _PAIRED < 10_000 else _PAIRED}
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,7 +10,19 @@ from typing import Any
 
 from tests.conftest import ROOT
 from tests.fuzz.mutate.json_lines import Names
-from tests.fuzz.oracle import csv_lines, debezium, hvr, messages, wal2json
+from tests.fuzz.oracle import (
+    airbyte,
+    canal,
+    csv_lines,
+    debezium,
+    delta,
+    dms,
+    goldengate,
+    hvr,
+    maxwell,
+    opencdc,
+    wal2json,
+)
 from tests.fuzz.oracle.records import Line
 from tests.fuzz.oracle.tables import Table, tables_of
 from tests.fuzz.oracle.tree import has_lone_surrogate, parse
@@ -138,26 +149,18 @@ SETUPS = [
     Setup("debezium-mysql", "debezium",
           partial(debezium.event, position=debezium.mysql_position, schemas={}, mysql=True), _DEBEZIUM,
           ddl=FUZZ / "mysql.sql", sql="mysql", schema=None),
-    Setup("maxwell", "maxwell", messages.maxwell, Names(("type",), ("position", "xid", "ts", "commit"), ("table", "database"))),
-    Setup("canal", "canal", messages.canal, Names(("type",), ("es", "id", "gtid"), ("table", "database"))),
-    Setup("dms", "dms", messages.dms, Names(("operation",), ("transaction-id", "timestamp"), ("table-name", "schema-name"))),
+    Setup("maxwell", "maxwell", maxwell.rows, Names(("type",), ("position", "xid", "ts", "commit"), ("table", "database"))),
+    Setup("canal", "canal", canal.rows, Names(("type",), ("es", "id", "gtid"), ("table", "database"))),
+    Setup("dms", "dms", dms.rows, Names(("operation",), ("transaction-id", "timestamp"), ("table-name", "schema-name"))),
     Setup("dms-csv", "dms", _csv(csv_lines.dms_line, "dms.csv"), Names(), ddl=_KINDS, lines="dms.csv"),
-    Setup("goldengate", "goldengate", messages.goldengate, Names(("op_type",), ("pos", "xid", "op_ts"), ("table",)), schema="PUBLIC"),
-    Setup("airbyte", "airbyte", messages.airbyte,
+    Setup("goldengate", "goldengate", goldengate.rows, Names(("op_type",), ("pos", "xid", "op_ts"), ("table",)), schema="PUBLIC"),
+    Setup("airbyte", "airbyte", airbyte.rows,
           Names(("type", "_ab_cdc_deleted_at"), ("emitted_at", "_ab_cdc_updated_at"), ("stream", "namespace"))),
-    Setup("opencdc", "opencdc", messages.opencdc,
+    Setup("opencdc", "opencdc", opencdc.rows,
           Names(("operation",), ("opencdc.createdAt",), ("opencdc.collection",))),
-    Setup("opencdc-ignore", "opencdc", messages.opencdc, source=", unknown_columns: ignore", lines="opencdc.jsonl",
+    Setup("opencdc-ignore", "opencdc", opencdc.rows, source=", unknown_columns: ignore", lines="opencdc.jsonl",
           names=Names(("operation",), ("opencdc.createdAt",), ("opencdc.collection",))),
-    Setup("delta-cdf", "delta-cdf", messages.delta, Names(("_change_type",), ("_commit_version", "_commit_timestamp")),
+    Setup("delta-cdf", "delta-cdf", delta.rows, Names(("_change_type",), ("_commit_version", "_commit_timestamp")),
           ddl=_KINDS, schema=None),
 ]  # fmt: skip
 BY_NAME = {setup.name: setup for setup in SETUPS}
-
-
-def known_words() -> set[str]:
-    """Return the dialects that are fuzzed."""
-    return {setup.dialect for setup in SETUPS}
-
-
-__all__ = ["BY_NAME", "LSN", "SETUPS", "Setup", "json", "known_words"]

@@ -11,7 +11,9 @@ from tests.fuzz.units import Unit
 
 _SCALAR = r'(?:"(?:[^"\\]|\\.)*"|[^\s",:{}\[\]]+|\[\]|\{\}|\[[^\[\]{}"]*\])'
 _MEMBERS = (re.compile(rf'"(?:[^"\\]|\\.)*":{_SCALAR},'), re.compile(rf',"(?:[^"\\]|\\.)*":{_SCALAR}(?=\}})'))
-_ENTRY = re.compile(rf'\{{"name":"[^"]*","type":"[^"]*","value":{_SCALAR}\}},|,\{{"name":"[^"]*","type":"[^"]*","value":{_SCALAR}\}}')
+_ENTRY = re.compile(
+    rf'\{{"name":"[^"]*","type":"[^"]*","value":{_SCALAR}\}},|,\{{"name":"[^"]*","type":"[^"]*","value":{_SCALAR}\}}'
+)
 _MOST = 150
 
 

@@ -45,7 +45,9 @@ def with_line(setup: Setup, place: int, number: int, mutated: bytes) -> Unit:
     """Return the unit of a recorded line, with another in its place."""
     before, after = (list(map(str.encode, part)) for part in setup.around(place))
     made = Unit([*before, mutated, *after], len(before), number, place)
-    made.verdicts = [_verdict(setup.name, line) if at != made.at else setup.verdict(line) for at, line in enumerate(made.lines)]
+    made.verdicts = [
+        _verdict(setup.name, line) if at != made.at else setup.verdict(line) for at, line in enumerate(made.lines)
+    ]
     if len(made.lines) == 2:
         _pair(made)
     if setup.name == "wal2json-v2" and b'"action":"B"' not in mutated[:30] and made.verdict.rows is not None:
@@ -82,7 +84,9 @@ def _pair(made: Unit) -> None:
     if before.values and after.values and before.values["id"] == after.values["id"]:
         made.verdicts = [
             replace(one, rows=[]),
-            replace(other, rows=[Row(BEFORE_UPDATE, before.table, before.values), Row(UPDATE, after.table, after.values)]),
+            replace(
+                other, rows=[Row(BEFORE_UPDATE, before.table, before.values), Row(UPDATE, after.table, after.values)]
+            ),
         ]
 
 

@@ -14,7 +14,9 @@ _TABLES = [text.strip('"') for text in pools.TABLES if "\\" not in text]
 
 
 def _field(rng: random.Random) -> str:
-    pool = rng.choice((pools.NUMBERS, pools.NO_NUMBERS, pools.TEXTS, pools.TEXTS, pools.LONG_NUMBERS, _WORDS, _POSITIONS, _TABLES))
+    pool = rng.choice(
+        (pools.NUMBERS, pools.NO_NUMBERS, pools.TEXTS, pools.TEXTS, pools.LONG_NUMBERS, _WORDS, _POSITIONS, _TABLES)
+    )
     return rng.choice(pool)
 
 

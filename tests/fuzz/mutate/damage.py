@@ -4,7 +4,30 @@ from __future__ import annotations
 
 import random
 
-_BYTES = [b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b" ", b"\t", b"\r", b"0", b"-", b"n", b"\xef\xbb\xbf", b"\xc2\xa0", b"\x0b", b"\x7f"]
+_BYTES = [
+    b"\x00",
+    b"\xff",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    b'"',
+    b"\\",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b" ",
+    b"\t",
+    b"\r",
+    b"0",
+    b"-",
+    b"n",
+    b"\xef\xbb\xbf",
+    b"\xc2\xa0",
+    b"\x0b",
+    b"\x7f",
+]
 
 
 def bytes_of(text: str) -> bytes:

@@ -70,7 +70,9 @@ def _redigit(tree: Group, rng: random.Random, _names: Names) -> None:
     leaves = [(group, at) for group, at in places(tree) if isinstance(group.items[at], Leaf)]
     for group, at in rng.sample(leaves, min(len(leaves), rng.choice((1, 2, 5)))):
         text = group.items[at].text  # type: ignore[union-attr]
-        group.items[at] = Leaf(re.sub(r"(?<!\\u)[1-9]", lambda found: rng.choice(("1", "2", "3", found[0], found[0])), text))
+        group.items[at] = Leaf(
+            re.sub(r"(?<!\\u)[1-9]", lambda found: rng.choice(("1", "2", "3", found[0], found[0])), text)
+        )
 
 
 def _same_type(tree: Group, rng: random.Random, _names: Names) -> None:
@@ -109,7 +111,11 @@ def _objects(tree: Group) -> list[Group]:
 
 def _escaped(name: str, rng: random.Random) -> str:
     inside = name[1:-1]
-    plain = [at for at, letter in enumerate(inside) if letter != "\\" and (at == 0 or inside[at - 1] != "\\") and ord(letter) < 0x10000]
+    plain = [
+        at
+        for at, letter in enumerate(inside)
+        if letter != "\\" and (at == 0 or inside[at - 1] != "\\") and ord(letter) < 0x10000
+    ]
     if not plain or "\\" in inside:
         return name
     at = rng.choice(plain)
@@ -173,11 +179,17 @@ def _order(tree: Group, rng: random.Random, _names: Names) -> None:
 
 
 def _named(tree: Group, rng: random.Random, names: tuple[str, ...], pool: list[str]) -> None:
-    found = [(group, group.index(name)) for group in groups(tree, objects=True) for name in names if group.index(name) >= 0]
+    found = [
+        (group, group.index(name)) for group in groups(tree, objects=True) for name in names if group.index(name) >= 0
+    ]
     if found:
         group, at = rng.choice(found)
         text = rng.choice(pool)
-        if text[0] not in '"[{-0123456789ntf' or text in ("t", "f", "null", "true", "false") or (text[0] in "tfn" and text != "null"):
+        if (
+            text[0] not in '"[{-0123456789ntf'
+            or text in ("t", "f", "null", "true", "false")
+            or (text[0] in "tfn" and text != "null")
+        ):
             text = json.dumps(text)
         group.items[at] = Leaf(text)
 

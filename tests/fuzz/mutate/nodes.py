@@ -52,7 +52,9 @@ class _Pairs(list):
 
 def _node(value: object) -> Leaf | Group:
     if isinstance(value, _Pairs):
-        return Group(True, [json.dumps(name, ensure_ascii=False) for name, _ in value], [_node(one) for _, one in value])
+        return Group(
+            True, [json.dumps(name, ensure_ascii=False) for name, _ in value], [_node(one) for _, one in value]
+        )
     if isinstance(value, list):
         return Group(False, [], [_node(one) for one in value])
     return Leaf(str(value) if isinstance(value, _Text) else json.dumps(value, ensure_ascii=False))

@@ -52,7 +52,10 @@ def record(text: str, header: list[str], nulls: tuple[str, ...]) -> dict[str, An
     found = fields(text)
     if len(found) != len(header):
         raise Wrong("another number of fields than the header has")
-    return {name: None if not quoted and value in nulls else value for name, (value, quoted) in zip(header, found, strict=True)}
+    return {
+        name: None if not quoted and value in nulls else value
+        for name, (value, quoted) in zip(header, found, strict=True)
+    }
 
 
 def hvr_line(text: str, header: list[str], line: Line) -> list[Row]:
@@ -73,7 +76,9 @@ def hvr_line(text: str, header: list[str], line: Line) -> list[Row]:
             line.notes.add("a column that is missing has a value")
         made = None if value is None else texts.value(value, kind, line.notes)
         values[name] = MISSING if name in gone else made
-    others = [name for name in members if name not in table.columns and name not in hvr.META and members[name] is not None]
+    others = [
+        name for name in members if name not in table.columns and name not in hvr.META and members[name] is not None
+    ]
     if others:
         raise Wrong("a value of another table's column")
     return [Row(op, table.name, None if op == TRUNCATE else values)]

@@ -16,6 +16,7 @@ from tests.fuzz.oracle.verdict import Row, Skip, Wrong
 
 Notes = set[str]
 _ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
+_SEQUENCE = re.compile(r'\[("\d{1,19}"|null),\s?("\d{1,19}"|null)\]', re.ASCII)
 Position = Callable[[dict[str, Any], Notes], None]
 
 
@@ -26,9 +27,8 @@ def postgres_position(source: dict[str, Any], notes: Notes) -> None:
         raise Wrong("no position")
     envelope.number(source, "lsn")
     envelope.number(source, "txId", 2**63 - 1)
-    if sequence is not None:
-        if not isinstance(sequence, str) or not re.fullmatch(r'\[("\d{1,19}"|null),\s?("\d{1,19}"|null)\]', sequence, re.ASCII):
-            raise Wrong("a sequence that is none")
+    if sequence is not None and not (isinstance(sequence, str) and _SEQUENCE.fullmatch(sequence)):
+        raise Wrong("a sequence that is none")
     if (lsn, xid, sequence, source.get("snapshot")) != ("2000", "700", '["1000","2000"]', "false"):
         notes.add("another position, which may not ascend")
 
@@ -47,7 +47,9 @@ def mysql_position(source: dict[str, Any], notes: Notes) -> None:
         notes.add("another position, which may not ascend")
 
 
-def event(tree: Any, line: Line, position: Position, schemas: dict[str, dict[str, values.Field]], *, mysql: bool) -> list[Row]:
+def event(
+    tree: Any, line: Line, position: Position, schemas: dict[str, dict[str, values.Field]], *, mysql: bool
+) -> list[Row]:
     """Return the rows of an event. Raises Wrong."""
     if tree is None:
         return []

@@ -23,7 +23,13 @@ _PLACEHOLDER = "__debezium_unavailable_value"
 _BYTES = _PLACEHOLDER.encode()
 _UUID = str(uuid.UUID(bytes=hashlib.md5(_BYTES, usedforsecurity=False).digest(), version=3))
 _FORMS = [_PLACEHOLDER, base64.b64encode(_BYTES).decode(), base64.urlsafe_b64encode(_BYTES).decode(), _BYTES.hex()]
-_PLACEHOLDERS = [*_FORMS, *([form] for form in _FORMS), [Number(byte) for byte in _BYTES], [_UUID], {_PLACEHOLDER: _PLACEHOLDER}]
+_PLACEHOLDERS = [
+    *_FORMS,
+    *([form] for form in _FORMS),
+    [Number(byte) for byte in _BYTES],
+    [_UUID],
+    {_PLACEHOLDER: _PLACEHOLDER},
+]
 _DAYS = (-719_162, 2_932_896)
 
 
@@ -42,7 +48,9 @@ class Field:
         parameters, items = told.get("parameters") or {}, told.get("items")
         scale = parameters.get("scale")
         item = Field.of(items) if items else None
-        return Field(str(told.get("type", "")), str(told.get("name") or ""), None if scale is None else int(scale), item)
+        return Field(
+            str(told.get("type", "")), str(told.get("name") or ""), None if scale is None else int(scale), item
+        )
 
 
 UNTOLD = Field()
@@ -59,42 +67,44 @@ def value(tree: Any, kind: Kind, field: Field, notes: Notes, *, mysql: bool) -> 
     """Return a value. Raises Wrong."""
     if tree is None:
         return None
-    quoted = isinstance(tree, str) and not isinstance(tree, Number)
-    match kind.name:
-        case "array":
-            return _list(tree, kind, field, notes, mysql=mysql)
-        case "text" if isinstance(tree, (dict, list)):
-            return JsonText(tree)
-        case "decimal" | "number" if isinstance(tree, dict):
-            return _variable(tree, kind, notes)
+    if kind.name == "array":
+        return _list(tree, kind, field, notes, mysql=mysql)
     if isinstance(tree, (dict, list)):
+        if kind.name == "text":
+            return JsonText(tree)
+        if kind.name in ("decimal", "number") and isinstance(tree, dict):
+            return _variable(tree, kind, notes)
         raise Wrong("a list or an object in a column of scalars")
-    text = text_of(tree)
-    whole = bool(re.fullmatch(r"-?[0-9]+", text))
-    match kind.name:
-        case "date" | "time" | "timestamp" | "timestamptz" | "interval" if whole:
-            if quoted:
-                notes.add("a number as text, where Debezium writes a number")
-            if not quoted and not re.fullmatch(r"-?(0|[1-9]\d*)", text):
-                raise Wrong("no number")
-            return _counted(text, kind, field, notes, mysql=mysql)
-        case "date":
-            return moments.date(re.sub(r"(Z|\+00:?00)$", "", text), notes)
-        case "time":
-            return moments.clock(re.sub(r"(Z|\+00:?00)$", "", text), kind.size, notes)
-        case "bytes" if not quoted:
-            raise Wrong("no text for bytes")
-        case "decimal":
-            if not quoted and mysql and (kind.size, kind.scale) == (20, 0):
-                return _unsigned(text)
-            if not quoted:
-                raise Wrong("a number in precise mode, which is set")
-            return _fitted(_unscaled(text, notes), kind.scale if field.scale is None else field.scale, kind)
-        case "number" if isinstance(tree, bool):
-            raise Wrong("no decimal")
-        case "boolean":
-            return numbers.boolean(text, notes, written="10" if mysql else "")
+    text, quoted = text_of(tree), isinstance(tree, str) and not isinstance(tree, Number)
+    if kind.name in ("date", "time", "timestamp", "timestamptz", "interval"):
+        return _moment(text, kind, field, notes, quoted=quoted, mysql=mysql)
+    if kind.name == "decimal":
+        return _decimal(text, kind, field, notes, quoted=quoted, mysql=mysql)
+    if (kind.name == "bytes" and not quoted) or (kind.name == "number" and isinstance(tree, bool)):
+        raise Wrong("no text for bytes, or no number")
+    if kind.name == "boolean":
+        return numbers.boolean(text, notes, written="10" if mysql else "")
     return _TEXTS.value(text, kind, notes)
+
+
+def _moment(text: str, kind: Kind, field: Field, notes: Notes, *, quoted: bool, mysql: bool) -> Any:
+    if re.fullmatch(r"-?[0-9]+", text):
+        if quoted:
+            notes.add("a number as text, where Debezium writes a number")
+        return _counted(text, kind, field, notes, mysql=mysql)
+    if kind.name == "date":
+        return moments.date(re.sub(r"(Z|\+00:?00)$", "", text), notes)
+    if kind.name == "time":
+        return moments.clock(re.sub(r"(Z|\+00:?00)$", "", text), kind.size, notes)
+    return _TEXTS.value(text, kind, notes)
+
+
+def _decimal(text: str, kind: Kind, field: Field, notes: Notes, *, quoted: bool, mysql: bool) -> Decimal:
+    if quoted:
+        return _fitted(_unscaled(text, notes), kind.scale if field.scale is None else field.scale, kind)
+    if mysql and (kind.size, kind.scale) == (20, 0):
+        return _unsigned(text)
+    raise Wrong("a number in precise mode, which is set")
 
 
 def _list(tree: Any, kind: Kind, field: Field, notes: Notes, *, mysql: bool) -> list[Any]:

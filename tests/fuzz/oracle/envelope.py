@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from tests.fuzz.oracle import moments
 from tests.fuzz.oracle.tree import Number
+from tests.fuzz.oracle.values import text_of
 from tests.fuzz.oracle.verdict import Wrong
 
 Notes = set[str]
@@ -20,17 +22,12 @@ def word(members: dict[str, Any], name: str, accepted: Iterable[str]) -> str:
     return value
 
 
-def text(members: dict[str, Any], name: str) -> Any:
-    """Return a member that is text, None where it is absent or null."""
-    return members.get(name)
-
-
 def time(members: dict[str, Any], name: str, per_second: int, notes: Notes) -> None:
     """Check a time that is a number of so many units a second since 1970. Raises Wrong."""
     value = members.get(name)
     if value is None:
         return
-    if isinstance(value, str) and not isinstance(value, Number) and re.fullmatch(r"-?\d{1,18}", value, re.ASCII):
+    if isinstance(value, str) and not isinstance(value, Number) and re.fullmatch(r"-?\d+", value, re.ASCII):
         notes.add("a time of the envelope as text")
     elif not isinstance(value, Number) or not re.fullmatch(r"-?\d+", value):
         raise Wrong("a time of the envelope is no integer")
@@ -39,6 +36,14 @@ def time(members: dict[str, Any], name: str, per_second: int, notes: Notes) -> N
         raise Wrong("a time of the envelope out of range")
     if not -62_135_596_800 <= number // per_second < 253_402_300_800:
         notes.add("a time of the envelope outside the years 1 to 9999")
+
+
+def moment(notes: Notes, members: dict[str, Any], *names: str) -> None:
+    """Check the first moment, as text, that is there. Raises Wrong."""
+    for value in [members[name] for name in names if members.get(name) is not None][:1]:
+        if not isinstance(value, str) or isinstance(value, Number):
+            raise Wrong("a moment of the envelope is no text")
+        moments.timestamptz(text_of(value), 6, notes, bare="utc")
 
 
 def transaction(members: dict[str, Any], name: str, notes: Notes) -> None:

@@ -12,7 +12,16 @@ from tests.fuzz.oracle.values import strict
 from tests.fuzz.oracle.verdict import MISSING, Row, Wrong
 
 Notes = set[str]
-META = ("hvr_tbl_name", "hvr_op", "hvr_tx_seq", "hvr_tx_countdown", "hvr_integ_seq", "hvr_cap_tstamp", "hvr_cap_user", "hvr_missing")
+META = (
+    "hvr_tbl_name",
+    "hvr_op",
+    "hvr_tx_seq",
+    "hvr_tx_countdown",
+    "hvr_integ_seq",
+    "hvr_cap_tstamp",
+    "hvr_cap_user",
+    "hvr_missing",
+)
 _COUNTDOWN = 2**28 - 1
 _PLACE = re.compile(r"[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}")
 

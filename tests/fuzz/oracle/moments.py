@@ -77,7 +77,9 @@ def timestamptz(text: str, digits: int, notes: Notes, *, bare: str = "refused") 
     value -= _offset(found) * 10**digits
     if digits == 9 and not -(2**63) <= value < 2**63:
         raise Wrong("a moment out of range")
-    first, after = ((datetime.date(*day).toordinal() - _EPOCH) * 86400 * 10**digits for day in ((1, 1, 1), (9999, 12, 31)))
+    first, after = (
+        (datetime.date(*day).toordinal() - _EPOCH) * 86400 * 10**digits for day in ((1, 1, 1), (9999, 12, 31))
+    )
     if not first <= value < after + 86400 * 10**digits:
         notes.add("a moment that its zone moves out of the years 1 to 9999")
     return value

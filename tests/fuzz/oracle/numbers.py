@@ -27,7 +27,9 @@ def _short(text: str) -> Decimal:
     """Return the number. Of an exponent that no column has, one that is as far out."""
     mantissa, _, exponent = text.lower().partition("e")
     number = _EXACT.create_decimal(mantissa)
-    shift = 0 if not exponent else int(exponent) if len(exponent) < 9 else math.copysign(_FAR * 9, float(exponent + "."))
+    shift = (
+        0 if not exponent else int(exponent) if len(exponent) < 9 else math.copysign(_FAR * 9, float(exponent + "."))
+    )
     return number.scaleb(int(shift), _EXACT)
 
 
@@ -57,7 +59,7 @@ def decimal(text: str, precision: int, scale: int, notes: Notes) -> Decimal:
     number = _short(text)
     if number and not -_FAR < number.adjusted() < _FAR:
         raise Wrong("a decimal out of range")
-    scaled = (number if number else Decimal(0)).scaleb(scale, _EXACT)
+    scaled = (number or Decimal(0)).scaleb(scale, _EXACT)
     whole = scaled.to_integral_value()
     if scaled != whole or abs(whole) >= 10**precision:
         raise Wrong("a decimal out of range")

@@ -79,7 +79,9 @@ def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
         if record.of_changes:
             old = {**new, **old}
     images = [image for image in (old, new) if image is not None]
-    rows = [{name: _value(image, name, kind, convert, line) for name, kind in table.columns.items()} for image in images]
+    rows = [
+        {name: _value(image, name, kind, convert, line) for name, kind in table.columns.items()} for image in images
+    ]
     for image in images:
         if not image:
             raise Wrong("no value of the row")

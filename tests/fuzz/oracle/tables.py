@@ -75,7 +75,8 @@ def kind_of(text: str, digits: int = 6) -> Kind:
 def tables_of(ddl: str, digits: int = 6) -> dict[str, Table]:
     """Return the tables of DDL, by name."""
     tables = {}
-    for name, body in re.findall(r"create table (\w+)\((.*)\);", ddl):
+    for name, written_body in re.findall(r"create table (\w+)\((.*)\);", ddl):
+        body = written_body
         columns, key = {}, ()
         whole = re.search(r",\s*primary key\s*\(([^)]*)\)", body)
         if whole:
