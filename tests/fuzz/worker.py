@@ -19,7 +19,7 @@ from tests.fuzz.shrink import shrunk
 
 BATCH = 300
 _MEMORY = 8 << 30
-_KEPT = 3
+_KEPT = 1
 """Defects of one cause that are written down; the others are counted."""
 
 

@@ -87,11 +87,12 @@ def _in_envelope(
 ) -> list[Row]:
     op = envelope.word(members, "op", [*_ACTIONS, "m"])
     if op == "m":
+        try:
+            _checked(members.get("source"), position, line.notes)
+        except Wrong:
+            line.notes.add("a source block that is wrong, of a message, which is no row")
         return []
-    source = an_object(members.get("source"), "source")
-    position(source, line.notes)
-    for name, per_second in (("ts_us", 1_000_000), ("ts_ms", 1000)):
-        envelope.time(source, name, per_second, line.notes)
+    source = _checked(members.get("source"), position, line.notes)
     if source.get("connector") != ("mariadb" if mysql else "postgresql"):
         line.notes.add("another connector than the other events'")
     action, images = _ACTIONS[op], [_image(members.get(name), line) for name in ("after", "before")]
@@ -99,6 +100,15 @@ def _in_envelope(
         line.notes.add("an insert with an old image")
     record = Record(action, source.get("schema"), source.get("table"), *images, lone_keys=True)
     return rows_of(line, record, _convert(told, mysql=mysql))
+
+
+def _checked(tree: Any, position: Position, notes: Notes) -> dict[str, Any]:
+    """Return a source block, whose position and times are such. Raises Wrong."""
+    source = an_object(tree, "source")
+    position(source, notes)
+    for name, per_second in (("ts_us", 1_000_000), ("ts_ms", 1000)):
+        envelope.time(source, name, per_second, notes)
+    return source
 
 
 def _flat(members: dict[str, Any], line: Line, position: Position, *, mysql: bool) -> list[Row]:

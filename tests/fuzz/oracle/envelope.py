@@ -32,7 +32,7 @@ def time(members: dict[str, Any], name: str, per_second: int, notes: Notes) -> N
     elif not isinstance(value, Number) or not re.fullmatch(r"-?\d+", value):
         raise Wrong("a time of the envelope is no integer")
     number = int(value) if len(value) < 100 else 10**100
-    if abs(number) >= 2**63 or abs(number * (1_000_000 // per_second if per_second < 1_000_000 else 1)) >= 2**63:
+    if not -(2**63) <= number * max(1_000_000 // per_second, 1) < 2**63:
         raise Wrong("a time of the envelope out of range")
     if not -62_135_596_800 <= number // per_second < 253_402_300_800:
         notes.add("a time of the envelope outside the years 1 to 9999")

@@ -66,13 +66,15 @@ def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
     """Return the rows that a record makes. Raises Wrong."""
     table = table_of(line, record.schema, record.table)
     if record.action == "T":
+        if record.new is not None or record.old is not None:
+            line.notes.add("a truncate with an image")
         return [Row(TRUNCATE, table.name, None)]
     new = None if record.action == "D" else _known(line, table, record.new, record)
     old = None
     if record.action == "D" or (record.action == "U" and record.old is not None):
         old = _known(line, table, record.old, record)
         if record.lone_keys:
-            old = _without_empty(line, table, old)
+            old = _without_empty(line, table, old, convert)
     if new is not None and old is not None:
         if record.filled:
             new = {**{name: value for name, value in old.items() if name not in new}, **new}
@@ -113,15 +115,20 @@ def _known(line: Line, table: Table, image: Any, record: Record) -> dict[str, An
     return known
 
 
-def _without_empty(line: Line, table: Table, old: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(line: Line, table: Table, old: dict[str, Any], convert: Convert) -> dict[str, Any]:
     """Return an old image without what stands beside its key, where all of that is null or empty."""
     others = [name for name in table.columns if name not in table.key and name in old]
     if not table.key or not others:
         return old
     texts = {name: _text(old[name]) for name in others}
-    if all(text is None or text in _EMPTY or text in ("[]", "{}") for text in texts.values()):
-        return {name: value for name, value in old.items() if name in table.key}
-    return old
+    if not all(text is None or text in _EMPTY or text in ("[]", "{}") for text in texts.values()):
+        return old
+    for name in others:
+        try:
+            convert(old[name], name, table.columns[name], set())
+        except Wrong:
+            line.notes.add("an empty value, which is of no row, that is none of its column's type")
+    return {name: value for name, value in old.items() if name in table.key}
 
 
 def _text(value: Any) -> str | None:

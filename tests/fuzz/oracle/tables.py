@@ -49,6 +49,8 @@ _PLAIN = {
     "interval": Kind("interval"),
 }
 _TIMES = {"time": "time", "timestamp": "timestamp", "datetime": "timestamp", "timestamptz": "timestamptz"}
+_MYSQL = 3
+"""Digits of seconds that MySQL's times have by default, as they are kept; elsewhere it is six."""
 _TYPE = re.compile(r"([a-z]+(?: precision| unsigned)?)(?:\((\d+)(?:,\s*(\d+))?\))?(\[\])?")
 
 
@@ -64,7 +66,8 @@ def kind_of(text: str, digits: int = 6) -> Kind:
     assert found, text
     name, size, scale, is_list = found.groups()
     if name in _TIMES:
-        kind = Kind(_TIMES[name], _digits(size, digits))
+        zoned = name == "timestamp" and digits == _MYSQL  # MySQL's TIMESTAMP is an instant, its DATETIME is none
+        kind = Kind("timestamptz" if zoned else _TIMES[name], _digits(size, digits))
     elif name in ("numeric", "decimal") and size:
         kind = Kind("decimal", int(size), int(scale or 0))
     else:
