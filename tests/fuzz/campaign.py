@@ -73,7 +73,7 @@ def _watched(job: Job, directory: Path, result: Result) -> tuple[str, int]:
     if hung:
         return f"no answer for {_STALLED:.0f} s", end
     told = (directory / "errors").read_text(encoding="utf-8", errors="replace")
-    return f"exit code {process.returncode}: {told[-1500:]}", end
+    return f"exit code {process.returncode}: {told[:1500]}", end
 
 
 def _changed(directory: Path, name: str) -> float:

@@ -16,6 +16,7 @@ from integrator.errors import DataError
 from tests.fuzz import units
 from tests.fuzz.compare import difference
 from tests.fuzz.decode import decode, reading_for
+from tests.fuzz.oracle.records import OTHER_SPELLING
 from tests.fuzz.oracle.verdict import Row
 from tests.fuzz.setups import Setup
 from tests.fuzz.units import Unit
@@ -72,6 +73,7 @@ class Checker:
         self.path, self.progress = directory / "f", directory / "progress"
         self.counts: Counter[str] = Counter()
         self.good = list(range(len(setup.recorded)))
+        self.of_each_table: list[int] = []
 
     def seeds(self) -> Iterator[Defect]:
         """Yield what is wrong with recorded lines as they are; such are not taken for good ones."""
@@ -87,6 +89,11 @@ class Checker:
                 expected = one.verdict.reason or ", ".join(one.verdict.notes) or f"rows {one.verdict.rows}"
                 yield self._defect("recorded line", one, got, expected)
         self.good = [place for place in self.good if place not in wrong]
+        tables: dict[str, int] = {}
+        for place in self.good:
+            for row in units.good(self.setup, place).verdict.rows or []:
+                tables.setdefault(row.table, place)
+        self.of_each_table = list(tables.values())
 
     def _good(self) -> Unit:
         return units.good(self.setup, self.rng.choice(self.good))
@@ -179,6 +186,8 @@ class Checker:
     def alone(self, one: Unit) -> Iterator[Defect]:
         """Check a unit in a file of its own, between good ones."""
         before, after = ([self._good() for _ in range(self.rng.randint(1, 2))] for _ in range(2))
+        if one.verdict.reason.startswith(OTHER_SPELLING):
+            before = [units.good(self.setup, place) for place in self.of_each_table]
         data, owners = units.file_of(self.setup, [*before, one, *after])
         self._say([one])
         found = self.outcome(data)

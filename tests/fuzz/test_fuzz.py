@@ -18,7 +18,8 @@ SEED, LINES = 20261123, 110
 def test_a_line_becomes_its_rows_or_an_error_with_file_and_line(setup, tmp_path):
     checker = Checker(setup, tmp_path, random.Random(SEED))
     made = [units.unit(setup, SEED, number) for number in range(LINES)]
-    assert [(one.kind, one.line, one.got, one.expected) for one in (*checker.seeds(), *checker.check(made))] == []
+    defects = [*checker.seeds(), *checker.check(made)]
+    assert [(one.kind, one.line, one.got, one.expected) for one in defects] == []
     assert checker.counts["rows equal"] > LINES // 10
     assert checker.counts["errors right"] > LINES // 10
 

@@ -35,7 +35,7 @@ def time(members: dict[str, Any], name: str, per_second: int, notes: Notes) -> N
     if not -(2**63) <= number * max(1_000_000 // per_second, 1) < 2**63:
         raise Wrong("a time of the envelope out of range")
     if not -62_135_596_800 <= number // per_second < 253_402_300_800:
-        notes.add("a time of the envelope outside the years 1 to 9999")
+        raise Wrong("a time of the envelope outside the years 1 to 9999")
 
 
 def moment(notes: Notes, members: dict[str, Any], *names: str) -> None:

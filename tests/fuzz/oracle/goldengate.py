@@ -37,10 +37,12 @@ def rows(tree: Any, line: Line) -> list[Row]:
     full = members.get("table")
     schema, table = (None, full)
     if isinstance(full, str) and not isinstance(full, Number):
-        schema, _, table = full.rpartition(".")
-        schema = schema.rpartition(".")[2] or None
-        if table != table.lower() and table.lower() in line.tables:
-            table = table.lower()  # Oracle's names are in capitals, and the definition's are not quoted
+        rest, _, table = full.rpartition(".")
+        catalog, _, name = rest.rpartition(".")
+        schema = name or None
+        line.written = {one.upper(): one for one in line.tables}  # Oracle's names are in capitals
+        if catalog not in ("", "CAT"):
+            line.notes.add("another catalog")
     row_mode = "after" not in members and "before" not in members and action != "T"
     new, old = (members, members) if row_mode else (members.get("after"), members.get("before"))
     if action == "U" and row_mode:

@@ -35,19 +35,11 @@ def _short(text: str) -> Decimal:
 
 def integer(text: str, bits: int, notes: Notes) -> int:
     if not _LOOSE_INTEGER.fullmatch(text):
-        # The value of 1.0 or 1e2 is an integer, though no database writes integers so.
-        if not _FLOAT.fullmatch(text):
-            raise Wrong("no integer")
-        number = _short(text)
-        if number.adjusted() > _FAR or number != number.to_integral_value() or number.adjusted() < -_FAR:
-            raise Wrong("no integer")
-        notes.add("an integer written with a point or an exponent")
-        value = int(number)
-    else:
-        digits = text.lstrip("+-").lstrip("0")
-        value = 10**100 if len(digits) > 100 else int((text[0] if text[0] == "-" else "") + (digits or "0"))
-        if not _INTEGER.fullmatch(text) or text == "-0":
-            notes.add("an integer with a plus, or zeros before it")
+        raise Wrong("no integer")
+    digits = text.lstrip("+-").lstrip("0")
+    value = 10**100 if len(digits) > 100 else int((text[0] if text[0] == "-" else "") + (digits or "0"))
+    if not _INTEGER.fullmatch(text) or text == "-0":
+        notes.add("an integer with a plus, or zeros before it")
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Wrong("an integer out of range")
     return value

@@ -17,13 +17,20 @@ _EMPTY = ("", "0", "0.0", "false", "AA==", "1970-01-01T00:00:00Z", "1970-01-01T0
 """What Debezium writes in a column that cannot be null, where it does not know the value."""
 
 
+OTHER_SPELLING = "another spelling than in the records before"
+
+
 @dataclass
 class Line:
-    """What judging a line needs: the tables, whether unknown columns are ignored, and where notes go."""
+    """What judging a line needs: the tables, whether unknown columns are ignored, and where notes go.
+
+    schema: the one that all recorded lines say. written: names of tables as all of these write them, where not as the definition.
+    """
 
     tables: dict[str, Table]
     ignore: bool
     schema: str | None
+    written: dict[str, str] = field(default_factory=dict)
     notes: Notes = field(default_factory=set)
 
 
@@ -47,19 +54,21 @@ class Record:
 
 
 def table_of(line: Line, schema: Any, name: Any) -> Table:
-    """Return the table that a record means. Raises Wrong."""
+    """Return the table that a record means, beside others that write its schema and its name so. Raises Wrong."""
     if not isinstance(name, str) or isinstance(name, Number):
         raise Wrong("no name of a table")
-    if schema is not None and (not isinstance(schema, str) or isinstance(schema, Number)):
-        line.notes.add("a schema that is no text")
-    elif schema != line.schema:
-        line.notes.add("a table of another schema, where the definition names none")
-    if name not in line.tables and name.lower() in line.tables:
-        line.notes.add("a table's name in other case")
-        name = name.lower()
-    if name not in line.tables:
-        raise Wrong("an unknown table")
-    return line.tables[name]
+    written = line.written.get(name, "") if line.written else name
+    if written not in line.tables:
+        equal = [one for one in line.tables if one.lower() == name.lower()]
+        raise Wrong(f"{OTHER_SPELLING} of a table" if equal else "an unknown table")
+    if schema is not None and schema != line.schema:
+        if line.schema is None:
+            line.notes.add("a schema, where the other records say none")
+        elif isinstance(schema, str) and schema.lower() == line.schema.lower():
+            line.notes.add("a schema in other case")
+        else:
+            raise Wrong(f"{OTHER_SPELLING}: a table of another schema, where the definition names none")
+    return line.tables[written]
 
 
 def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:

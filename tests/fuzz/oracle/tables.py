@@ -41,6 +41,8 @@ _PLAIN = {
     "double": Kind("double"),
     "double precision": Kind("double"),
     "numeric": Kind("number"),
+    "uuid": Kind("word"),
+    "enum": Kind("word"),
     "bytea": Kind("bytes"),
     "blob": Kind("bytes"),
     "binary": Kind("bytes"),
