@@ -88,7 +88,7 @@ def _in_envelope(
     op = envelope.word(members, "op", [*_ACTIONS, "m"])
     if op == "m":
         try:
-            _checked(members.get("source"), position, line.notes)
+            _checked(members.get("source"), position, set())
         except Wrong:
             line.notes.add("a source block that is wrong, of a message, which is no row")
         return []

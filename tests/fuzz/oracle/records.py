@@ -17,6 +17,7 @@ _EMPTY = ("", "0", "0.0", "false", "AA==", "1970-01-01T00:00:00Z", "1970-01-01T0
 """What Debezium writes in a column that cannot be null, where it does not know the value."""
 
 
+_ONLY_OTHERS = "no column of the row, but others that are ignored"
 OTHER_SPELLING = "another spelling than in the records before"
 
 
@@ -93,9 +94,8 @@ def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
     rows = [
         {name: _value(image, name, kind, convert, line) for name, kind in table.columns.items()} for image in images
     ]
-    for image in images:
-        if not image:
-            raise Wrong("no value of the row")
+    if not all(images) and _ONLY_OTHERS not in line.notes:
+        raise Wrong("no value of the row")
     if len(rows) == 2:
         first = BEFORE_KEY_UPDATE if _key_changed(table, *rows) else BEFORE_UPDATE
         return [Row(first, table.name, rows[0]), Row(UPDATE, table.name, rows[1])]
@@ -120,7 +120,7 @@ def _known(line: Line, table: Table, image: Any, record: Record) -> dict[str, An
         raise Wrong("an unknown column")
     known = {name: value for name, value in image.items() if name in table.columns}
     if others and not known:
-        line.notes.add("no column of the row, but others that are ignored")
+        line.notes.add(_ONLY_OTHERS)
     return known
 
 
