@@ -244,5 +244,5 @@ def _renumbered(row: Row, got: list[Row]) -> Row:
         return row
     key = got[0].values.get("id")
     return replace(
-        row, values=row.values | {"id": key if isinstance(key, int) and 0 <= key - _PAIRED < 10_000 else _PAIRED}
+        row, values=row.values | {"id": key if isinstance(key, int) and 0 <= key - units.PLACED < 10_000 else _PAIRED}
     )

@@ -10,7 +10,7 @@ from tests.fuzz.oracle.records import Line, Record, rows_of
 from tests.fuzz.oracle.tables import Kind
 from tests.fuzz.oracle.tree import Number, an_object
 from tests.fuzz.oracle.values import Texts, text_of
-from tests.fuzz.oracle.verdict import Row, Skip, Wrong
+from tests.fuzz.oracle.verdict import Row, Wrong
 
 Notes = set[str]
 _TEXTS = Texts(zone="refused", bare="refused", json_lists=False)
@@ -123,9 +123,3 @@ def _paired(told: dict[str, Any], names: str, values: str) -> dict[str, Any] | N
     if len(set(named)) < len(named):
         raise Wrong("a column twice")
     return dict(zip(named, valued, strict=True))
-
-
-def skip_frames(tree: Any) -> None:
-    """Raise Skip for a change that has become a begin or an end, which moves the lines around it."""
-    if isinstance(tree, dict) and tree.get("action") in ("B", "C"):
-        raise Skip
