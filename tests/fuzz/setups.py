@@ -87,7 +87,7 @@ class Setup:
         except UnicodeDecodeError:
             return Verdict(reason="no UTF-8")
         except Wrong as wrong:
-            return Verdict(reason=str(wrong))
+            return Verdict(reason=str(wrong), notes=line.notes)
         except Skip:
             return Verdict(skipped=True)
         return Verdict(rows, notes=line.notes)

@@ -25,8 +25,8 @@ def postgres_position(source: dict[str, Any], notes: Notes) -> None:
     lsn, xid, sequence = source.get("lsn"), source.get("txId"), source.get("sequence")
     if lsn is None and not isinstance(sequence, str):
         raise Wrong("no position")
-    envelope.number(source, "lsn")
-    envelope.number(source, "txId", 2**63 - 1)
+    envelope.number(source, "lsn", notes)
+    envelope.number(source, "txId", notes, 2**63 - 1)
     if sequence is not None and not (isinstance(sequence, str) and _SEQUENCE.fullmatch(sequence)):
         raise Wrong("a sequence that is none")
     if (lsn, xid, sequence, source.get("snapshot")) != ("2000", "700", '["1000","2000"]', "false"):
@@ -38,7 +38,7 @@ def mysql_position(source: dict[str, Any], notes: Notes) -> None:
     file = source.get("file")
     if not isinstance(file, str) or not re.fullmatch(r".*\.\d{1,9}", file, re.ASCII):
         raise Wrong("no file of the binlog")
-    if envelope.number(source, "pos", 16**12 - 1) is None:
+    if envelope.number(source, "pos", notes, 16**12 - 1) is None:
         raise Wrong("no position in the binlog")
     gtid = source.get("gtid")
     if gtid is not None and (not isinstance(gtid, str) or isinstance(gtid, Number)):

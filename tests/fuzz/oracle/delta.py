@@ -19,7 +19,7 @@ def rows(tree: Any, line: Line) -> list[Row]:
     version = members.get("_commit_version")
     if version is None:
         raise Wrong("no version")
-    envelope.number(members, "_commit_version", 2**63 - 1)
+    envelope.number(members, "_commit_version", line.notes, 2**63 - 1)
     if version != "5":
         line.notes.add("another version, which may not ascend")
     stamp = members.get("_commit_timestamp")

@@ -54,11 +54,15 @@ def transaction(members: dict[str, Any], name: str, notes: Notes) -> None:
     notes.add("a transaction's name that is no number")
 
 
-def number(members: dict[str, Any], name: str, most: int = 2**64 - 1) -> int | None:
+def number(members: dict[str, Any], name: str, notes: Notes, most: int = 2**64 - 1) -> int | None:
     """Return a position, a number from 0; None where it is absent or null. Raises Wrong."""
     value = members.get(name)
     if value is None:
         return None
-    if not isinstance(value, Number) or not re.fullmatch(r"0|[1-9]\d{0,29}", value) or int(value) > most:
+    if not isinstance(value, str) or not re.fullmatch("[0-9]{1,400}", value) or int(value) > most:
         raise Wrong("a position that is no number from 0 to the most")
+    if not isinstance(value, Number):
+        notes.add("a position as text")
+    elif len(value) > 1 and value[0] == "0":
+        raise Wrong("no JSON")
     return int(value)
