@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -189,7 +190,7 @@ def reading_of(recipe: Recipe) -> Reading:
         for part in expression
     )
     return Reading(
-        tables=tuple(table.in_source for table in recipe.tables),
+        tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
         absent=recipe.absent,
         default_table=recipe.default_table,
         ignore_unknown_tables=recipe.ignore_unknown_tables,
@@ -198,6 +199,7 @@ def reading_of(recipe: Recipe) -> Reading:
         debezium=recipe.debezium,
         time_zone=recipe.source_zone,
         timestamp_column=recipe.timestamp_column,
+        repeated_positions=recipe.repeated_positions,
     )
 
 

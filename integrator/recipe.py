@@ -126,6 +126,7 @@ class TableRecipe:
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
+    keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
 
     table: Table
@@ -148,6 +149,7 @@ class TableRecipe:
     midnight_is_date: bool = False
     binary: Literal["", "BASE64", "HEX", "COPY"] = ""
     added: tuple[tuple[str, int, int], ...] = ()
+    keyless: bool = False
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -208,6 +210,7 @@ class Recipe:
     default_table: str | None = None
     ignore_unknown_tables: bool = False
     unknown_columns: UnknownColumns = "error"
+    repeated_positions: bool = False
     absent: tuple[str, ...] = ()
     timezone: str = "UTC"
     max_bytes: int = 0

@@ -41,10 +41,11 @@ class Decimal:
     scale: int
 
 
-Role = Literal["", "uuid", "json", "inet", "enum", "number", "unconstrained"]
+Role = Literal["", "uuid", "json", "inet", "enum", "number", "unconstrained", "bits", "varbits"]
 """What text means where the database has a type for it and Kafka's formats have text.
 
 number: an exact number of more digits than Arrow's decimals have. unconstrained: an exact number without a precision.
+bits, varbits: zeros and ones, as many as the length says, or at most so many.
 """
 
 
@@ -253,7 +254,7 @@ def describe(kind: Type) -> str:
         case Decimal(precision, scale):
             return f"decimal({precision},{scale})"
         case String(length, role):
-            named = role if role not in ("number", "unconstrained") else ""
+            named = role if role in ("uuid", "json", "inet", "enum") else ""
             return named or ("text" if length is None else f"varchar({length})")
         case Bytes():
             return "blob"

@@ -78,6 +78,11 @@ class SourceLocation(Model):
         description="What to do with columns that the table's definition does not have: an error; their values are "
         "counted and not sent; or they are added to the table while the channel runs (HVR's AdaptDDL).",
     )
+    repeated_positions: Literal["error", "send"] = Field(
+        "error",
+        description="What to do with changes whose position is not after that of the change before: an error; or they "
+        "are sent, for a source that repeats changes after a restart.",
+    )
     poll_seconds: Annotated[float, Field(ge=0.05, le=3600)] = Field(
         0.5, description="How often the daemon looks for new files."
     )

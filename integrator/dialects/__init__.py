@@ -26,14 +26,14 @@ from integrator.dialects.reader import Dialect, of_lines, of_parts
 DIALECTS: dict[str, Dialect] = {
     "hvr": Dialect(hvr.read, hvr.tail),
     "wal2json": Dialect(wal2json.read, wal2json.tail),
-    "debezium": of_lines(debezium.decode),
-    "maxwell": of_lines(maxwell.decode),
-    "canal": of_lines(canal.decode),
+    "debezium": of_lines(debezium.decode, debezium.EXPECTED),
+    "maxwell": of_lines(maxwell.decode, maxwell.EXPECTED),
+    "canal": of_lines(canal.decode, canal.EXPECTED),
     "dms": of_parts(dms.parts),
-    "goldengate": of_lines(goldengate.decode),
+    "goldengate": of_lines(goldengate.decode, goldengate.EXPECTED),
     "delta-cdf": of_parts(delta_cdf.parts),
-    "airbyte": of_lines(airbyte.decode),
-    "opencdc": of_lines(opencdc.decode),
+    "airbyte": of_lines(airbyte.decode, airbyte.EXPECTED),
+    "opencdc": of_lines(opencdc.decode, opencdc.EXPECTED),
 }
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import mask
+from integrator.dialects.fields import Where, instants
 from integrator.dialects.json_objects import Objects
 from integrator.dialects.json_values import JsonValues, stamps, utc_typed
 from integrator.dialects.keys_alone import KeysAlone
@@ -34,7 +35,6 @@ KINDS = Kinds(
     ignored={"STATE": "states"}
     | dict.fromkeys(("LOG", "TRACE", "SPEC", "CONNECTION_STATUS", "CATALOG", "CONTROL"), "messages of no record"),
 )
-_INSTANT = pa.timestamp("us", "UTC")
 _UPDATED = Column("_ab_cdc_updated_at", schema.Timestamp("us", zoned=True))
 
 
@@ -46,7 +46,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
     record = objects.inner("record", EXPECTED)
     data, cdc = record.raw("data").take(keep), record.inner("data")
     action[mask(pc.is_valid(cdc.raw("_ab_cdc_deleted_at").take(keep)))] = "D"
-    emitted = record.text("emitted_at").take(keep).cast(pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(_INSTANT)
+    emitted = instants(record.text("emitted_at").take(keep), Where(file.path, line), "emitted_at", "ms")
     updated = cdc.text("_ab_cdc_updated_at").take(keep)
     images = JsonValues(objects.lines, line, data, data, _is_cdc, utc_typed)
     found = Records(
@@ -54,7 +54,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         action=action,
         schema=record.text("namespace").take(keep),
         table=record.text("stream").take(keep),
-        values=KeysAlone(images, reading.debezium.old_images),
+        values=KeysAlone(images, reading.debezium.old_images, file.path, line),
         old=np.zeros(len(at), bool),
         line=line,
         cap_tstamp=pc.coalesce(stamps(file.path, line, _UPDATED, updated, "UTC"), emitted),

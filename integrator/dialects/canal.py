@@ -22,13 +22,14 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import Mask, first, mask
+from integrator.dialects.fields import Where, instants
 from integrator.dialects.json_objects import Objects, elements
-from integrator.dialects.json_values import JsonValues, json_typed, zoned
+from integrator.dialects.json_values import JsonValues, check_nested, json_typed, zoned
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
-from integrator.dialects.records import Cells, Ints, Records
+from integrator.dialects.records import Cells, Images, Ints, Records
 from integrator.dialects.told_values import ToldValues
 from integrator.dialects.transactions import Positions, by_line, number
 from integrator.dialects.values import guarded
@@ -43,7 +44,6 @@ KINDS = Kinds(
         "statements",
     ),
 )
-_INSTANT = pa.timestamp("us", "UTC")
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 
 
@@ -63,7 +63,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         values=_Values(images, objects.raw("mysqlType").take(keep), reading.time_zone),
         old=mask(pc.is_valid(old)) & (action == "U"),
         line=line,
-        cap_tstamp=objects.text("es").take(keep).cast(pa.int64()).cast(pa.timestamp("ms", "UTC")).cast(_INSTANT),
+        cap_tstamp=instants(objects.text("es").take(keep), Where(file.path, line), "es", "ms"),
         old_of_changes=True,
         ignored=ignored,
     )
@@ -109,15 +109,18 @@ class _Values:
 
     def __init__(self, images: JsonValues, types: pa.Array, zone: str) -> None:
         self._images, self._zone = images, zone
-        self._types = ToldValues(types, lambda told: {str(name): str(kind) for name, kind in told.items()})
+        self._types: ToldValues[str] = ToldValues(types, _types_of, images.lines.file, images.line)
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
         """Return what images have, by column."""
         return self._images.cells(table, record, is_old)
 
-    def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
+    def typed(self, column: Column, cells: Cells, record: Ints) -> pa.Array:
         """Return the values of a column, by what MySQL calls its type."""
-        return self._types.typed(column, values, record, lambda part, told: self._convert(column, part, told or ""))
+        check_nested(column, cells)
+        return self._types.typed(
+            column, cells, record, lambda part, _quoted, told: self._convert(column, part, told or "")
+        )
 
     def _convert(self, column: Column, values: pa.Array, told: str) -> pa.Array:
         match column.type:
@@ -126,14 +129,25 @@ class _Values:
             case schema.Timestamp(zoned=True):
                 return zoned(column, values, self._zone)
             case schema.String() if told.lower().startswith(("enum(", "set(")):
-                return _labels(values, told)
+                return guarded(values, lambda part: _labels(part, told), told)
             case _:
                 return json_typed(column, values)
+
+
+def _types_of(told: dict[str, object]) -> dict[str, str]:
+    return {name: str(kind) for name, kind in told.items()}
 
 
 def _latin1(values: pa.Array) -> pa.Array:
     """Return the bytes that characters up to U+00FF stand for. Raises ValueError for others."""
     return pa.array([None if text is None else text.encode("latin-1") for text in values.to_pylist()], pa.binary())
+
+
+def _label(labels: list[str], number: int, told: str) -> str:
+    """Return the label of an enum's number: 0 is MySQL's empty text for what was none. Raises ValueError."""
+    if number > len(labels):
+        raise ValueError(f"it is none of {told}")
+    return labels[number - 1] if number else ""
 
 
 def _labels(values: pa.Array, told: str) -> pa.Array:
@@ -145,7 +159,9 @@ def _labels(values: pa.Array, told: str) -> pa.Array:
         if text is None or not text.isdigit():
             meant[text] = text
         elif one:
-            meant[text] = labels[int(text) - 1] if 0 < int(text) <= len(labels) else ""
+            meant[text] = _label(labels, int(text), told)
+        elif int(text) >> len(labels):
+            raise ValueError(f"it is no set of {told}")
         else:
             meant[text] = ",".join(label for at, label in enumerate(labels) if int(text) >> at & 1)
     encoded = values.dictionary_encode()

@@ -26,15 +26,15 @@ import pyarrow.compute as pc
 from integrator.arrays import Mask, mask
 from integrator.dialects import debezium_positions
 from integrator.dialects.debezium_values import DebeziumValues
+from integrator.dialects.fields import Where, instants
 from integrator.dialects.json_objects import Inner, Objects, as_lines, lines_text
-from integrator.dialects.json_text import OPEN
 from integrator.dialects.json_values import JsonValues, none_apart
 from integrator.dialects.keys_alone import KeysAlone
 from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
-from integrator.errors import DataError
+from integrator.errors import DataError, shown
 
 EXPECTED = "a change event of Debezium"
 _ENVELOPES, _MARKS = "envelopes", "transaction marks"
@@ -66,10 +66,12 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         values=KeysAlone(
             DebeziumValues(images, schemas.take(keep), reading.debezium, mysql=_is_mysql(source)),
             reading.debezium.old_images,
+            file.path,
+            lines.numbers[at],
         ),
         old=mask(pc.is_valid(old)) & (action[at] == "U"),
         line=lines.numbers[at],
-        cap_tstamp=_time(source).take(keep),
+        cap_tstamp=_time(source, keep, Where(file.path, lines.numbers[at])),
         cap_user=source.text("user_name").take(keep),
         ignored=dict(ignored),
     )
@@ -88,7 +90,7 @@ def _is_added(name: str) -> bool:
 
 
 def _without_tombstones(lines: Lines, ignored: Counter[str]) -> Lines:
-    other = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != OPEN[0])
+    other = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != ord("{"))
     null = other[mask(pc.equal(pc.utf8_trim_whitespace(lines.array.take(pa.array(other))), "null"))]
     if not len(null):
         return lines
@@ -142,15 +144,26 @@ def _kinds(objects: Objects) -> dict[str, Mask]:
 
 
 def _actions(objects: Objects, flat: Mask) -> npt.NDArray[np.str_]:
-    """Return what each event does: I U D T, or its op."""
-    op = objects.text("op")
-    if flat.any():
-        deleted = pc.fill_null(pc.equal(objects.text("__deleted"), "true"), fill_value=False)
-        of_flat = pc.if_else(deleted, "d", pc.fill_null(objects.text("__op"), "c"))
-        op = pc.if_else(pa.array(flat), of_flat, op)
+    """Return what each event does: I U D T, m for a message, or ? for another word."""
+    op = _words(objects, flat)
     words = pc.fill_null(op, "").dictionary_encode()
-    meant = np.array([ACTIONS.get(word, word) for word in words.dictionary.to_pylist()], "U1")
+    meant = np.array([ACTIONS.get(word, "m" if word == "m" else "?") for word in words.dictionary.to_pylist()], "U1")
     return np.asarray(meant[words.indices.to_numpy(zero_copy_only=False)], "U1") if len(meant) else meant
+
+
+def _words(objects: Objects, flat: Mask) -> pa.Array:
+    """Return the op of each event; of flattened ones by `__deleted` and `__op`. Raises DataError."""
+    op = objects.text("op")
+    if not flat.any():
+        return op
+    deleted = objects.text("__deleted")
+    where = Where(objects.lines.file, objects.lines.numbers)
+    where.check(deleted, ~mask(pc.is_in(deleted, pa.array(["true", "false"]))) & flat, "__deleted", "true or false")
+    own = objects.text("__op")
+    is_deleted = pc.fill_null(pc.equal(deleted, "true"), fill_value=False)
+    where.check(own, mask(pc.not_equal(own, "d")) & mask(is_deleted) & flat, "__op", "d, for __deleted is true")
+    of_flat = pc.if_else(is_deleted, "d", own)
+    return pc.if_else(pa.array(flat), pc.fill_null(of_flat, "c"), op)
 
 
 class _Source:
@@ -184,9 +197,8 @@ def _rows(
             told |= which
     if not told.all():
         at = int(np.flatnonzero(~told)[0])
-        raise DataError(
-            f"{objects.lines.file}:{objects.lines.numbers[at]}: the op {str(action[at])!r} is none of c u d r t m"
-        )
+        word = shown(_words(objects, flat)[at].as_py())
+        raise DataError(f"{objects.lines.file}:{objects.lines.numbers[at]}: the op {word} is none of c u d r t m")
     return rows
 
 
@@ -199,9 +211,7 @@ def _check_tables(found: Records) -> None:
         )
 
 
-def _time(source: _Source) -> pa.Array:
+def _time(source: _Source, keep: pa.Array, where: Where) -> pa.Array:
     """Return the commit time, as finely as the event has it."""
-    micros = pc.coalesce(
-        source.text("ts_us").cast(pa.int64()), pc.multiply(source.text("ts_ms").cast(pa.int64()), 1000)
-    )
-    return micros.cast(pa.timestamp("us", "UTC"))
+    micros, millis = source.text("ts_us").take(keep), source.text("ts_ms").take(keep)
+    return pc.coalesce(instants(micros, where, "ts_us", "us"), instants(millis, where, "ts_ms", "ms"))

@@ -12,21 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import plain_text
+from integrator.arrays import Mask, mask, plain_text
 from integrator.dialects.values import from_base64, from_unscaled, guarded
 from integrator.schema import arrow_type
 
 UNSIGNED = schema.Decimal(20, 0)
 """What a bigint unsigned is here."""
-_EXACT = Context(prec=100_000)
+_MOST_DIGITS = 100_000
+_EXACT = Context(prec=_MOST_DIGITS)
+"""PostgreSQL's numeric has at most 131,072 digits before the point and 16,383 after it."""
 _ARROWS_SCALE, _ARROWS_BYTES = 38, 31
 """Up to which Arrow's decimals hold every number: of 128 bits at least 38 digits, of 256 bits 76."""
-
-
-def all_match(values: pa.Array, pattern: str) -> bool:
-    """Say whether there are values, and all of them are written so."""
-    told = values.drop_null()
-    return len(told) > 0 and bool(pc.all(pc.match_substring_regex(told, pattern)).as_py())
 
 
 def unscaled(values: pa.Array, scale: int) -> pa.Array:
@@ -35,15 +31,10 @@ def unscaled(values: pa.Array, scale: int) -> pa.Array:
 
 
 def unsigned(values: pa.Array) -> pa.Array:
-    """Return MySQL's bigint unsigned: digits, of which those from 2^63 on are negative; in precise mode base64.
-
-    A batch that has digits alone is taken for digits (bigint.unsigned.handling.mode is long by default).
-    """
-    if all_match(values, r"^-?\d+$"):
-        numbers = values.cast(arrow_type(UNSIGNED))
-        wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))
-        return pc.if_else(pc.less(numbers, pa.scalar(Decimal(0), arrow_type(UNSIGNED))), wrapped, numbers)
-    return unscaled(values, 0).cast(arrow_type(UNSIGNED))
+    """Return MySQL's bigint unsigned as a connector writes it in long mode: numbers from 2^63 on are negative."""
+    numbers = values.cast(arrow_type(UNSIGNED))
+    wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))
+    return pc.if_else(pc.less(numbers, pa.scalar(Decimal(0), arrow_type(UNSIGNED))), wrapped, numbers)
 
 
 def exact(values: pa.Array, scale: int) -> pa.Array:
@@ -58,21 +49,26 @@ def _plain(number: bytes, scale: int) -> str:
     return f"{Decimal(int.from_bytes(number, 'big', signed=True)).scaleb(-scale, _EXACT):f}"
 
 
-def has_structs(values: pa.Array) -> bool:
-    """Say whether there are decimals that come with a scale of their own."""
-    return bool(pc.any(pc.starts_with(values, "{")).as_py())
+def is_struct(values: pa.Array) -> Mask:
+    """Return which values are decimals that come with a scale of their own."""
+    return mask(pc.starts_with(values, "{"))
 
 
 def variable(values: pa.Array) -> pa.Array:
-    """Return the text of decimals each of which has its own scale; other text as it is. Raises ValueRefused."""
+    """Return the text of decimals each of which has its own scale. Raises ValueRefused."""
+    return guarded(values, _of_structs, "decimal with its scale")
 
-    def made(part: pa.Array) -> pa.Array:
-        structs = pc.fill_null(pc.starts_with(part, "{"), fill_value=False)
-        told = [json.loads(text) for text in part.filter(structs).to_pylist()]
-        if not all(isinstance(one.get("scale"), int) and isinstance(one.get("value"), str) for one in told):
-            raise ValueError('expected {"scale":…,"value":"…"}')
-        numbers = from_base64(pa.array([one["value"] for one in told], pa.string())).to_pylist()
-        texts = [_plain(number, one["scale"]) for number, one in zip(numbers, told, strict=True)]
-        return pc.replace_with_mask(part, structs, pa.array(texts, pa.string()))
 
-    return guarded(values, made, "decimal with its scale") if has_structs(values) else values
+def _of_structs(values: pa.Array) -> pa.Array:
+    told = [{} if text is None else json.loads(text) for text in values.to_pylist()]
+    if not all(not one or (_is_scale(one.get("scale")) and isinstance(one.get("value"), str)) for one in told):
+        raise ValueError('expected {"scale":…,"value":"…"}')
+    numbers = from_base64(pa.array([one.get("value") for one in told], pa.string())).to_pylist()
+    texts = (
+        None if number is None else _plain(number, one["scale"]) for number, one in zip(numbers, told, strict=True)
+    )
+    return pa.array(texts, pa.string())
+
+
+def _is_scale(scale: object) -> bool:
+    return isinstance(scale, int) and not isinstance(scale, bool) and abs(scale) <= _MOST_DIGITS

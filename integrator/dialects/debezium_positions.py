@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
 from integrator.changes import SEQUENCE_WIDTHS
+from integrator.dialects.fields import Where, digits
 from integrator.dialects.reading import File
 from integrator.dialects.records import Records
-from integrator.dialects.transactions import NO_TRANSACTION, Positions, binlog, by_line, digits, number
+from integrator.dialects.transactions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -28,7 +29,8 @@ class Source(Protocol):
         ...
 
 
-Where = tuple[pa.Array, pa.Array, pa.Array]
+Text = Callable[[str], pa.Array]
+Place = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
@@ -36,12 +38,12 @@ def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Int
     """Return the positions of the events at `at`, the `found` ones; `marks` are of transactions, with a status."""
     keep = pa.array(at)
     by_connector = _by_fields(source, keep)
-    unplaced = pa.nulls(len(at), pa.string()), by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
-    try:
-        where = unplaced if by_connector is None else by_connector(lambda name: source.text(name).take(keep))
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{file.path}: an event's position cannot be read: {error}") from None
-    transaction, commit, segment = where
+    where = Where(file.path, found.line)
+    if by_connector is None:
+        nothing = pa.nulls(len(at), pa.string())
+        transaction, commit, segment = nothing, by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
+    else:
+        transaction, commit, segment = by_connector(lambda name: source.text(name).take(keep), where)
     lost = np.flatnonzero(mask(pc.is_null(commit)))
     if len(lost):
         raise DataError(
@@ -51,47 +53,55 @@ def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Int
     return Positions(transaction, commit, segment, found.row_counts, ends, closed)
 
 
-def _by_fields(source: Source, keep: pa.Array) -> Callable[[Callable[[str], pa.Array]], Where] | None:
+def _by_fields(source: Source, keep: pa.Array) -> Callable[[Text, Where], Place] | None:
     """Choose by the field that only one kind of database has."""
-    for name, where in {"commit_lsn": _sql_server, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
+    for name, place in {"commit_lsn": _sql_server, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
         if source.text(name).take(keep).null_count < len(keep):
-            return where
+            return place
     return None
 
 
-def _postgres(text: Callable[[str], pa.Array]) -> Where:
-    last = pc.struct_field(pc.extract_regex(text("sequence"), r'^\["(?P<last>\d+)"'), "last")
+def _postgres(text: Text, where: Where) -> Place:
+    sequence = text("sequence")
+    parts = pc.extract_regex(sequence, r'^\[\s*(?:null|"(?P<last>\d*)")\s*,\s*(?:null|"\d*")\s*\]$')
+    where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')
+    last = pc.struct_field(parts, "last")
+    last = pc.if_else(pc.equal(last, ""), None, last)
     lsn, xid, snapshot = text("lsn"), text("txId"), _snapshot(text)
+    where.check(xid, ~mask(pc.match_substring_regex(xid, r"^\d{1,18}$")), "source.txId", "the number of a transaction")
+    digits(lsn, SEQUENCE_WIDTHS[1], where, "source.lsn")
     commit = pc.if_else(snapshot, lsn, pc.coalesce(last, lsn))
     transaction = pc.if_else(snapshot, pc.binary_join_element_wise("snapshot", lsn, " "), xid)
     segment = pc.if_else(snapshot, NO_TRANSACTION, number(xid))
-    return transaction, digits(commit, SEQUENCE_WIDTHS[0]), segment
+    return transaction, digits(commit, SEQUENCE_WIDTHS[0], where, "source.lsn"), segment
 
 
-def _snapshot(text: Callable[[str], pa.Array]) -> pa.Array:
+def _snapshot(text: Text) -> pa.Array:
     return pc.invert(pc.is_in(pc.fill_null(text("snapshot"), "false"), pa.array(["false"])))
 
 
-def _mysql(text: Callable[[str], pa.Array]) -> Where:
+def _mysql(text: Text, where: Where) -> Place:
     file, pos, gtid = text("file"), text("pos"), text("gtid")
     place = pc.binary_join_element_wise(file, pos, ":")
-    commit, transaction = binlog(place), pc.coalesce(gtid, place)
+    commit, transaction = binlog(place, where, "source.file and source.pos"), pc.coalesce(gtid, place)
     of_gtid = pc.struct_field(pc.extract_regex(gtid, r":(?P<number>\d+)$"), "number")
     return transaction, commit, number(of_gtid)
 
 
-def _sql_server(text: Callable[[str], pa.Array]) -> Where:
+def _sql_server(text: Text, where: Where) -> Place:
     lsn = text("commit_lsn")
+    wrong = ~mask(pc.match_substring_regex(lsn, r"^[0-9a-fA-F]{1,8}:[0-9a-fA-F]{1,8}:[0-9a-fA-F]{1,4}$"))
+    where.check(lsn, wrong, "source.commit_lsn", "a position such as 00000027:00000ac0:0002")
     commit = pc.utf8_upper(pc.utf8_lpad(pc.replace_substring(lsn, ":", ""), SEQUENCE_WIDTHS[0], "0"))
     return lsn, commit, pa.repeat(NO_TRANSACTION, len(lsn))
 
 
-def _oracle(text: Callable[[str], pa.Array]) -> Where:
+def _oracle(text: Text, where: Where) -> Place:
     scn, xid = pc.coalesce(text("commit_scn"), text("scn")), text("txId")
     hexadecimal_id = pc.match_substring_regex(xid, "^[0-9a-fA-F]{1,16}$")
     segment = pc.if_else(hexadecimal_id, pc.utf8_upper(pc.utf8_lpad(xid, SEQUENCE_WIDTHS[1], "0")), NO_TRANSACTION)
     transaction = pc.coalesce(xid, pc.binary_join_element_wise("snapshot", scn, " "))
-    return transaction, digits(scn, SEQUENCE_WIDTHS[0]), pc.fill_null(segment, NO_TRANSACTION)
+    return transaction, digits(scn, SEQUENCE_WIDTHS[0], where, "source.scn"), pc.fill_null(segment, NO_TRANSACTION)
 
 
 def _ends(status: pa.Array, marks: Mask, at: Ints) -> tuple[Mask | None, bool]:

@@ -18,11 +18,13 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import Mask, mask
-from integrator.dialects.debezium_decimals import UNSIGNED, all_match, exact, has_structs, unscaled, unsigned, variable
-from integrator.dialects.json_values import JsonValues
-from integrator.dialects.records import Cells
+from integrator.dialects.debezium_decimals import UNSIGNED, exact, is_struct, unscaled, unsigned, variable
+from integrator.dialects.json_columns import is_number_text
+from integrator.dialects.json_values import JsonValues, check_nested
+from integrator.dialects.records import Cells, Images
 from integrator.dialects.told_values import ToldValues
 from integrator.dialects.values import (
+    each,
     from_base64,
     from_hex,
     from_json_list,
@@ -32,7 +34,7 @@ from integrator.dialects.values import (
 from integrator.formats.binary_text import base64
 from integrator.formats.durations import from_parts
 from integrator.recipe import DebeziumModes
-from integrator.schema import UNCONSTRAINED_DECIMAL, Column, Table, Type, arrow_type, describe
+from integrator.schema import Column, Table, Type, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
 
@@ -90,26 +92,39 @@ class DebeziumValues:
         if mysql and modes.time_precision_mode == "ADAPTIVE":  # which these connectors do not have any more
             modes = replace(modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS")
         self._images, self._modes, self._mysql = images, modes, mysql
-        self._schemas = ToldValues(schemas, _fields_of)
+        self._schemas = ToldValues(schemas, _fields_of, images.lines.file, images.line)
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
         """Return what images have, by column."""
-        cells = self._images.cells(table, record, is_old)
+        cells, unknown = self._images.cells(table, record, is_old)
         unavailable = _placeholders(self._modes)
         for name, found in cells.items():
-            if pa.types.is_string(found.values.type):
-                gone = mask(pc.is_in(found.values, unavailable))
-                if gone.any():
-                    cells[name] = Cells(pc.if_else(pa.array(gone), None, found.values), found.has & ~gone)
-        return cells
+            gone = mask(pc.is_in(found.values, unavailable))
+            if gone.any():
+                values = pc.if_else(pa.array(gone), None, found.values)
+                cells[name] = Cells(values, found.has & ~gone, found.quoted)
+        return cells, unknown
 
-    def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
+    def typed(self, column: Column, cells: Cells, record: Ints) -> pa.Array:
         """Return the values of a column, by what the schema of each event says of it."""
-        if self._mysql and column.type == UNSIGNED:
-            return guarded(values, unsigned, describe(column.type))
-        return self._schemas.typed(
-            column, values, record, lambda part, field: convert(part, column.type, field or UNTOLD, self._modes)
-        )
+        check_nested(column, cells, (schema.String if is_number_text(column.type) else schema.Decimal,))
+
+        def converted(part: pa.Array, quoted: Mask | None, field: Field | None) -> pa.Array:
+            is_text = np.ones(len(part), bool) if quoted is None else quoted
+            if self._mysql and column.type == UNSIGNED:
+                return _unsigned(part, is_text, describe(column.type))
+            return convert(part, is_text, column.type, field or UNTOLD, self._modes)
+
+        return self._schemas.typed(column, cells, record, converted)
+
+
+def _unsigned(values: pa.Array, quoted: Mask, what: str) -> pa.Array:
+    """Return MySQL's bigint unsigned: numbers in the connector's long mode, base64 in its precise mode."""
+
+    def precise(part: pa.Array) -> pa.Array:
+        return guarded(part, lambda some: unscaled(some, 0).cast(arrow_type(UNSIGNED)), what)
+
+    return each(values, [(quoted, precise), (None, lambda part: guarded(part, unsigned, what))])
 
 
 def _fields_of(told: dict[str, Any]) -> dict[str, Field]:
@@ -133,39 +148,83 @@ def _placeholders(modes: DebeziumModes) -> pa.Array:
     return pa.array([*forms, *(json.dumps(one, separators=(",", ":")) for one in others)])
 
 
-def convert(values: pa.Array, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:
-    """Return the text of JSON values in the column's type. Raises ValueRefused."""
+def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:
+    """Return the text of JSON values in the column's type; `quoted` are those that are strings in JSON.
+
+    Each value is read by what it is itself: a number of days and a date as text may stand in one column. Raises
+    ValueRefused.
+    """
+    what = describe(kind)
+    number = mask(pc.match_substring_regex(values, r"^-?\d+$"))
+
+    def text(part: pa.Array) -> pa.Array:
+        return from_text(part, kind)
+
+    pattern = r"Z$" if isinstance(kind, schema.Date) else r"(?:Z|\+00:?00)$"
+
+    def without_zone(part: pa.Array) -> pa.Array:
+        return from_text(pc.replace_substring_regex(part, pattern, ""), kind)
+
     match kind:
         case schema.Array(item):
-            return from_json_list(values, lambda items: convert(items, item, field.item or UNTOLD, modes))
-        case schema.Date() if all_match(values, r"^-?\d+$"):
-            return guarded(values, _days, describe(kind))
-        case schema.Time() | schema.Timestamp() if all_match(values, r"^-?\d+$"):
-            return _moments(values, kind, _unit(kind, field, modes))
-        case schema.Date() | schema.Time() | schema.Timestamp(zoned=False):
-            return from_text(pc.replace_substring_regex(values, r"(Z|\+00:?00)$", ""), kind)
-        case schema.Interval() if all_match(values, r"^-?\d+$"):
+            item_field = field.item or UNTOLD
+            return from_json_list(values, lambda items, is_text: convert(items, is_text, item, item_field, modes))
+        case schema.Date():
+            return each(values, [(number, lambda part: guarded(part, _days, what)), (None, without_zone)])
+        case schema.Time() | schema.Timestamp():
+            unit = _unit(kind, field, modes)
+            other = text if isinstance(kind, schema.Timestamp) and kind.zoned else without_zone
+            return each(values, [(number, lambda part: _moments(part, kind, unit)), (None, other)])
+        case schema.Interval():
             nanos = 1 if field.name == _NANO_DURATION else 1000
-            return guarded(values, lambda part: _duration(part, nanos), describe(kind))
+
+            def duration(part: pa.Array) -> pa.Array:
+                return guarded(part, lambda numbers: _duration(numbers, nanos), what)
+
+            return each(values, [(number, duration), (None, text)])
         case schema.Bytes():
-            return guarded(values, lambda part: _bytes(part, field, modes), describe(kind))
-        case schema.Decimal() if has_structs(values):
-            return from_text(variable(values), kind)
-        case schema.Decimal(_, scale) if _is_precise(field, modes):
-            told = scale if field.scale is None else field.scale
-            return guarded(values, lambda part: unscaled(part, told).cast(arrow_type(kind)), describe(kind))
-        case schema.String() if field.name == _VARIABLE or (not field.kind and kind == UNCONSTRAINED_DECIMAL):
-            return variable(values)
+            return guarded(values, lambda part: _bytes(part, field, modes), what)
+        case schema.Decimal(_, scale):
+            own = scale if field.scale is None else field.scale
+            precise = quoted & _is_precise(field, modes)
+            return each(
+                values,
+                [
+                    (is_struct(values), lambda part: text(variable(part))),
+                    (precise, lambda part: guarded(part, lambda n: unscaled(n, own).cast(arrow_type(kind)), what)),
+                    (None, text),
+                ],
+            )
+        case schema.String(role=role) if field.name == _VARIABLE or (not field.kind and role == "unconstrained"):
+            lost = quoted & (modes.decimal_handling_mode == "PRECISE") & (field.name != _VARIABLE)
+            refused = (lost, lambda part: _refuse_scale(part, what))
+            return each(values, [(is_struct(values), variable), refused, (None, text)])
         case schema.String():
-            return guarded(values, lambda part: _text(part, kind, field, modes), describe(kind))
+            return guarded(values, lambda part: _text(part, kind, field, modes), what)
         case _:
-            return from_text(values, kind)
+            return text(values)
+
+
+def _refuse_scale(values: pa.Array, what: str) -> pa.Array:
+    """Raise ValueRefused, if there are values: the bytes of a decimal without its scale."""
+
+    def refused(part: pa.Array) -> pa.Array:
+        if part.null_count < len(part):
+            raise ValueError(
+                "the record does not have its scale: declare precision and scale of the column, or let the connector "
+                "write its schema (schemas.enable) or text (decimal.handling.mode=string, set here too)"
+            )
+        return part
+
+    return guarded(values, refused, what)
 
 
 def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumModes) -> pa.Array:
     """Return the text of what has no other type here. Raises ValueError."""
-    if field.name == _BITS:
-        return _bits(values, field.length)
+    if kind.role == "varbits" and (field.name == _BITS or not field.kind) and values.null_count < len(values):
+        raise ValueError("Debezium does not write how many bits a varbit has: declare the column as blob (BYTEA)")
+    if field.name == _BITS or (kind.role == "bits" and not field.kind):
+        return _bits(values, field.length or kind.length)
     if field.name == _DECIMAL:
         return exact(from_base64(values), field.scale or 0)
     is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
@@ -234,8 +293,10 @@ def _is_precise(field: Field, modes: DebeziumModes) -> bool:
 
 def _bits(values: pa.Array, length: int | None) -> pa.Array:
     """Return bits, whose bytes come the least one first, as text of zeros and ones."""
-    data = from_base64(values).to_pylist()
-    return pa.array(
-        [None if one is None else f"{int.from_bytes(one, 'little'):0{length or 8 * len(one)}b}" for one in data],
-        pa.string(),
-    )
+    texts = [
+        None if one is None else f"{int.from_bytes(one, 'little'):0{length or 8 * len(one)}b}"
+        for one in from_base64(values).to_pylist()
+    ]
+    if length and any(text is not None and len(text) > length for text in texts):
+        raise ValueError(f"it has more than {length} bits")
+    return pa.array(texts, pa.string())

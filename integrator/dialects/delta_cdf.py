@@ -16,22 +16,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first
+from integrator import schema
+from integrator.arrays import first, mask
 from integrator.changes import SEQUENCE_WIDTHS
-from integrator.dialects.json_text import NULL, all_text
-from integrator.dialects.json_values import utc_typed
-from integrator.dialects.lines import BLOCK_BYTES, Lines, arrow_json, container_of, open_file, parse_lines, whole_lines
+from integrator.dialects.fields import INSTANT, Where, digits, integers
+from integrator.dialects.json_grammar import checked
+from integrator.dialects.json_objects import Objects
+from integrator.dialects.json_values import stamps, utc_typed
+from integrator.dialects.lines import BLOCK_BYTES, Lines, container_of, open_file, whole_lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Ints, Records
 from integrator.dialects.row_values import RowValues
 from integrator.dialects.table_files import batches
-from integrator.dialects.transactions import NO_TRANSACTION, Positions, digits
+from integrator.dialects.transactions import NO_TRANSACTION, Positions
 from integrator.errors import DataError
-from integrator.schema import Table
+from integrator.schema import Column, Table
 
 TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
 PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
+_STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
 def parts(file: File, reading: Reading) -> Iterator[Decoded]:
@@ -70,16 +74,18 @@ def _check_quotes(file: File) -> None:
 
 
 def _of_json(lines: Lines, table: Table) -> pa.Table:
-    """Return rows of JSON; a column that a row does not have is null, as Spark leaves null out."""
-    known = pa.schema([(name, pa.string()) for name in (*(c.name for c in table.columns), TYPE, VERSION, STAMP)])
-    parse = arrow_json(known, "infer")
-    rows = parse_lines(lines, lambda data: parse(all_text(data)), f"a row of {table.name} with {TYPE}")
-    for place, name in enumerate(rows.column_names):
-        if pa.types.is_string(rows[name].type):
-            values = rows[name].combine_chunks()
-            null = pc.fill_null(pc.equal(values, NULL), fill_value=False)
-            rows = rows.set_column(place, name, pc.if_else(null, None, values))
-    return rows
+    """Return rows of JSON as text; a column that a row does not have is null, as Spark leaves null out."""
+    expected = f"a row of {table.name} with {TYPE}"
+    objects = Objects(checked(lines, expected), expected)
+    for column in table.columns:
+        if isinstance(column.type, schema.Array):
+            where = Where(lines.file, lines.numbers)
+            values = objects.raw(column.name)
+            where.check(
+                values, mask(pc.starts_with(values, "{")), f"table {table.name}, column {column.name}", "a list"
+            )
+    names = dict.fromkeys((*(column.name for column in table.columns), TYPE, VERSION, STAMP, *objects.names))
+    return pa.table({name: objects.text(name) for name in names})
 
 
 def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
@@ -103,12 +109,15 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
         "D",
     )
     phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
-    numbers = version.cast(pa.int64()).to_numpy()
+    where = Where(file.path, line)
+    numbers = integers(version, where, VERSION).to_numpy()
     order = np.lexsort((np.arange(len(rows)), phase, numbers))
     order = order[~used[order]]
-    stamp = pa.nulls(len(rows), pa.timestamp("us", "UTC"))
+    stamp = pa.nulls(len(rows), INSTANT)
     if STAMP in rows.column_names:
-        stamp = rows[STAMP].combine_chunks().cast(pa.timestamp("us", "UTC"))
+        moments = rows[STAMP].combine_chunks()
+        is_text = pa.types.is_string(moments.type)
+        stamp = stamps(file.path, line, _STAMP, moments, "UTC") if is_text else moments.cast(INSTANT)
     keep = pa.array(order)
     found = Records(
         lines=Lines(file.path, b"", line, np.zeros(len(rows) + 1, np.int32)),
@@ -127,7 +136,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
         cap_tstamp=stamp.take(keep),
     )
     version = version.take(keep)
-    commit = digits(version, SEQUENCE_WIDTHS[0])
+    commit = digits(version, SEQUENCE_WIDTHS[0], where.take(order), VERSION)
     return found, Positions(version, commit, pa.repeat(NO_TRANSACTION, len(order)), found.row_counts)
 
 
@@ -140,8 +149,10 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File,
     absent = [name for name in table.key if name not in rows.column_names]
     if absent:
         raise DataError(f"{file.path}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
-    parts = [pc.fill_null(rows[name].combine_chunks().cast(pa.string()), NULL) for name in table.key]
-    names = pc.binary_join_element_wise(version, *parts, "\0")
+    parts = [rows[name].combine_chunks().cast(pa.string()) for name in table.key]
+    lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "null") for part in parts]
+    told = [text for part, length in zip(parts, lengths, strict=True) for text in (length, pc.fill_null(part, ""))]
+    names = pc.binary_join_element_wise(version, *told, " ")
     place = pc.index_in(names.take(pa.array(post)), names.take(pa.array(pre)))
     found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)
     before[post[found >= 0]] = pre[found[found >= 0]]

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.dialects import dms_json
+from integrator.dialects.json_grammar import checked
 from integrator.dialects.json_values import stamps
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines, container_of
@@ -42,7 +43,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
     """Yield the changes of a file. Raises DataError."""
     container = container_of(file.path)
     if container == "json":
-        yield from (dms_json.decode(lines, file, reading) for lines in file.lines(reading))
+        yield from (dms_json.decode(checked(lines, dms_json.EXPECTED), file, reading) for lines in file.lines(reading))
     elif container != "empty":
         yield from _of_tables(file, container, reading)
 

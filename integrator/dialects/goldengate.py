@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import mask
+from integrator.dialects.fields import Where, digits
 from integrator.dialects.json_objects import Objects, lines_text
 from integrator.dialects.json_values import JsonValues, json_typed, stamps, zoned
 from integrator.dialects.kinds import Kinds
@@ -23,7 +24,7 @@ from integrator.dialects.lines import Lines
 from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
-from integrator.dialects.transactions import Positions, by_line, digits, number
+from integrator.dialects.transactions import Positions, by_line, number
 from integrator.dialects.values import from_base64, guarded
 from integrator.schema import Column, describe
 
@@ -75,7 +76,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]).take(keep), objects.text("pos").take(keep)
-    commit = pc.coalesce(_trail(pos), by_line(file.number, line))
+    commit = pc.coalesce(_trail(pos, Where(file.path, line)), by_line(file.number, line))
     return found, Positions(pc.coalesce(xid, pos), commit, number(xid), found.row_counts)
 
 
@@ -84,11 +85,12 @@ def _is_mark(name: str) -> bool:
     return name.endswith("_isMissing")
 
 
-def _trail(pos: pa.Array) -> pa.Array:
+def _trail(pos: pa.Array, where: Where) -> pa.Array:
     """Return a place in the trail, of 20 decimal digits, in 20 hex digits: the trail's file, and the place in it."""
     parts = pc.extract_regex(pos, r"^(?P<file>\d{10})(?P<at>\d{10})$")
+    where.check(pos, mask(pc.is_null(parts)), "pos", "a place in the trail, of 20 digits")
     return pc.binary_join_element_wise(
-        digits(pc.struct_field(parts, "file"), 10), digits(pc.struct_field(parts, "at"), 10), ""
+        *(digits(pc.struct_field(parts, part), 10, where, "pos") for part in ("file", "at")), ""
     )
 
 

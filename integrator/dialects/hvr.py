@@ -33,9 +33,11 @@ from integrator.changes import (
 )
 from integrator.compiled import compiled
 from integrator.dialects import hvr_json, hvr_tables
+from integrator.dialects.fields import Where
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import container_of, read_lines
 from integrator.dialects.reading import Batch, Before, File, Reading, Standing
+from integrator.dialects.spans import Span
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -47,11 +49,12 @@ _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
-    order = _Order(file.path, before)
+    span = Span(checked=not reading.repeated_positions)
+    order = _Order(file.path, before, span)
     for records, ignored in _records(file, reading):
         changes = order.place(records)
         unknown = {reason: count for part in records for reason, count in part.unknown.items()}
-        yield Batch(changes, order.open, ignored, unknown)
+        yield Batch(changes, order.open, ignored, unknown, span.first, span.last)
 
 
 def tail(file: File, _reading: Reading) -> OpenTransaction:
@@ -128,9 +131,9 @@ def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
 class _Order(Standing):
     """Numbers the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, file: str, before: Before) -> None:
+    def __init__(self, file: str, before: Before, span: Span) -> None:
         super().__init__(before)
-        self.file = file
+        self.file, self.span = file, span
 
     def place(self, records: list[Records]) -> list[AnyChanges]:
         """Give each row of a batch its place in the order of changes."""
@@ -147,10 +150,12 @@ class _Order(Standing):
         padded = _padded(self.file, tx_seq, line)
         countdown = pc.fill_null(meta["hvr_tx_countdown"], 0)
         left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
+        self._check_countdown(left, line)
         rank = self._ranks(padded, order, left, counting=bool(given.null_count and (left <= 0).any()))
         rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
         sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
         sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
+        self._check_order(sequence, order, line)
         told = {
             "op": meta["hvr_op"].cast(pa.int8()),
             "integ_seq": sequence,
@@ -195,6 +200,21 @@ class _Order(Standing):
         result = np.empty_like(rank)
         result[sequence] = rank
         return result
+
+    def _check_order(self, sequence: pa.Array, order: Ints, line: Ints) -> None:
+        """Raise DataError for a row whose position is not after that of the row before it in the file."""
+        if len(order) > 1 and not (np.diff(order) > 0).all():
+            at = np.argsort(order, kind="stable")
+            sequence, line = sequence.take(pa.array(at)), line[at]
+        self.span.extend_with(sequence, sequence, Where(self.file, line))
+
+    def _check_countdown(self, left: Ints, line: Ints) -> None:
+        at = first((left < 0) | (left >= MAX_ROWS_IN_TRANSACTION))
+        if at is not None:
+            raise DataError(
+                f"{self.file}:{line[at]}: hvr_tx_countdown is {left[at]}; expected the rows left in the transaction, "
+                f"this one included: 1 to {MAX_ROWS_IN_TRANSACTION - 1}, or 0 where that is not known"
+            )
 
     def _check_op(self, op: pa.Array, line: Ints) -> None:
         at = first(~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from integrator.errors import DataError
 from integrator.schema import Table
 
 
-def tell_added(lines: Lines, table: Table, known: Mapping[str, object]) -> None:
+def tell_added(lines: Lines, table: Table, known: Container[str]) -> None:
     """Raise ColumnsFound for other columns that have values; null in a column that comes later is null anyway.
 
     Raises DataError for one whose values have no one type.
@@ -21,10 +21,7 @@ def tell_added(lines: Lines, table: Table, known: Mapping[str, object]) -> None:
     first_of: dict[str, int] = {}
     kinds: dict[str, set[type]] = {}
     for line, text in zip(lines.numbers.tolist(), lines.array.to_pylist(), strict=True):
-        try:
-            others = {name: value for name, value in json.loads(text).items() if name not in known}
-        except (ValueError, AttributeError):  # no record: told by the parser
-            return
+        others = {name: value for name, value in json.loads(text).items() if name not in known}
         for name, value in others.items():
             first_of.setdefault(name, line)
             kinds.setdefault(name, set()).update([] if value is None else [_kind(value)])

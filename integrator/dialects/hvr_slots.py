@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.dialects.hvr_records import META
-from integrator.dialects.json_columns import json_type
+from integrator.dialects.json_columns import is_number_text, json_type
 from integrator.dialects.json_scan import Names, Room
 from integrator.schema import Table, Type, arrow_type
 from integrator.spans import SlotsByName
@@ -53,7 +53,7 @@ class Slots:
         of_slots: list[Kind] = []
         names: list[tuple[str, ...]] = []
         for table in tables:
-            own = {column.name: _kind(column.type) for column in table.columns}
+            own = {column.name: kind_of(column.type) for column in table.columns}
             slots = range(len(of_slots) + len(META), len(of_slots) + len(META) + len(own))
             self.by_name[table.name] = SlotsByName(dict(zip(own, slots, strict=True)))
             of_slots += [*((kind, None) for kind in META.values()), *own.values()]
@@ -81,6 +81,9 @@ class Slots:
 
 
 @lru_cache(maxsize=1024)
-def _kind(of_column: Type) -> Kind:
+def kind_of(of_column: Type) -> Kind:
+    """Return into what a column's values are parsed, and what is made of that."""
     parsed = json_type(of_column)
+    if is_number_text(of_column):
+        return parsed, of_column
     return parsed, None if parsed == arrow_type(of_column) else of_column

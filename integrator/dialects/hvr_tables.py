@@ -14,8 +14,8 @@ from integrator.arrays import first, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.table_files import batches, numbered
-from integrator.dialects.values import ValueRefused, from_column
-from integrator.errors import DataError
+from integrator.dialects.values import ValueRefused, from_column, guarded
+from integrator.errors import DataError, shown
 from integrator.schema import Table, arrow_type
 
 
@@ -35,7 +35,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
             elif (reason := reading.passed_over(name)) is not None:
                 passed[reason] += len(at)
                 part = batch.take(pa.array(at))
-                meta = {meta_name: _meta(file, part, meta_name) for meta_name in META}
+                meta = {meta_name: _meta(file, part, meta_name, numbers[at]) for meta_name in META}
                 result.append(Records(UNKNOWN, {}, {}, meta, numbers[at], at))
             else:
                 raise reading.unknown(file, int(numbers[at[0]]), name)
@@ -45,30 +45,33 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
 
 def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array]]:
     """Yield the hvr_tx_seq and the hvr_tx_countdown of each record."""
+    line = 2 if container == "csv" else 1
     for batch in map(_table, batches(file, container, "hvr_op", ["hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown"])):
-        given = _meta(file, batch, "hvr_integ_seq")
-        tx = pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), _meta(file, batch, "hvr_tx_seq"))
-        yield tx, _meta(file, batch, "hvr_tx_countdown")
+        numbers, line = numbered(batch, line, container)
+        given, own, left = (
+            _meta(file, batch, name, numbers) for name in ("hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown")
+        )
+        yield pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), own), left
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _meta(file: str, batch: pa.Table, name: str) -> pa.Array:
-    """Return an hvr_ column in its type; all null where the file does not have it."""
+def _meta(file: str, batch: pa.Table, name: str, numbers: npt.NDArray[np.int64]) -> pa.Array:
+    """Return an hvr_ column in its type; all null where the file does not have it. Raises DataError with the line."""
     if name not in batch.column_names:
         return pa.nulls(batch.num_rows, META[name])
     try:
-        return batch[name].combine_chunks().cast(META[name])
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{file}: column {name}: {error}; expected {META[name]}") from None
+        return guarded(batch[name].combine_chunks(), lambda part: part.cast(META[name]), str(META[name]))
+    except ValueRefused as error:
+        raise DataError(f"{file}:{numbers[error.index]}: {name}: {error}; mend the record") from None
 
 
 def _by_table(
     file: str, batch: pa.Table, numbers: npt.NDArray[np.int64], reading: Reading
 ) -> list[tuple[str, npt.NDArray[np.int64]]]:
-    names = _meta(file, batch, "hvr_tbl_name")
+    names = _meta(file, batch, "hvr_tbl_name", numbers)
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise DataError(
@@ -87,13 +90,15 @@ def _records(
     at: npt.NDArray[np.int64],
     reading: Reading,
 ) -> Records:
-    meta = {name: _meta(file, batch, name) for name in META}
+    meta = {name: _meta(file, batch, name, numbers) for name in META}
     columns: dict[str, pa.Array] = {}
     missing: dict[str, npt.NDArray[np.bool_]] = {}
     named = _named_missing(meta["hvr_missing"])
     for name in named:
         if table.column(name) is None:
-            raise DataError(f"{file}: table {table.name}: hvr_missing names {name!r}, which is no column of it")
+            line = numbers[int(np.flatnonzero(named[name])[0])]
+            text = f"hvr_missing names {shown(name)}, which is no column of it"
+            raise DataError(f"{file}:{line}: table {table.name}: {text}")
     for column in table.columns:
         if column.name not in batch.column_names:
             columns[column.name] = pa.nulls(len(at), arrow_type(column.type))

@@ -28,6 +28,11 @@ def json_type(kind: Type) -> pa.DataType:
             return pa.string() if isinstance(kind, _TEXTUAL) else arrow_type(kind)
 
 
+def is_number_text(kind: Type) -> bool:
+    """Return whether values are exact numbers as text, for which JSON may have numbers or strings."""
+    return isinstance(kind, schema.String) and kind.role in ("number", "unconstrained")
+
+
 def exact(values: pa.Array) -> pa.Array:
     """Return values that Arrow's JSON parser made; it lets in decimals of more digits than their type has.
 

@@ -1,112 +1,113 @@
-"""Lines that are JSON objects, taken apart without parsing them: the members of each, by name, as slices of text."""
+"""JSON objects, one a line, taken apart without parsing them: the members of each, by name, as slices of text.
+
+Lines are canonical here, as `json_grammar.checked` returns them.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, Raw, mask, places_of_each
-from integrator.dialects.json_text import CLOSE, COLON, COMMA, NEWLINE, OPEN, QUOTE, Octets, Structure, compact
-from integrator.dialects.lines import Lines
+from integrator.arrays import Mask, Octets, first, mask, places_of_each
+from integrator.compiled import compiled
+from integrator.dialects.json_scan import Values
+from integrator.dialects.lines import Lines, cut, pieces
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
-AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
+Places = npt.NDArray[np.int32]
 
-_IS_SPACE = np.zeros(256, bool)
-_IS_SPACE[list(b" \t\r")] = True
+_QUOTE, _BACKSLASH, _COLON, _COMMA = b'"\\:,'
+_OPEN, _CLOSE, _LIST, _LIST_END = b"{}[]"
+
+
+class Parts(NamedTuple):
+    """The members of objects, or the elements of lists: the place of each one's object, and where its value is.
+
+    name: where the member's name begins in its text, with the quote; the value begins after the colon.
+    """
+
+    object: Places
+    name: Places
+    start: Places
+    end: Places
 
 
 class Objects:
     """JSON objects, one a line. Raises DataError for the first line that is none."""
 
     def __init__(self, lines: Lines, expected: str) -> None:
-        found = Structure.of(lines.data)
-        text = np.frombuffer(lines.data, np.uint8)
-        inner = found.at[(found.byte != NEWLINE) & (found.depth == 1)]
-        if (_IS_SPACE[text[inner + 1]] | _IS_SPACE[text[inner - 1]]).any():
-            lines = _compacted(lines)
-            found, text = Structure.of(lines.data), np.frombuffer(lines.data, np.uint8)
+        other = first(lines.text[lines.offsets[:-1]] != _OPEN)
+        if other is not None:
+            line = lines.array[other].as_py().rstrip("\n")
+            where = f"{lines.file}:{lines.numbers[other]}"
+            raise DataError(f"{where}: it is no object; expected {expected}; the line is {cut(line)}")
         self.lines = lines
-        whole = found.depth[found.byte == NEWLINE]
-        framed = (text[lines.offsets[:-1]] == ord("{")) & (text[lines.offsets[1:] - 2] == ord("}"))
-        roots = found.at[(found.depth == 1) & np.isin(found.byte, OPEN)]
-        if len(whole) != len(lines) or whole.any() or not framed.all() or not np.array_equal(roots, lines.offsets[:-1]):
-            raise _no_object(lines, expected)
-        self._members = self._members_of(found, text, expected)
+        self._members = parts_of(lines)
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    def _members_of(self, found: Structure, text: Octets, expected: str) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return of each member: where its name begins and ends, quotes included, where its value ends; its line."""
-        outer = (found.depth == 1) & (found.byte != NEWLINE)
-        at, byte = found.at[outer], found.byte[outer]
-        colons = np.flatnonzero(byte == COLON)
-        around = np.isin(byte[colons - 1], (COMMA, OPEN[0])) & np.isin(byte[colons + 1], (COMMA, CLOSE[0]))
-        if not around.all() or len(colons) != (byte == COMMA).sum() + len(self.lines) - self._empty(at, byte):
-            raise _no_object(self.lines, expected)
-        name = at[colons - 1] + 1
-        named = (text[name] == QUOTE) & (text[at[colons] - 1] == QUOTE) & (at[colons] - name >= 2)
-        if not named.all() or (at[colons + 1] - at[colons] < 2).any():
-            raise _no_object(self.lines, expected)
-        line = (np.cumsum(byte == OPEN[0]) - 1)[colons]  # one opening bracket of depth 1 a line
-        return name, at[colons], at[colons + 1], line
-
-    @staticmethod
-    def _empty(at: Ints, byte: npt.NDArray[np.uint8]) -> int:
-        """Count the objects without a member."""
-        return int(((byte[:-1] == OPEN[0]) & (byte[1:] == CLOSE[0]) & (np.diff(at) == 1)).sum())
-
     @cached_property
-    def _by_name(self) -> dict[str, Ints]:
+    def by_name(self) -> dict[str, Ints]:
         """The places of the members of each name, in the order of lines."""
-        name, colon, _, _ = self._members
-        if not len(name):
+        members = self._members
+        if not len(members.name):
             return {}
-        encoded = pieces(self.lines.data, name + 1, colon - 1).dictionary_encode()
-        return dict(zip(encoded.dictionary.to_pylist(), places_of_each(encoded), strict=True))
+        encoded = pieces(self.lines.data, members.name + 1, members.start - 2).dictionary_encode()
+        names = (_plain(name) for name in encoded.dictionary.to_pylist())
+        return dict(zip(names, places_of_each(encoded), strict=True))
 
     @property
     def names(self) -> list[str]:
         """The names of all members, each once."""
-        return list(self._by_name)
+        return list(self.by_name)
 
-    def _places(self, name: str) -> tuple[Ints, Ints, Mask]:
-        """Return where each line's value of that name begins and ends, and which lines have one."""
-        _, colon, end, line = self._members
-        starts, ends, has = np.zeros(len(self), np.int64), np.zeros(len(self), np.int64), np.zeros(len(self), bool)
-        at = self._by_name.get(name)
-        if at is not None:
-            starts[line[at]], ends[line[at]], has[line[at]] = colon[at] + 1, end[at], True
-        return starts, ends, has
+    def objects_of(self, name: str) -> Places:
+        """Return which objects have a member of that name."""
+        return self._members.object[self.by_name[name]]
+
+    def values(self, name: str) -> pa.Array:
+        """Return the JSON text of the members of that name, for the objects that have one."""
+        at = self.by_name[name]
+        return pieces(self.lines.data, self._members.start[at], self._members.end[at])
+
+    def places(self, name: str) -> Values:
+        """Return where the members of that name are, for each line; nowhere (0, 0) where it has none."""
+        start, end = np.zeros(len(self), np.int32), np.zeros(len(self), np.int32)
+        escaped = np.zeros(len(self), np.bool_)
+        if name in self.by_name:
+            at, line = self.by_name[name], self.objects_of(name)
+            start[line], end[line] = self._members.start[at], self._members.end[at]
+            text = mask(pc.starts_with(values := self.values(name), '"'))
+            escaped[line] = text & mask(pc.match_substring(values, "\\"))
+        return Values(start, end, escaped)
 
     def has(self, name: str) -> Mask:
-        """Say which lines have a member of that name, null or not."""
-        return self._places(name)[2] if name in self._by_name else np.zeros(len(self), bool)
+        """Return which lines have a member of that name, null or not."""
+        has = np.zeros(len(self), bool)
+        if name in self.by_name:
+            has[self.objects_of(name)] = True
+        return has
 
     def raw(self, name: str) -> pa.Array:
         """Return the JSON text of each line's member of that name; null where it has none, or it is null."""
-        members = self._by_name.get(name)
-        if members is None:
+        if name not in self.by_name:
             return pa.nulls(len(self), pa.string())
-        _, colon, end, line = self._members
-        if len(members) == len(self) and line[members[0]] == 0 and (np.diff(line[members]) == 1).all():
-            texts = pieces(self.lines.data, colon[members] + 1, end[members])
-            null = pc.equal(texts, "null")
-            return pc.if_else(null, None, texts) if pc.any(null).as_py() else texts
-        starts, ends, has = self._places(name)
-        # the places of lines without one must not go back
-        at = np.maximum.accumulate(np.where(has, ends, 0))
-        texts = pieces(self.lines.data, np.where(has, starts, at), np.where(has, ends, at))
-        return pc.if_else(pc.or_(pa.array(~has), pc.equal(texts, "null")), None, texts)
+        texts = self.values(name)
+        if len(texts) < len(self):
+            place = np.full(len(self), -1, np.int64)
+            place[self.objects_of(name)] = np.arange(len(texts))
+            texts = texts.take(pa.array(place, mask=place < 0))
+        null = pc.equal(texts, "null")
+        return pc.if_else(null, None, texts) if pc.any(null).as_py() else texts
 
     def text(self, name: str) -> pa.Array:
         """Return each line's member of that name as text: a string's characters, else its JSON; null as `raw`."""
@@ -158,24 +159,10 @@ def lines_text(lines: Lines) -> pa.Array:
 
 
 def elements(texts: pa.Array, lines: Lines) -> tuple[pa.Array, Ints]:
-    """Return the elements of JSON arrays as JSON, and which array each is from; null is an array of none."""
-    texts = pc.fill_null(texts, "[]")
-    as_text = as_lines(texts, lines, np.zeros(len(texts), np.int64))
-    found = Structure.of(as_text.data)
-    outer = (found.depth == 1) & (found.byte != NEWLINE)
-    at, byte = found.at[outer], found.byte[outer]
-    begins = np.flatnonzero((byte == COMMA) | (byte == OPEN[1]))
-    starts, ends = at[begins] + 1, at[begins + 1]
-    filled = ends > starts
-    starts, ends = starts[filled], ends[filled]
-    parent = np.searchsorted(as_text.offsets, starts, side="right") - 1
-    return pieces(as_text.data, starts, ends), parent
-
-
-def _compacted(lines: Lines) -> Lines:
-    data = compact(lines.data)
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == NEWLINE)
-    return Lines(lines.file, data, lines.numbers, np.concatenate([[0], ends + 1]).astype(np.int32))
+    """Return the elements of JSON lists as JSON, and which list each is from; null is a list of none."""
+    as_text = as_lines(pc.fill_null(texts, "[]"), lines, np.zeros(len(texts), np.int64))
+    found = parts_of(as_text)
+    return pieces(as_text.data, found.start, found.end), found.object.astype(np.int64)
 
 
 def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
@@ -185,6 +172,84 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     places = np.frombuffer(offsets, np.int32)[ended.offset : ended.offset + len(ended) + 1]
     body = data.to_pybytes()[places[0] : places[-1]] if len(ended) else b""
     return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32))
+
+
+def parts_of(lines: Lines) -> Parts:
+    """Return the members of the objects that the lines are, or the elements of the lists."""
+    size = int(_count(lines.text, lines.offsets))
+    found = Parts(*(np.empty(size, np.int32) for _ in Parts._fields))
+    _take_apart(lines.text, lines.offsets, found)
+    return found
+
+
+@compiled
+def _count(text: Octets, offsets: Places) -> int:
+    """Return how many members and elements there are: one more than commas, where there is anything."""
+    count = depth = 0
+    for line in range(len(offsets) - 1):
+        at = offsets[line]
+        count += text[at + 1] not in (_CLOSE, _LIST_END)
+        while at < offsets[line + 1]:
+            byte = text[at]
+            if byte == _QUOTE:
+                at = _text_end(text, at) - 1
+            elif byte in (_OPEN, _LIST):
+                depth += 1
+            elif byte in (_CLOSE, _LIST_END):
+                depth -= 1
+            elif byte == _COMMA and depth == 1:
+                count += 1
+            at += 1
+    return count
+
+
+@compiled
+def _take_apart(text: Octets, offsets: Places, found: Parts) -> None:
+    object_of, names, starts, ends = found.object, found.name, found.start, found.end
+    part = 0
+    for line in range(len(offsets) - 1):
+        at = offsets[line]
+        is_object = text[at] == _OPEN
+        at += 1
+        more = text[at] not in (_CLOSE, _LIST_END)
+        while more:
+            object_of[part], names[part] = line, at
+            if is_object:
+                at = _text_end(text, at) + 1
+            starts[part] = at
+            at = _value_end(text, at)
+            ends[part] = at
+            part += 1
+            more = text[at] == _COMMA
+            at += 1
+
+
+@compiled
+def _text_end(text: Octets, at: int) -> int:
+    """Return the place after the string that begins here."""
+    at += 1
+    while text[at] != _QUOTE:
+        at += 1 + (text[at] == _BACKSLASH)
+    return at + 1
+
+
+@compiled
+def _value_end(text: Octets, at: int) -> int:
+    """Return the place after the value that begins here."""
+    depth = 0
+    while True:
+        byte = text[at]
+        if byte == _QUOTE:
+            at = _text_end(text, at) - 1
+        elif byte in (_OPEN, _LIST):
+            depth += 1
+        elif byte in (_CLOSE, _LIST_END):
+            if depth == 0:
+                return at
+            depth -= 1
+        elif byte == _COMMA and depth == 0:
+            return at
+        at += 1
 
 
 def unquoted(values: pa.Array) -> pa.Array:
@@ -207,24 +272,6 @@ def _has_backslash(values: pa.Array) -> bool:
     return bool(pc.any(pc.match_substring(values, "\\")).as_py())
 
 
-def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
-    """Return slices of `data` as Arrow strings, in any order: what is between them is never looked at."""
-    bounds = np.empty(2 * len(starts) + 1, np.int32)
-    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(data)
-    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
-    every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
-    return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
-
-
-def _no_object(lines: Lines, expected: str) -> DataError:
-    """Return the error for the first line that is no object."""
-    for number, text in zip(lines.numbers, lines.array.to_pylist(), strict=True):
-        reason = "it is no object"
-        try:
-            if isinstance(json.loads(text), dict):
-                continue
-        except ValueError as error:
-            reason = str(error)
-        shown = text.rstrip("\n")[:200]
-        return DataError(f"{lines.file}:{number}: no JSON object ({reason}); expected {expected}; the line is {shown}")
-    return DataError(f"{lines.file}: lines that are no JSON objects; expected {expected}")
+def _plain(name: str) -> str:
+    """Return the name that stands between quotes."""
+    return json.loads(f'"{name}"') if "\\" in name else name

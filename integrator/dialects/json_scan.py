@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from integrator.arrays import Octets, Words, words
 from integrator.compiled import compiled
+from integrator.dialects.json_grammar import MAX_DEPTH
 
 Numbers = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
@@ -23,6 +24,7 @@ Flags = npt.NDArray[np.bool_]
 
 NOT_SO = -1
 _WORD = 8
+_MOST_NESTED = MAX_DEPTH - 1
 _QUOTE, _BACKSLASH, _COLON, _COMMA, _NEWLINE = b'"\\:,\n'
 _OPEN, _CLOSE, _LIST, _LIST_END = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
@@ -139,6 +141,45 @@ def _scan(
             count[kind] = NOT_SO
 
 
+def find(text: Octets, offsets: Places, name: str) -> tuple[Places, Places] | None:
+    """Return where the members of a name are in the objects that lines are; nowhere (0, 0) where there is none.
+
+    Only members of the object itself count, not those of objects in it. None: a name is written with a backslash, so
+    that it may be this one. Lines that are no objects have no member.
+    """
+    start, end = np.zeros(len(offsets) - 1, np.int32), np.zeros(len(offsets) - 1, np.int32)
+    return (start, end) if _find(text, offsets, np.frombuffer(f'"{name}"'.encode(), np.uint8), start, end) else None
+
+
+@compiled
+def _find(text: Octets, offsets: Places, name: Octets, start: Places, end: Places) -> bool:
+    for line in range(len(start)):
+        at = _behind_space(text, offsets[line])
+        more = text[at] == _OPEN
+        while more:
+            more = False
+            at = _behind_space(text, at + 1)
+            if text[at] != _QUOTE:
+                break
+            behind = _behind_string(text, at)
+            if behind < 0:
+                return False
+            colon = _behind_space(text, behind) if behind else 0
+            if not behind or text[colon] != _COLON:
+                break
+            here = behind - at == len(name)
+            for place in range(len(name) if here else 0):
+                here = here and text[at + place] == name[place]
+            begin = _behind_space(text, colon + 1)
+            at = abs(_behind_value(text, begin))
+            if here and at > begin:
+                start[line], end[line] = begin, at
+                break
+            at = _behind_space(text, at)
+            more = at > begin and text[at] == _COMMA
+    return True
+
+
 @compiled
 def _behind_space(text: Octets, at: int) -> int:
     while text[at] <= _SPACE and text[at] in (_SPACE, _TAB, _RETURN):
@@ -204,7 +245,7 @@ def _behind_value(text: Octets, at: int) -> int:
 
 @compiled
 def _behind_nested(text: Octets, at: int) -> int:
-    """Return the place behind an object or array that begins at a place; 0: no end."""
+    """Return the place behind an object or array that begins at a place; 0: no end, or too many brackets."""
     depth = 0
     while text[at] != _NEWLINE:
         if text[at] == _QUOTE:
@@ -213,6 +254,8 @@ def _behind_nested(text: Octets, at: int) -> int:
                 return 0
         elif text[at] in (_OPEN, _LIST):
             depth += 1
+            if depth > _MOST_NESTED:  # the line itself is one more
+                return 0
         elif text[at] in (_CLOSE, _LIST_END):
             depth -= 1
             if depth == 0:

@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import Mask, mask
+from integrator.arrays import Mask, first, mask
 from integrator.dialects import records
-from integrator.dialects.json_objects import Objects, as_lines
-from integrator.dialects.json_text import NULL, all_text
-from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.records import Cells
+from integrator.dialects.json_objects import Objects, as_lines, unquoted
+from integrator.dialects.lines import Lines
+from integrator.dialects.records import Cells, Images, Unknown
 from integrator.dialects.values import ValueRefused, from_base64, from_json_list, guarded
-from integrator.errors import DataError
+from integrator.errors import DataError, shown
 from integrator.schema import Column, Table, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
@@ -33,9 +32,9 @@ def json_typed(column: Column, values: pa.Array) -> pa.Array:
     """Return the text of JSON values in the column's type. Raises ValueRefused."""
     match column.type:
         case schema.Array(item):
-            return from_json_list(values, lambda items: json_typed(Column("", item), items))
+            return from_json_list(values, lambda items, _quoted: json_typed(Column("", item), items))
         case schema.Timestamp(zoned=False):  # several producers write Z behind moments without a zone
-            return records.typed(column, pc.replace_substring_regex(values, r"(Z|\+00:?00)$", ""))
+            return records.typed(column, pc.replace_substring_regex(values, r"(\d\d:\d\d.*)(Z|\+00:?00)$", r"\1"))
         case _:
             return records.typed(column, values)
 
@@ -76,9 +75,9 @@ def utc_typed(column: Column, values: pa.Array, decode: Callable[[pa.Array], pa.
 
 @dataclass(frozen=True)
 class JsonValues:
-    """The new and the old image of each record, as JSON; null where there is none.
+    """The after and the before image of each record, as JSON; null where there is none.
 
-    apart: says of a name that it is no column though it stands among them. convert: text -> the column's type.
+    apart: whether a name is no column though it stands among them. convert: text -> the column's type.
     fold: names of columns may be written in other case than the table's.
     """
 
@@ -90,47 +89,61 @@ class JsonValues:
     convert: Callable[[Column, pa.Array], pa.Array] = json_typed
     fold: bool = False
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
         """Return what images have, by column."""
-        images = pa.chunked_array([self.new, self.old]).take(pa.array(record + len(self.new) * is_old))
+        images = pa.chunked_array([self.new, self.old]).take(record + len(self.new) * is_old)
         images = pc.fill_null(images.combine_chunks(), "{}")  # a truncate
         lines = as_lines(images, self.lines, np.zeros(len(record), np.int64))
         lines = Lines(lines.file, lines.data, self.line[record], lines.offsets)
-        expected = f"an object of columns of {table.name}"
-        names = {column.name: column.name for column in table.columns}
-        if self.fold:
-            names = {name: _folded(name, names) for name in Objects(lines, expected).names}
-        known = pa.schema([(name, pa.string()) for name in names])
-        parse = arrow_json(known, "infer")
-        parsed = parse_lines(lines, lambda data: parse(all_text(data)), expected)
+        objects = Objects(lines, f"an object of columns of {table.name}")
+        columns = {column.name: column.name for column in table.columns}
+        folded = {name.lower(): name for name in columns} if self.fold else {}
         found: dict[str, Cells] = {}
-        for name in parsed.column_names:
-            column = names.get(name, name)
-            if table.column(column) or not self.apart(name):
-                cells = _cells(parsed[name].combine_chunks())
-                found[column] = _either(found[column], cells) if column in found else cells
-        return found
+        unknown: dict[str, Unknown] = {}
+        for name in objects.names:
+            column = columns.get(name) or folded.get(name.lower())
+            if column is not None:
+                cells = _cells(objects, name)
+                found[column] = self._either(column, found[column], cells, lines) if column in found else cells
+            elif not self.apart(name):
+                of = objects.objects_of(name)
+                empty = pc.all(pc.equal(objects.values(name), "null")).as_py()
+                unknown[name] = Unknown(len(of), int(of[0]), None if empty else pa.string())
+        return found, unknown
 
-    def typed(self, column: Column, values: pa.Array, _record: Ints) -> pa.Array:
-        """Return values in the column's type."""
-        return self.convert(column, values)
+    @staticmethod
+    def _either(column: str, one: Cells, other: Cells, lines: Lines) -> Cells:
+        """Return what one of two spellings of a column has. Raises DataError for a record that has both."""
+        both = first(one.has & other.has)
+        if both is not None:
+            raise DataError(f"{lines.file}:{lines.numbers[both]}: the record has column {column} twice, in other case")
+        values = pc.if_else(pa.array(one.has), one.values, other.values)
+        return Cells(values, one.has | other.has, mask(pc.if_else(pa.array(one.has), one.quoted, other.quoted)))
+
+    def typed(self, column: Column, cells: Cells, _record: Ints) -> pa.Array:
+        """Return values in the column's type. Raises ValueRefused."""
+        check_nested(column, cells)
+        return self.convert(column, cells.values)
 
 
-def _folded(name: str, known: dict[str, str]) -> str:
-    """Return the column's name of which `name` differs in case only; itself if there is none."""
-    return name if name in known else next((one for one in known if one.lower() == name.lower()), name)
+def check_nested(column: Column, cells: Cells, structs: tuple[type, ...] = ()) -> None:
+    """Raise ValueRefused for an object or a list in JSON in a column that is neither of text nor of lists.
+
+    In a string, `{` begins a list of PostgreSQL's. structs: types whose values may be objects.
+    """
+    kind = column.type
+    if cells.quoted is None or isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in _NESTED):
+        return
+    opening = r"^\{" if isinstance(kind, schema.Array) else r"^[{\[]"
+    odd = first(mask(pc.match_substring_regex(cells.values, opening)) & ~cells.quoted)
+    if odd is not None:
+        raise ValueRefused(odd, f"{shown(cells.values[odd].as_py())} is no {describe(kind)}")
 
 
-def _either(one: Cells, other: Cells) -> Cells:
-    """Return what one of two spellings of a column has."""
-    return Cells(pc.if_else(pa.array(one.has), one.values, other.values), one.has | other.has)
+_NESTED = ("", "json")
+"""Roles of text that may be an object or a list: its JSON is the text."""
 
 
-def _cells(values: pa.Array) -> Cells:
-    """Tell null from what is not there."""
-    has = mask(pc.is_valid(values)) if values.null_count else np.ones(len(values), bool)
-    if pa.types.is_string(values.type):
-        null = pc.fill_null(pc.equal(values, NULL), fill_value=False)
-        if pc.any(null).as_py():
-            values = pc.if_else(null, None, values)
-    return Cells(values, has)
+def _cells(objects: Objects, name: str) -> Cells:
+    raw = objects.raw(name)
+    return Cells(unquoted(raw), objects.has(name), mask(pc.starts_with(raw, '"')))

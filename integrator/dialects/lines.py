@@ -9,8 +9,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.fs
@@ -33,6 +35,7 @@ _PARSED_BYTES = 1024 * 1024
 """What Arrow's parser takes at once: it stays in a core's cache, and a block of lines is shared among cores."""
 
 Parse = Callable[[Raw], pa.Table]
+AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
 
 
 def open_file(path: str) -> pa.NativeFile:
@@ -55,6 +58,11 @@ def container_of(file: str) -> str:
     if start.startswith(b"PAR1"):
         return "parquet"
     return "json" if re.match(rb"\{|null\s*(\n|$)", start) else "csv"
+
+
+def cut(line: str) -> str:
+    """Return the beginning of a line, as messages show it."""
+    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,15 @@ def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
     return lines, after
 
 
+def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
+    """Return slices of `data` as Arrow strings, in any order: what is between them is never looked at."""
+    bounds = np.empty(2 * len(starts) + 1, np.int32)
+    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(data)
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
+    every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
+    return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
 def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
     """Return a parser of JSON lines into `schema`; `unexpected` fields are an `error`, or `ignore`d, or `infer`red."""
 
@@ -201,9 +218,8 @@ def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str]
                 reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
             except ValueError as error:
                 reason = str(error)
-        shown = line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
         raise DataError(
-            f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {shown}"
+            f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {cut(line)}"
         ) from None
     if table.num_rows != len(lines):
         at = next(i for i in range(len(lines)) if not _is_one(lines.array[i].as_py(), parse))

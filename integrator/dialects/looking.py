@@ -80,7 +80,7 @@ def _records(file: str) -> list[set[str]]:
     for line in start.split(b"\n")[:_LINES]:
         try:
             record: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):  # told of by whoever reads it
             continue
         if isinstance(record, dict) or record is None:
             found.append(set(record or ()))
@@ -91,6 +91,6 @@ def _over_lines(start: bytes) -> list[set[str]]:
     """Return the names in a record that is written over several lines, where the text begins with one."""
     try:
         record, _ = json.JSONDecoder().raw_decode(start.decode(errors="ignore").lstrip())
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [set(record)] if isinstance(record, dict) else []

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrays import mask
+from integrator.dialects.fields import Where, instants
 from integrator.dialects.json_objects import Objects
 from integrator.dialects.json_values import JsonValues, utc_typed
 from integrator.dialects.kinds import Kinds
@@ -24,7 +25,6 @@ from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
 from integrator.dialects.transactions import Positions, binlog, by_line, number
 
-INSTANT = pa.timestamp("us", "UTC")
 EXPECTED = "a record of Maxwell"
 KINDS = Kinds(
     actions={"insert": "I", "bootstrap-insert": "I", "update": "U", "delete": "D"},
@@ -47,6 +47,7 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
     data, changed = objects.raw("data").take(keep), objects.raw("old").take(keep)
     old = pc.if_else(pa.array(action == "D"), data, changed)
     line = objects.lines.numbers[at]
+    where = Where(file.path, line)
     found = Records(
         lines=objects.lines,
         action=action,
@@ -55,12 +56,12 @@ def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
         values=JsonValues(objects.lines, line, data, old, convert=utc_typed),
         old=mask(pc.is_valid(changed)) & (action == "U"),
         line=line,
-        cap_tstamp=objects.text("ts").take(keep).cast(pa.int64()).cast(pa.timestamp("s", "UTC")).cast(INSTANT),
+        cap_tstamp=instants(objects.text("ts").take(keep), where, "ts", "s"),
         old_of_changes=True,
         ignored=ignored,
     )
     xid, commits = objects.text("xid").take(keep), mask(pc.equal(objects.text("commit").take(keep), "true"))
     position = objects.text("position").take(keep)
-    commit = pc.coalesce(binlog(position), by_line(file.number, line))
+    commit = pc.coalesce(binlog(position, where, "position"), by_line(file.number, line))
     ends = commits if commits.any() or xid.null_count < len(xid) else None
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, Octets, Words, flat, words
 from integrator.compiled import compiled
-from integrator.dialects.json_columns import exact, typed
-from integrator.dialects.json_objects import pieces
+from integrator.dialects.json_columns import exact, is_number_text, typed
+from integrator.dialects.json_grammar import checked
+from integrator.dialects.json_objects import unquoted
 from integrator.dialects.json_scan import Values
-from integrator.dialects.lines import arrow_json
+from integrator.dialects.lines import Lines, arrow_json, pieces
 from integrator.schema import Type
 
 Places: TypeAlias = npt.NDArray[np.int32]
@@ -33,6 +34,8 @@ def values_of(text: Octets, at: Values, parsed: pa.DataType, wanted: Type | None
     """
     if not at.end.any():
         values = pa.nulls(len(at.end), parsed)
+    elif wanted is not None and is_number_text(wanted):
+        return _exact_numbers(text, at)
     elif pa.types.is_string(parsed):
         values = _strings(text, at)
     elif pa.types.is_integer(parsed):
@@ -59,6 +62,18 @@ def _strings(text: Octets, at: Values) -> pa.Array:
     return pc.replace_with_mask(plain, at.escaped, unescaped)
 
 
+def _exact_numbers(text: Octets, at: Values) -> pa.Array:
+    """Return numbers as the text that they are written in, and strings as theirs."""
+    quoted = (at.end > 0) & (text[at.start] == _QUOTE)
+    if not _are_numbers(text, at.start, np.where(quoted, 0, at.end).astype(np.int32), np.empty(len(quoted), np.bool_)):
+        raise pa.ArrowInvalid("no number of JSON")
+    return unquoted(pc.if_else(pa.array(at.end > 0), _null_word(pieces(text, at.start, at.end)), None))
+
+
+def _null_word(raw: pa.Array) -> pa.Array:
+    return pc.if_else(pc.equal(raw, "null"), None, raw)
+
+
 def _integers(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
     """Return integers; what is written otherwise than they are most often, and yet may be one, is Arrow's to read."""
     numbers, valid = np.empty(len(at.start), np.int64), np.empty(len(at.start), np.bool_)
@@ -71,11 +86,12 @@ def _integers(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
 def _floats(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
     """Return floating-point numbers; a cast makes them of what JSON has as such, and also of +1, nan and 1e999."""
     valid = np.empty(len(at.start), np.bool_)
-    if _are_numbers(text, at.start, at.end, valid):
-        numbers = pc.if_else(valid, pieces(text, at.start, at.end), None).cast(parsed)
-        if not pc.any(pc.is_inf(numbers)).as_py():
-            return numbers
-    return _others(text, at, parsed)
+    if not _are_numbers(text, at.start, at.end, valid):
+        raise pa.ArrowInvalid("no number of JSON")
+    numbers = pc.if_else(valid, pieces(text, at.start, at.end), None).cast(parsed)
+    if pc.any(pc.is_inf(numbers)).as_py():
+        raise pa.ArrowInvalid(f"it is larger than a number of {parsed.bit_width} bits can be")
+    return numbers
 
 
 def _booleans(text: Octets, at: Values) -> pa.Array:
@@ -106,10 +122,15 @@ def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     if not len(values):
         return pa.nulls(0, wanted)
     objects = pc.binary_join_element_wise('{"":', values, "}\n", "")
-    octets, _ = flat(objects)
-    found = arrow_json(pa.schema([("", wanted)]), "error")(octets.tobytes())[""].combine_chunks()
+    octets, offsets = flat(objects)
+    data = octets.tobytes()
+    if pa.types.is_nested(wanted):  # of which nothing was looked at but its end
+        data = bytes(checked(Lines("", data, np.arange(len(values)), offsets.astype(np.int32)), "a value").data)
+    found = arrow_json(pa.schema([("", wanted)]), "error")(data)[""].combine_chunks()
     if len(found) != len(values):
         raise pa.ArrowInvalid("not one value each")
+    if pa.types.is_list(wanted) and pa.types.is_floating(wanted.value_type) and pc.any(pc.is_inf(found.values)).as_py():
+        raise pa.ArrowInvalid(f"it has a number that is larger than one of {wanted.value_type.bit_width} bits can be")
     return exact(found)
 
 
@@ -167,7 +188,7 @@ def _read_integers(text: Octets, start: Places, end: Places, numbers: npt.NDArra
             for digit in range(at, behind):
                 if text[digit] < _ZERO or text[digit] > _NINE:
                     return False
-                number = number * 10 + (text[digit] - _ZERO)
+                number = number * 10 + int(text[digit]) - _ZERO
             number = -number if negative else number
         numbers[place] = number
     return True

@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import first, mask
-from integrator.dialects.json_objects import Objects, unquoted
+from integrator.dialects.fields import Where, instants
+from integrator.dialects.json_grammar import checked
+from integrator.dialects.json_objects import Objects, as_lines, lines_text, unquoted
 from integrator.dialects.json_values import JsonValues, json_typed, zoned
 from integrator.dialects.kinds import Kinds
 from integrator.dialects.lines import Lines
@@ -53,7 +55,7 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         values=JsonValues(objects.lines, line, new, old, convert=_typed),
         old=mask(pc.is_valid(old)) & (action == "U"),
         line=line,
-        cap_tstamp=nanos.cast(pa.int64()).cast(pa.timestamp("ns", "UTC")).cast(pa.timestamp("us", "UTC"), safe=False),
+        cap_tstamp=instants(nanos, Where(file.path, line), "opencdc.createdAt or opencdc.readAt", "ns"),
         ignored=ignored,
     )
     alone = pa.nulls(len(at), pa.string())
@@ -69,7 +71,10 @@ def _objects(texts: pa.Array, lines: Lines, line: Ints, name: str) -> pa.Array:
             decoded = guarded(unquoted(pc.if_else(pa.array(raw), texts, None)), _decoded, "base64 of a JSON object")
         except ValueRefused as error:
             raise DataError(f"{lines.file}:{line[error.index]}: {name} is raw: {error}") from None
-        texts = pc.coalesce(decoded, pc.if_else(pa.array(raw), None, texts))
+        at = np.flatnonzero(raw & mask(pc.is_valid(texts)))
+        inside = as_lines(decoded.take(pa.array(at)), Lines(lines.file, b"", line, lines.offsets), at)
+        own = lines_text(checked(inside, f"{name} as a JSON object"))
+        texts = pc.replace_with_mask(texts, pa.array(raw), own)
     odd = first(np.asarray(~mask(pc.starts_with(pc.utf8_trim_whitespace(pc.fill_null(texts, "{")), "{"))))
     if odd is not None:
         raise DataError(f"{lines.file}:{line[odd]}: {name} is no object, but {texts[odd].as_py()[:100]}")

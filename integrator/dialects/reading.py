@@ -70,6 +70,8 @@ class Reading:
     time_zone: str = "UTC"
     """Of moments that are written without a zone where the column has one."""
     timestamp_column: str | None = None
+    repeated_positions: bool = False
+    """Whether changes may come again, or at positions that are not after those before."""
 
     @property
     def block_bytes(self) -> int:
@@ -123,12 +125,16 @@ class Batch:
 
     changes: by table, or of alike tables together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
+    first, last: the positions of the first and the last change of the file so far, as hvr_integ_seq; empty where there
+    are none, or where their order is not checked.
     """
 
     changes: Sequence[AnyChanges]
     open: OpenTransaction
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
+    first: str = ""
+    last: str = ""
 
 
 def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:

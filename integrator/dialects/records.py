@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import Mask, first, mask, places_of_each
-from integrator.changes import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, Changes, integ_seq
+from integrator.arrays import Mask, mask, places_of_each
+from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.dialects.values import ValueRefused, from_column
-from integrator.errors import DataError
+from integrator.errors import DataError, shown
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE, UnknownColumns
 from integrator.schema import Column, Table
 
@@ -25,20 +25,45 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Cells:
-    """What rows have in one column: text, or values of any other type; `has` says which rows say anything of it."""
+    """What rows have in one column: text, or values of any other type; `has`: which rows have the column, null or not.
+
+    quoted: which of the values are strings in JSON; None where that does not matter.
+    """
 
     values: pa.Array
     has: Mask
+    quoted: Mask | None = None
+
+    def take(self, places: Ints) -> Cells:
+        """Return the cells at these places."""
+        quoted = None if self.quoted is None else self.quoted[places]
+        return Cells(self.values.take(pa.array(places)), self.has[places], quoted)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A column that the table does not have: how many rows have it, the first that does, and its type.
+
+    The type is None where all values are null.
+    """
+
+    count: int
+    row: int
+    type: pa.DataType | None
+
+
+Images = tuple[dict[str, Cells], dict[str, Unknown]]
+"""What images have in columns of their table, by name, and the columns that the table does not have."""
 
 
 class Values(Protocol):
     """The values of records, by the name of the column."""
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
-        """Return what the old (`is_old`) or the new images of records have, those of unknown columns among them."""
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
+        """Return what the before (`is_old`) or the after images of records have. Raises DataError."""
         ...
 
-    def typed(self, column: Column, values: pa.Array, record: Ints) -> pa.Array:
+    def typed(self, column: Column, cells: Cells, record: Ints) -> pa.Array:
         """Return the values of a column, which come from `record`, in its type. Raises ValueRefused."""
         ...
 
@@ -120,16 +145,6 @@ def change_rows(
     return list(result.values()), ignored, unknown
 
 
-def _check_width(lines: Lines, record: Ints, commit: pa.Array) -> None:
-    """Raise DataError for a position that has no place in hvr_integ_seq."""
-    at = first(pc.not_equal(pc.fill_null(pc.binary_length(commit), 0), SEQUENCE_WIDTHS[0]))
-    if at is not None:
-        raise DataError(
-            f"{lines.file}:{lines.numbers[record[at]]}: the position of the commit is {commit[at].as_py()} in "
-            f"hexadecimal; expected one of at most {SEQUENCE_WIDTHS[0]} digits"
-        )
-
-
 def _rows_of(
     records: Records, placed: Placed, table: Table, at: Ints, unknown: Counter[str], policy: UnknownColumns
 ) -> Changes:
@@ -150,8 +165,9 @@ def _rows_of(
     if len(rank) and int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
         raise DataError(f"{records.lines.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
     rows = _Rows(records, table, record, np.flatnonzero(second))
-    cells = rows.filled(records.values.cells(table, record, is_old))
-    rows.check_known(cells, unknown, policy)
+    cells, others = records.values.cells(table, record, is_old)
+    rows.check_known(others, unknown, policy)
+    cells = rows.filled(cells)
     rows.check_said(cells)
     op = np.select(
         [records.action[record] == "I", records.action[record] == "D", records.action[record] == "T", ~is_old],
@@ -163,12 +179,11 @@ def _rows_of(
     countdown = np.where(placed.countdown[record] > 0, placed.countdown[record] - (updated & second), 0)
     index = pa.array(record)
     commit = placed.commit.take(index)
-    _check_width(records.lines, record, commit)
     user = pa.nulls(len(record), pa.string()) if records.cap_user is None else records.cap_user.take(index)
     return Changes(
         table=table.name,
         file=records.lines.file,
-        columns={column.name: rows.typed(column, cells[column.name].values) for column in table.columns},
+        columns={column.name: rows.typed(column, cells[column.name]) for column in table.columns},
         missing={column.name: ~cells[column.name].has for column in table.columns if not cells[column.name].has.all()},
         op=pa.array(op),
         integ_seq=integ_seq(commit, placed.segment.take(index), rank),
@@ -191,14 +206,15 @@ class _Rows:
     pairs: Ints
 
     def filled(self, cells: dict[str, Cells]) -> dict[str, Cells]:
-        """Return the columns of the table, and others, with what the other image of an update says."""
+        """Return the columns of the table, with what the other image of an update has."""
         none = Cells(pa.nulls(len(self.record), pa.string()), np.zeros(len(self.record), bool))
+        filled = {}
         for column in self.table.columns:
             found = cells.get(column.name, none)
             if len(self.pairs) and not found.has.all():
                 found = self._filled(found)
-            cells[column.name] = found
-        return cells
+            filled[column.name] = found
+        return filled
 
     def _filled(self, cells: Cells) -> Cells:
         has, place = cells.has.copy(), np.arange(len(self.record))
@@ -211,30 +227,28 @@ class _Rows:
             place[untold] += 1
             has[untold] = True
         has[unchanged] = True
-        return Cells(cells.values.take(pa.array(place)), has)
+        return replace(cells.take(place), has=has)
 
-    def check_known(self, cells: dict[str, Cells], unknown: Counter[str], policy: UnknownColumns) -> None:
+    def check_known(self, others: dict[str, Unknown], unknown: Counter[str], policy: UnknownColumns) -> None:
         """Count values of columns that the table does not have, or raise DataError or ColumnsFound for them."""
-        others = cells.keys() - {column.name for column in self.table.columns}
         if policy == "ignore":
-            unknown.update({unknown_column(self.table.name, name): int(cells[name].has.sum()) for name in others})
+            unknown.update({unknown_column(self.table.name, name): found.count for name, found in others.items()})
             return
-        found = {name: self._first(cells[name]) for name in sorted(others) if cells[name].has.any()}
+        lines = {name: int(self.records.line[self.record[others[name].row]]) for name in others}
         if policy == "add":
-            found = {name: first for name, first in found.items() if cells[name].values.null_count < len(self.record)}
+            found = {
+                name: (lines[name], kind) for name, one in sorted(others.items()) if (kind := one.type) is not None
+            }
             if found:
                 raise columns_found(self.records.lines.file, self.table.name, found)
             return
-        for name, (line, _) in found.items():
+        if others:
+            name = min(others, key=lambda name: (lines[name], name))
             known = ", ".join(column.name for column in self.table.columns)
             raise DataError(
-                f"{self.records.lines.file}:{line}: table {self.table.name}: column {name!r} is not in its "
+                f"{self.records.lines.file}:{lines[name]}: table {self.table.name}: column {shown(name)} is not in its "
                 f"definition, which has {known}; {ALLOW}"
             )
-
-    def _first(self, cells: Cells) -> tuple[int, pa.DataType]:
-        """Return the first line that has a column, and the type of its values."""
-        return int(self.records.line[self.record[np.flatnonzero(cells.has)]].min()), cells.values.type
 
     def check_said(self, cells: dict[str, Cells]) -> None:
         """Raise DataError for the first record that has no value of its row, as one whose image was left out."""
@@ -248,16 +262,13 @@ class _Rows:
                 "what makes the records must write its image"
             )
 
-    def typed(self, column: Column, values: pa.Array) -> pa.Array:
+    def typed(self, column: Column, cells: Cells) -> pa.Array:
         try:
-            return self.records.values.typed(column, values, self.record)
+            return self.records.values.typed(column, cells, self.record)
         except ValueRefused as error:
             line = self.records.line[self.record[error.index]]
             where = f"{self.records.lines.file}:{line}: table {self.table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
-        except (pa.ArrowException, ValueError, LookupError, TypeError) as error:
-            where = f"{self.records.lines.file}: table {self.table.name}, column {column.name}"
-            raise DataError(f"{where}: a value cannot be read: {error}") from error
 
 
 def _key_changed(table: Table, cells: dict[str, Cells], pairs: Ints) -> Mask:

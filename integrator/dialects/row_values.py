@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrays import Mask
-from integrator.dialects.records import Cells, Ints, typed
+from integrator.dialects.records import Cells, Images, Ints, Unknown, typed
 from integrator.dialects.values import from_column
 from integrator.schema import Column, Table
 
@@ -27,18 +27,23 @@ class RowValues:
     apart: frozenset[str] = field(default_factory=frozenset)
     convert: Callable[[Column, pa.Array], pa.Array] = typed
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> dict[str, Cells]:
+    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
         """Return what images have, by column."""
         at = pa.array(np.where(is_old, self.old[record], self.new[record]))
         has = np.ones(len(record), bool)
-        return {
-            name: Cells(self.rows[name].take(at).combine_chunks(), has)
-            for name in self.rows.column_names
-            if name not in self.apart or table.column(name)
-        }
+        found: dict[str, Cells] = {}
+        unknown: dict[str, Unknown] = {}
+        for name in self.rows.column_names:
+            values = self.rows[name]
+            if table.column(name):
+                found[name] = Cells(values.take(at).combine_chunks(), has)
+            elif name not in self.apart:
+                empty = values.null_count == len(values)
+                unknown[name] = Unknown(len(record), 0, None if empty else values.type)
+        return found, unknown
 
-    def typed(self, column: Column, values: pa.Array, _record: Ints) -> pa.Array:
+    def typed(self, column: Column, cells: Cells, _record: Ints) -> pa.Array:
         """Return the values of a column in its type."""
-        if pa.types.is_string(values.type):
-            return self.convert(column, values)
-        return from_column(values, column.type)
+        if pa.types.is_string(cells.values.type):
+            return self.convert(column, cells.values)
+        return from_column(cells.values, column.type)

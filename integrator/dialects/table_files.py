@@ -47,7 +47,38 @@ def batches(
         else:
             yield from _csv(file, needed, only, written or Csv())
     except pa.ArrowInvalid as error:
+        if container == "csv":
+            _check_rows(file)
         raise DataError(f"{file}: not {container}, or broken: {error}") from None
+
+
+def _check_rows(file: str) -> None:
+    """Raise DataError for the first line that is not UTF-8, or row that has other fields than the first.
+
+    Arrow's reader has found one, and does not say in which line it is.
+    """
+    with open_file(file) as stream:
+        data = stream.read()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{file}:{number}: not UTF-8 near {line[max(0, error.start - 20) : error.start + 10]!r}; write change "
+                "files in UTF-8"
+            ) from None
+    limit = csv.field_size_limit(len(data) + 1)
+    try:
+        rows = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        fields, begin = len(next(rows)), rows.line_num + 1
+        for row in rows:
+            if row and len(row) != fields:
+                raise DataError(
+                    f"{file}:{begin}: the row has {len(row)} fields; expected {fields}, as in the first row"
+                )
+            begin = rows.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:

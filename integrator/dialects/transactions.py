@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
 from integrator.changes import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
-from integrator.dialects.reading import Standing
+from integrator.dialects.fields import Where, digits
+from integrator.dialects.reading import Before, Standing
 from integrator.dialects.records import Placed
+from integrator.dialects.spans import Span
 
 Ints = npt.NDArray[np.int64]
 
@@ -44,24 +46,19 @@ def by_line(number: int, line: Ints) -> pa.Array:
     return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
 
 
-def digits(text: pa.Array, width: int) -> pa.Array:
-    """Return decimal numbers as `width` hex digits; null stays null. Raises pa.ArrowInvalid."""
-    values = pc.fill_null(text.cast(pa.uint64()), 0).to_numpy(zero_copy_only=False)
-    return pc.if_else(pc.is_valid(text), hexadecimal(values, width), None)
-
-
 def number(text: pa.Array) -> pa.Array:
     """Return a transaction's segment of its number: none where it has none, or what is no number."""
     plain = pc.if_else(pc.fill_null(pc.match_substring_regex(text, r"^\d{1,18}$"), fill_value=False), text, None)
-    return pc.fill_null(digits(plain, SEQUENCE_WIDTHS[1]), NO_TRANSACTION)
+    values = pc.fill_null(plain.cast(pa.uint64()), 0).to_numpy(zero_copy_only=False)
+    return hexadecimal(values, SEQUENCE_WIDTHS[1])
 
 
-def binlog(place: pa.Array) -> pa.Array:
-    """Return places in MySQL's binlog, `mysql-bin.000003:9911`, as 20 hex digits; null for what is none."""
+def binlog(place: pa.Array, where: Where, name: str) -> pa.Array:
+    """Return places in MySQL's binlog, `mysql-bin.000003:9911`, as 20 hex digits; null stays null. Raises DataError."""
     parts = pc.extract_regex(place, r"\.(?P<file>\d+):(?P<at>\d+)$")
-    return pc.binary_join_element_wise(
-        digits(pc.struct_field(parts, "file"), 8), digits(pc.struct_field(parts, "at"), 12), ""
-    )
+    where.check(place, mask(pc.is_null(parts)), name, "a place in the binlog such as mysql-bin.000003:9911")
+    file, at = (pc.struct_field(parts, field) for field in ("file", "at"))
+    return pc.binary_join_element_wise(digits(file, 8, where, f"file of {name}"), digits(at, 12, where, name), "")
 
 
 def _starts(positions: Positions) -> Mask:
@@ -93,8 +90,12 @@ def trailing(positions: Positions) -> OpenTransaction:
 class Order(Standing):
     """Counts the rows of each transaction, on from where the file before ended."""
 
-    def place(self, positions: Positions) -> Placed:
-        """Give each record its place, and go on to behind them."""
+    def __init__(self, before: Before, span: Span) -> None:
+        super().__init__(before)
+        self.span = span
+
+    def place(self, positions: Positions, where: Where) -> Placed:
+        """Give each record its place, and go on to behind them. Raises DataError for one that is not after the last."""
         size = len(positions.commit)
         if positions.closed:
             self.known = ENDED
@@ -114,7 +115,9 @@ class Order(Standing):
                 segment = pa.concat_arrays([pa.array([second]), segment.slice(1)])
         if size:
             self.known = self._after(positions)
-        return Placed(commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index))
+        placed = Placed(commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index))
+        self.span.extend(placed, positions.rows, where)
+        return placed
 
     def _after(self, positions: Positions) -> OpenTransaction:
         part = trailing(positions)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, first_refused, flat, from_flat, plain_text, to_decimal
+from integrator.arrays import Mask, first, first_refused, flat, from_flat, mask, plain_text, to_decimal
 from integrator.dialects.intervals import intervals
-from integrator.dialects.json_text import quote_scalars
-from integrator.dialects.lines import arrow_json
+from integrator.dialects.json_grammar import checked
+from integrator.dialects.json_objects import Objects, as_lines, elements, unquoted
+from integrator.dialects.lines import Lines, cut
+from integrator.errors import DataError, shown
 from integrator.schema import Type, arrow_type, describe
+
+Ints = npt.NDArray[np.int64]
 
 _NIBBLE = np.full(256, 255, np.uint8)
 _NIBBLE[list(b"0123456789abcdef")] = np.arange(16)
@@ -45,13 +50,47 @@ def guarded(values: pa.Array, convert: Callable[[pa.Array], pa.Array], what: str
 
     try:
         return convert(values)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         index = first_refused(len(values), accepts)
-        raise ValueRefused(index, f"{values[index].as_py()!r} is no {what} ({error})") from None
+    try:
+        convert(values.slice(index, 1))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        raise ValueRefused(index, f"{shown(values[index].as_py())} is no {what} ({cut(str(error))})") from None
+    raise AssertionError(f"{what}: a value is refused among others, and taken alone")
+
+
+def each(values: pa.Array, cases: Sequence[tuple[Mask | None, Callable[[pa.Array], pa.Array]]]) -> pa.Array:
+    """Return each value as the first converter makes it whose mask has it; the mask None has all that are left.
+
+    So a value is read by what it is itself, whatever stands beside it. Null goes with any. Raises ValueRefused.
+    """
+    case_of = np.full(len(values), -1)
+    for number, (which, _) in enumerate(cases):
+        case_of[(case_of < 0) & (True if which is None else which)] = number
+    used = np.unique(case_of[mask(pc.is_valid(values))]).tolist() or [len(cases) - 1]
+    case_of[~mask(pc.is_valid(values))] = used[0]
+    return by_group(values, case_of, {number: cases[number][1] for number in used})
+
+
+def by_group(values: pa.Array, group: Ints, converters: Mapping[int, Callable[[pa.Array], pa.Array]]) -> pa.Array:
+    """Return each value as the converter of its group makes it. Raises ValueRefused with the place among all values."""
+    if len(converters) == 1:
+        return next(iter(converters.values()))(values)
+    parts, places = [], []
+    for number, convert in converters.items():
+        chosen = np.flatnonzero(group == number)
+        try:
+            parts.append(convert(values.take(pa.array(chosen))))
+        except ValueRefused as error:
+            raise ValueRefused(int(chosen[error.index]), str(error)) from None
+        places.append(chosen)
+    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
 
 
 def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
     match kind:
+        case schema.String(role="number" | "unconstrained"):
+            return _number_text
         case schema.String():
             return lambda values: values
         case schema.Bytes():
@@ -64,6 +103,12 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
             return lambda values: to_decimal(values, arrow_type(kind))
         case schema.Array(item):
             return lambda values: _array(values, item)
+        case schema.Integer():
+            return lambda values: _integer(values, kind)
+        case schema.Float():
+            return lambda values: _float(values, kind)
+        case schema.Timestamp():
+            return lambda values: _timestamp(values, kind)
         case _:
             return lambda values: pc.cast(values, arrow_type(kind))
 
@@ -71,6 +116,46 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
 def _time(values: pa.Array, kind: schema.Time) -> pa.Array:
     moments = pc.binary_join_element_wise("1970-01-01 ", values, "").cast(pa.timestamp(kind.unit))
     return moments.cast(arrow_type(kind))
+
+
+_NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^(?i:nan|[+-]?inf(inity)?)$"
+"""A number as databases print it; PostgreSQL's numeric may be NaN or Infinity."""
+
+
+def _number_text(values: pa.Array) -> pa.Array:
+    """Return text that is a number, for which no exact type is wide enough. Raises ValueError."""
+    if not pc.all(pc.match_substring_regex(values, _NUMBER)).as_py() and values.null_count < len(values):
+        raise ValueError("expected a number")
+    return values
+
+
+def _integer(values: pa.Array, kind: schema.Integer) -> pa.Array:
+    """Return text as integers. Raises ValueError for text that is not digits alone, as 0x1F, which Arrow would take."""
+    if not pc.all(pc.match_substring_regex(values, r"^[+-]?\d+$")).as_py() and values.null_count < len(values):
+        raise ValueError("expected digits")
+    return pc.cast(values, arrow_type(kind))
+
+
+_ENDLESS = pa.array(["inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"])
+"""Words of databases for numbers without end, in lower case."""
+
+
+def _float(values: pa.Array, kind: schema.Float) -> pa.Array:
+    """Return text as floating-point numbers. Raises ValueError for a number that is too large for its type."""
+    numbers = pc.cast(values, arrow_type(kind))
+    endless = mask(pc.is_inf(numbers))
+    if endless.any():
+        written = pc.utf8_lower(values.filter(pa.array(endless)))
+        if not pc.all(pc.is_in(written, _ENDLESS)).as_py():
+            raise ValueError(f"it is larger than a number of {kind.bits} bits can be")
+    return numbers
+
+
+def _timestamp(values: pa.Array, kind: schema.Timestamp) -> pa.Array:
+    """Return text as moments. Raises ValueError for a date with hours alone, which Arrow would take."""
+    if pc.any(pc.match_substring_regex(values, r"^[^ T]*[ T]\d\d([^:]|$)")).as_py():
+        raise ValueError("a time of day needs minutes: expected YYYY-MM-DD HH:MM:SS")
+    return pc.cast(values, arrow_type(kind))
 
 
 def from_hex(values: pa.Array) -> pa.Array:
@@ -86,6 +171,9 @@ def from_hex(values: pa.Array) -> pa.Array:
     return from_flat(decoded, offsets // 2, pa.binary(), plain)
 
 
+_LETTERS, _BOOLEANS = pa.array(["t", "f"]), pa.array(["true", "false"])
+
+
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
     # quoted, escaped, nested, empty, NULL, or no array at all: taken apart one by one; the rest is split at commas
@@ -95,7 +183,10 @@ def _array(values: pa.Array, item: Type) -> pa.Array:
         split = pa.array(lists, pa.list_(pa.string()))
     else:
         split = pc.split_pattern(pc.utf8_slice_codeunits(values, 1, -1), ",")
-    items = from_text(pc.list_flatten(split), item)
+    flattened = pc.list_flatten(split)
+    if isinstance(item, schema.Boolean):  # which PostgreSQL writes as t and f
+        flattened = pc.coalesce(_BOOLEANS.take(pc.index_in(flattened, _LETTERS)), flattened)
+    items = from_text(flattened, item)
     offsets = split.offsets
     result = pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
     return pc.if_else(pc.is_valid(values), result, pa.scalar(None, result.type)) if values.null_count else result
@@ -132,28 +223,62 @@ def parse_array(text: str) -> list[str | None]:
     return items
 
 
-def from_json_list(values: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return JSON arrays, as text, as lists whose items `convert` makes of text. Raises ValueRefused."""
-    found = guarded(values, _scalars, "JSON array of scalars")
+def from_json_list(values: pa.Array, convert: Callable[[pa.Array, Mask], pa.Array]) -> pa.Array:
+    """Return lists, as text, as Arrow's: JSON's lists of scalars, or PostgreSQL's array literals.
+
+    `convert` makes items of text, given which of them were strings in JSON. Raises ValueRefused.
+    """
+    literal = mask(pc.starts_with(values, "{"))
+
+    def of_literals(part: pa.Array) -> pa.Array:
+        return _converted(guarded(part, _parsed_literals, "array literal"), lambda items: convert(items, _all(items)))
+
+    def of_json(part: pa.Array) -> pa.Array:
+        raw = guarded(part, _split, "JSON list of scalars")
+        return _converted(raw, lambda items: convert(unquoted(items), mask(pc.starts_with(items, '"'))))
+
+    return each(values, [(literal, of_literals), (None, of_json)])
+
+
+def _all(items: pa.Array) -> Mask:
+    return np.ones(len(items), bool)
+
+
+def _converted(lists: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Return lists with their items converted. Raises ValueRefused with the place of the list."""
     try:
-        items = convert(found.flatten())
-    except ValueRefused as error:  # of an item
-        raise ValueRefused(pc.list_parent_indices(found)[error.index].as_py(), str(error)) from None
-    return pa.ListArray.from_arrays(found.offsets, items, mask=pc.is_null(found))
+        items = convert(lists.flatten())
+    except ValueRefused as error:
+        raise ValueRefused(pc.list_parent_indices(lists)[error.index].as_py(), str(error)) from None
+    return pa.ListArray.from_arrays(lists.offsets, items, mask=pc.is_null(lists))
 
 
-def _scalars(values: pa.Array) -> pa.Array:
-    """Return JSON arrays of scalars, or PostgreSQL's array literals, as lists of text."""
-    if pc.all(pc.starts_with(values, "{")).as_py() and values.null_count < len(values):
-        lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
-        return pa.array(lists, pa.list_(pa.string()))
-    lists = pc.binary_join_element_wise('{"v":', pc.fill_null(values, "null"), "}\n", "")
-    joined = b"".join(lists.cast(pa.binary()).to_pylist())
-    parsed = arrow_json(pa.schema([("v", pa.list_(pa.string()))]), "error")(quote_scalars(joined))
-    found = parsed["v"].combine_chunks()
-    if len(found) != len(values):
-        raise ValueError("expected one array")
-    return found
+def _parsed_literals(values: pa.Array) -> pa.Array:
+    lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
+    return pa.array(lists, pa.list_(pa.string()))
+
+
+def _split(values: pa.Array) -> pa.Array:
+    """Return JSON lists of scalars as lists of JSON texts, null where an item is null. Raises ValueError.
+
+    The text of a list may come from a string of JSON, so that nothing has looked at it yet.
+    """
+    no_lines = Lines("", b"", np.zeros(len(values), np.int64), np.zeros(1, np.int32))
+    wrapped = pc.binary_join_element_wise('{"":', pc.fill_null(values, "null"), "}", "")
+    try:
+        lists = Objects(checked(as_lines(wrapped, no_lines, np.arange(len(values))), "a list"), "a list").raw("")
+    except DataError:
+        raise ValueError("expected a list in JSON") from None
+    if not pc.all(pc.starts_with(lists, "[")).as_py() and values.null_count < len(values):
+        raise ValueError("expected a list in JSON")
+    items, parent = elements(lists, no_lines)
+    if pc.any(pc.match_substring_regex(items, r"^[\[{]")).as_py():
+        raise ValueError("expected scalars; declare a column of lists in lists as text")
+    if lists.null_count > values.null_count:
+        raise ValueError("expected a list in JSON, not a text that says null")
+    counts = np.bincount(parent, minlength=len(values))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets, pc.if_else(pc.equal(items, "null"), None, items), mask=pc.is_null(lists))
 
 
 def from_column(values: pa.Array, kind: Type) -> pa.Array:

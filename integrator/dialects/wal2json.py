@@ -7,33 +7,42 @@ from the old image where that has it, and is missing otherwise.
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterator
 
 from integrator.changes import OpenTransaction
 from integrator.dialects import wal2json_v1, wal2json_v2
-from integrator.dialects.lines import Lines, read_lines
+from integrator.dialects.fields import Where
+from integrator.dialects.json_grammar import checked
+from integrator.dialects.lines import Lines, cut, read_lines
 from integrator.dialects.reading import Batch, Before, File, Reading
 from integrator.dialects.records import change_rows
+from integrator.dialects.spans import Span
 from integrator.errors import DataError
+
+EXPECTED = "a record of wal2json"
 
 
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a wal2json file, of either version."""
     position = wal2json_v2.Position(before)
+    span = Span(checked=not reading.repeated_positions)
     version = 0
-    for lines in file.lines(reading):
+    for read in file.lines(reading):
+        lines = checked(read, EXPECTED)
         version = version or _version(lines)
         records, placed = wal2json_v1.records(lines) if version == 1 else wal2json_v2.records(lines, position)
+        span.extend(placed, records.row_counts, Where(file.path, records.line))
         changes, ignored, unknown = change_rows(records, placed, reading)
         state = position.open if version == 2 else OpenTransaction(since_start=False)
-        yield Batch(changes, state, ignored, unknown)
+        yield Batch(changes, state, ignored, unknown, span.first, span.last)
 
 
 def tail(file: File, _reading: Reading) -> OpenTransaction:
     """Return where the file ends; a file of version 1 holds whole transactions only."""
     state = OpenTransaction()
-    for lines in read_lines(file.path):
+    for read in read_lines(file.path):
+        lines = checked(read, EXPECTED)
         if _version(lines) == 1:
             return OpenTransaction(since_start=False)
         state = wal2json_v2.tail(lines).after(state)
@@ -43,11 +52,12 @@ def tail(file: File, _reading: Reading) -> OpenTransaction:
 def _version(lines: Lines) -> int:
     """Tell the version by the first line: a transaction with its changes (1), or one action (2)."""
     first = lines.array[0].as_py()
-    if re.search(r'"change"\s*:\s*\[', first):
+    record = json.loads(first) or {}
+    if isinstance(record.get("change"), list):
         return 1
-    if re.search(r'[{,]\s*"action"\s*:\s*"', first):
+    if isinstance(record.get("action"), str):
         return 2
     raise DataError(
         f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
-        f'(a line has an "action"); the line is {first[:200].rstrip()}'
+        f'(a line has an "action"); the line is {cut(first.rstrip())}'
     )

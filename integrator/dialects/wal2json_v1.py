@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 from integrator.arrays import first, mask
 from integrator.dialects import postgres
 from integrator.dialects.json_text import quote_scalars
+from integrator.dialects.json_values import stamps
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.named_values import Images, NamedValues
+from integrator.dialects.named_values import Named, NamedValues
 from integrator.dialects.records import Placed, Records
 from integrator.errors import DataError
 
@@ -77,18 +78,20 @@ def records(lines: Lines) -> tuple[Records, Placed]:
         if uneven is not None:
             line = lines.numbers[parent[uneven]]
             raise DataError(f"{lines.file}:{line}: a change with another number of values than of names")
-    new = Images.of(names.offsets, names.flatten(), values.flatten(), names)
-    identity = Images.of(old_names.offsets, old_names.flatten(), old_values.flatten(), old)
+    new = Named.of(names.offsets, names.flatten(), values.flatten(), names)
+    identity = Named.of(old_names.offsets, old_names.flatten(), old_values.flatten(), old)
     found = Records(
         lines=lines,
         action=actions,
         schema=flat.field("schema"),
         table=flat.field("table"),
-        values=NamedValues(new, identity),
+        values=NamedValues(new, identity, lines.file, lines.numbers[parent]),
         old=identity.has,
         line=lines.numbers[parent],
-        cap_tstamp=postgres.instants(lines, table["timestamp"].combine_chunks()).take(index),
+        cap_tstamp=stamps(lines.file, lines.numbers, postgres.STAMP, table["timestamp"].combine_chunks(), "UTC").take(
+            index
+        ),
     )
-    commit = postgres.commit(table["nextlsn"].combine_chunks()).take(index)
-    xid = postgres.transaction(table["xid"].combine_chunks()).take(index)
+    commit = postgres.commit(lines, table["nextlsn"].combine_chunks()).take(index)
+    xid = postgres.transaction(lines, table["xid"].combine_chunks()).take(index)
     return found, Placed(commit, xid, rank, total[parent] - before[:-1])

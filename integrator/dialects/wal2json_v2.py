@@ -9,17 +9,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import mask
+from integrator.arrays import first, mask
 from integrator.changes import OpenTransaction
 from integrator.dialects import postgres
 from integrator.dialects.json_text import quote_scalars
+from integrator.dialects.json_values import stamps
 from integrator.dialects.lines import Lines, arrow_json, parse_lines
-from integrator.dialects.named_values import Images, NamedValues
+from integrator.dialects.named_values import Named, NamedValues
 from integrator.dialects.reading import Standing
 from integrator.dialects.records import Placed, Records
-from integrator.errors import DataError
+from integrator.errors import DataError, shown
 
 _TEXT = pa.string()
+_ACTIONS = pa.array([*"BCIUDTM"])
 _NAMED = pa.list_(pa.struct([("name", _TEXT), ("value", _TEXT)]))
 V2 = pa.schema(
     [(name, _TEXT) for name in ("action", "xid", "timestamp", "lsn", "nextlsn", "schema", "table")]
@@ -39,33 +41,27 @@ class Position(Standing):
 def tail(lines: Lines) -> OpenTransaction:
     """Return where `lines`, seen alone, end."""
     table = parse_lines(lines, lambda data: arrow_json(V2_TAIL, "ignore")(quote_scalars(data)), "wal2json version 2")
-    return _advance(_actions(table), _row_counts(table), _begins(table))
+    return _advance(_actions(lines, table), _row_counts(lines, table), _begins(lines, table))
 
 
 def records(lines: Lines, position: Position) -> tuple[Records, Placed]:
     """Return the changes in `lines`, and move `position` to their end. Raises DataError."""
     table = parse_lines(lines, lambda data: arrow_json(V2, "ignore")(quote_scalars(data)), "wal2json version 2")
-    actions = _actions(table)
-    wrong = np.flatnonzero(~np.isin(actions, ["B", "C", "I", "U", "D", "T", "M"]))
-    if len(wrong):
-        at = int(wrong[0])
-        raise DataError(
-            f"{lines.file}:{lines.numbers[at]}: the action {table['action'][at].as_py()!r} is none of B C I U D T M"
-        )
-    rows = _row_counts(table)
-    begins = _begins(table)
+    actions = _actions(lines, table)
+    rows = _row_counts(lines, table)
+    begins = _begins(lines, table)
     transactions = _transactions(lines, actions, rows, begins, position)
     position.move(_advance(actions, rows, begins))
     columns, identity = table["columns"].combine_chunks(), table["identity"].combine_chunks()
     commit, xid, stamp = _split(lines, transactions)
-    new = Images.of(columns.offsets, columns.flatten().field(0), columns.flatten().field(1), columns)
-    old = Images.of(identity.offsets, identity.flatten().field(0), identity.flatten().field(1), identity)
+    new = Named.of(columns.offsets, columns.flatten().field(0), columns.flatten().field(1), columns)
+    old = Named.of(identity.offsets, identity.flatten().field(0), identity.flatten().field(1), identity)
     found = Records(
         lines=lines,
         action=actions,
         schema=table["schema"].combine_chunks(),
         table=table["table"].combine_chunks(),
-        values=NamedValues(new, old),
+        values=NamedValues(new, old, lines.file, lines.numbers),
         old=old.has,
         line=lines.numbers,
         cap_tstamp=stamp,
@@ -73,23 +69,29 @@ def records(lines: Lines, position: Position) -> tuple[Records, Placed]:
     return found, Placed(commit, xid, transactions.rank, transactions.countdown)
 
 
-def _actions(table: pa.Table) -> npt.NDArray[np.str_]:
-    return np.asarray(pc.fill_null(table["action"], "?").combine_chunks(), "U1")
+def _actions(lines: Lines, table: pa.Table) -> npt.NDArray[np.str_]:
+    """Return what each line does. Raises DataError for a word that is none of a version 2."""
+    actions = table["action"].combine_chunks()
+    wrong = first(~mask(pc.is_in(actions, _ACTIONS)))
+    if wrong is not None:
+        text = f"the action {shown(actions[wrong].as_py())} is none of {' '.join(_ACTIONS.to_pylist())}"
+        raise DataError(f"{lines.file}:{lines.numbers[wrong]}: {text}")
+    return np.asarray(actions, "U1")
 
 
-def _row_counts(table: pa.Table) -> npt.NDArray[np.int64]:
+def _row_counts(lines: Lines, table: pa.Table) -> npt.NDArray[np.int64]:
     """Return how many change rows each line makes: an update with an old image makes two."""
-    actions = _actions(table)
+    actions = _actions(lines, table)
     has_old = mask(pc.is_valid(table["identity"]))
     rows = np.isin(actions, ["I", "D", "T", "U"]).astype(np.int64)
     return np.asarray(rows + ((actions == "U") & has_old), np.int64)
 
 
-def _begins(table: pa.Table) -> pa.Array:
+def _begins(lines: Lines, table: pa.Table) -> pa.Array:
     """Return for each line the transaction that it begins, as commit|xid|timestamp, or null."""
     commit, xid = (
-        postgres.commit(table["nextlsn"].combine_chunks()),
-        postgres.transaction(table["xid"].combine_chunks()),
+        postgres.commit(lines, table["nextlsn"].combine_chunks()),
+        postgres.transaction(lines, table["xid"].combine_chunks()),
     )
     stamp = pc.fill_null(table["timestamp"], "").combine_chunks()
     return pc.if_else(
@@ -110,9 +112,13 @@ def _advance(actions: npt.NDArray[np.str_], rows: npt.NDArray[np.int64], begins:
 
 @dataclass(frozen=True)
 class _Transactions:
-    """For each line: the transaction it belongs to (an index), and the number of its first row in that."""
+    """For each line: the transaction it belongs to (an index), and the number of its first row in that.
+
+    names: of the transaction that was open before, and of those that begin at the lines `starts`.
+    """
 
     names: list[str | None]
+    starts: npt.NDArray[np.int64]
     index: npt.NDArray[np.int64]
     rank: npt.NDArray[np.int64]
     countdown: npt.NDArray[np.int64]
@@ -156,7 +162,7 @@ def _transactions(
         at = late[0]
         raise DataError(f"{lines.file}:{lines.numbers[at]}: a change behind its transaction's end; is a file missing?")
     countdown = np.where(ends[index] >= 0, ends[index] - before, 0)
-    return _Transactions(names, index, rank, countdown)
+    return _Transactions(names, starts, index, rank, countdown)
 
 
 def _split(lines: Lines, transactions: _Transactions) -> tuple[pa.Array, pa.Array, pa.Array]:
@@ -165,4 +171,6 @@ def _split(lines: Lines, transactions: _Transactions) -> tuple[pa.Array, pa.Arra
     index = pa.array(transactions.index)
     commit = pa.array([part[0] for part in parts]).take(index)
     xid = pa.array([part[1] for part in parts]).take(index)
-    return commit, xid, postgres.instants(lines, pa.array([part[2] or None for part in parts])).take(index)
+    line = np.concatenate([lines.numbers[:1], lines.numbers[transactions.starts]])
+    moments = pa.array([part[2] or None for part in parts], pa.string())
+    return commit, xid, stamps(lines.file, line, postgres.STAMP, moments, "UTC").take(index)

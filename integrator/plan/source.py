@@ -34,6 +34,7 @@ def of_source(location: AnySource, tables: Sequence[Table], state: str) -> dict[
         "default_table": location.table or (tables[0].name if len(tables) == 1 else None),
         "ignore_unknown_tables": location.unknown_tables == "ignore",
         "unknown_columns": location.unknown_columns,
+        "repeated_positions": location.repeated_positions == "send",
         "path": path if "://" in path else str(Path(path).absolute()),
     }
 

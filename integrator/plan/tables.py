@@ -56,6 +56,7 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         topic=topic_of(scene, named, integrate.get("Topic"), places.get("Topic")),
         style="TimeKey" if envelope else _style(merged),  # an envelope says every change
         key=keyed.key,
+        keyless=not own_key,
         distribution_key=distribution_key(
             merged,
             keyed.key,

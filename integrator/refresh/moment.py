@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
@@ -30,7 +29,7 @@ def told(text: str) -> str:
     """
     name, _, value = text.partition("=")
     if name == "lsn" and _LSN.fullmatch(value):
-        return str(postgres.commit(pa.array([value]))[0].as_py())
+        return postgres.commit_of(value)
     if name == "scn" and value.isdigit():
         return f"{int(value):020X}"
     if name == "hvr_tx_seq" and _HEX.fullmatch(value):
@@ -65,4 +64,4 @@ def _of_postgres(ask: Callable[[str], str], wait_s: float) -> str:
                 "end them (pg_stat_activity, backend_xid), or refresh without --online"
             )
         time.sleep(_POLL_S)
-    return str(postgres.commit(pa.array([lsn]))[0].as_py())
+    return postgres.commit_of(lsn)

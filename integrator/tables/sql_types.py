@@ -47,7 +47,7 @@ def _varchar(sizes: Sizes) -> Type:
 
 
 def _bits(sizes: Sizes) -> Type:
-    return schema.String(sizes[0]) if sizes and sizes[0] > 1 else schema.Boolean()
+    return schema.String(sizes[0], "bits") if sizes and sizes[0] > 1 else schema.Boolean()
 
 
 def _each(make: Make, *kinds: Kind) -> dict[Kind, Make]:
@@ -89,7 +89,8 @@ NAMED: dict[str, Make] = {
     "cidr": lambda _: schema.String(50, "inet"),
     **dict.fromkeys(("macaddr", "macaddr8"), _text(50)),
     **dict.fromkeys(("citext", "nclob", "xmltype", "dbclob", "xml", "tsvector", "tsquery"), _text()),
-    **dict.fromkeys(("varbit", "graphic", "vargraphic"), _varchar),
+    "varbit": lambda sizes: schema.String(sizes[0] if sizes else None, "varbits"),
+    **dict.fromkeys(("graphic", "vargraphic"), _varchar),
     **dict.fromkeys(("rowid", "urowid"), _text(50)),
     **dict.fromkeys(("raw", "bfile"), lambda _: schema.Bytes()),
     "oid": lambda _: schema.Integer(64),
@@ -97,6 +98,7 @@ NAMED: dict[str, Make] = {
 """Types that sqlglot does not know."""
 
 OF_DATABASE: dict[str, dict[Kind, Make]] = {
+    "postgres": {Kind.MONEY: lambda _: schema.Decimal(19, 2)},  # digits of lc_monetary, which are two in most
     "oracle": {
         Kind.DECIMAL: _number,
         Kind.FLOAT: lambda _: schema.Float(64),

@@ -97,8 +97,8 @@ def test_rows_above_the_maximum(policy, tmp_path, monkeypatch):
 
 
 WRONG = [
-    ({"k": "no number"}, "a record of table c with k, v, big"),
-    ({"k": 1, "of": "nothing"}, "unexpected field of"),
+    ({"k": "no number"}, "table c, column k: 'no number' is no integer"),
+    ({"k": 1, "of": "nothing"}, "table c: column 'of' is not in its definition"),
     ({"v": "no key"}, "table c: the record has no value for k"),
     ({"k": None}, "table c, column k: null, where the definition says not null"),
 ]
