@@ -31,6 +31,8 @@ def rows(tree: Any, line: Line) -> list[Row]:
             raise Wrong("a time of the envelope is no integer as text")
         if stamp is not None and not -(2**63) <= int(stamp) < 2**63:
             raise Wrong("a time of the envelope out of range")
+        if stamp is not None and re.match(r"-?0.", stamp):
+            line.notes.add("a time with zeros before it")
     new, old, key = images
     if action == "D" and old is None:
         old = key
