@@ -175,7 +175,7 @@ def nameless(table: TableRecipe, channel: Recipe) -> TableRecipe | None:
     if channel.layout.envelope or told or any(_names(part) for parts in table.expressions for part in parts):
         return None
     unnamed = dataclasses.replace(table.table, name="", base_name="", schema=None)
-    return dataclasses.replace(table, table=unnamed, topic="", value_id=None, key_id=None)
+    return dataclasses.replace(table, table=unnamed, in_database=None, topic="", value_id=None, key_id=None)
 
 
 def _names(part: Part) -> bool:

@@ -137,6 +137,22 @@ def _fitting(text: str, wanted: pa.DataType) -> Decimal:
     return held
 
 
+def items_of(lists: pa.Array) -> tuple[pa.Array, Offsets]:
+    """Return the items of all lists, one after another, and in which row each stands. Null has none."""
+    return lists.flatten(), np.repeat(np.arange(len(lists)), _lengths(lists))
+
+
+def as_lists(items: pa.Array, like: pa.Array) -> pa.Array:
+    """Return lists of `items`, each as long as the one of `like` in its row, null where that is null."""
+    offsets = np.concatenate([[0], np.cumsum(_lengths(like))]).astype(np.int32)
+    null = pc.is_null(like) if like.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), items, mask=null)
+
+
+def _lengths(lists: pa.Array) -> Offsets:
+    return np.asarray(pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False), np.int64)
+
+
 def plain_text(values: pa.Array) -> pa.Array:
     """Return numbers and booleans as text; decimals with all digits of their scale, where Arrow would use exponents."""
     text = values.cast(pa.string())

@@ -23,7 +23,7 @@ from integrator import progress, registry, rewind, show
 from integrator import send as sending
 from integrator.channel.load import Run
 from integrator.channel.secret import Secrets
-from integrator.errors import IntegratorError
+from integrator.errors import Defect, IntegratorError
 from integrator.plan import Plan
 from integrator.produce import topics
 from integrator.state import State
@@ -265,16 +265,21 @@ def main() -> int:
     try:
         ended = app(standalone_mode=False, obj=secrets)  # a code, where SIGINT ended it
     except IntegratorError as error:
-        text = str(error)
-        for known in secrets:
-            text = known.mask(text)
-        print(f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})", file=sys.stderr)  # noqa: T201
-        return error.kind.exit_code
+        return _told(error, secrets)
     except typer.Exit as end:
         return end.exit_code
-    except Exception as error:  # usage errors of the command line are the author's too
+    except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
         if not hasattr(error, "format_message"):
-            raise
+            return _told(Defect.of(error, "run.py"), secrets)
         print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
         return 2
     return ended if isinstance(ended, int) else 0
+
+
+def _told(error: IntegratorError, secrets: list[Secrets]) -> int:
+    """Print an error without its secrets; return the exit code."""
+    text = str(error)
+    for known in secrets:
+        text = known.mask(text)
+    print(f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})", file=sys.stderr)  # noqa: T201
+    return error.kind.exit_code

@@ -10,7 +10,7 @@ import structlog
 from pyspark.sql import SparkSession
 
 from integrator import session
-from integrator.errors import IntegratorError
+from integrator.errors import Defect, IntegratorError
 from integrator.job import Job
 from integrator.plan import Plan
 
@@ -40,15 +40,15 @@ def integrate(plans: Sequence[Plan], *, once: bool) -> None:
 
 
 def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
-    errors: list[Exception] = []
+    errors: list[IntegratorError] = []
 
     def run(job: Job) -> None:
         try:
             job.integrate(spark, once=once)
         except Exception as error:  # noqa: BLE001 - raised again when the others have ended
-            errors.append(error)
-            kind = error.kind.name if isinstance(error, IntegratorError) else "defect"
-            structlog.get_logger().error("failed", channel=job.plan.channel, error=str(error), kind=kind)
+            found = error if isinstance(error, IntegratorError) else Defect.of(error, f"channel {job.plan.channel}")
+            errors.append(found)
+            structlog.get_logger().error("failed", channel=job.plan.channel, error=str(found), kind=found.kind.name)
             job.heart.beat("failed")
 
     threads = [threading.Thread(target=run, args=(job,), name=job.plan.channel) for job in jobs]

@@ -7,6 +7,7 @@ the driver are different processes, so an error crosses as text: `to_wire` and `
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,10 +29,12 @@ DELIVERY = Kind("delivery", "nobody at first: run it again; if it stays, the ope
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
 
+DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
 PROCESS = Kind("process", "nobody at first: it starts again; if it stays, the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
+_TRACED = 500  # characters of a line of a traceback
 SHOWN = 200  # characters of a value in a message
 
 
@@ -44,6 +47,11 @@ def shown(value: object) -> str:
         text = repr(value) if value is None or isinstance(value, bool | list | tuple | dict) else str(value)
         unit, length, whole = "characters", len(text), True
     return text if whole and len(text) <= SHOWN else f"{text[:SHOWN]}… ({length:,} {unit})"
+
+
+def shortened(text: str, most: int = SHOWN) -> str:
+    """Return text as it is, such as another program's message; after so many characters, its length instead."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 class IntegratorError(Exception):
@@ -98,6 +106,19 @@ class ColumnsFound(IntegratorError):
         return ColumnsFound(str(self), self.tables, ordinal)
 
 
+class Defect(IntegratorError):
+    """The integrator itself is wrong, neither the data nor the channel; the maintainers act, by its traceback."""
+
+    kind = DEFECT
+
+    @classmethod
+    def of(cls, error: BaseException, where: str) -> Defect:
+        """Return the defect that showed itself as `error`; its text has the traceback."""
+        lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()
+        told = "\n".join(shortened(line, _TRACED) for line in lines)
+        return cls(f"{where}: a defect of the integrator, not of the data; report it with this traceback:\n{told}")
+
+
 @dataclass(frozen=True, order=True)
 class Problem:
     """One thing that is wrong with what the author wrote: where it stands, and what is accepted instead."""
@@ -124,8 +145,10 @@ class ConfigurationError(IntegratorError):
 
 _BY_NAME: dict[str, type[IntegratorError]] = {
     kind.kind.name: kind
-    for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ProcessLost, ColumnsFound)
+    for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ProcessLost, ColumnsFound, Defect)
 }
+_SYSTEMS = (OSError, EOFError, MemoryError)
+"""What the system says, and not this code: Spark hands these to the driver as they are, and `of_process` knows some."""
 
 
 def from_wire(text: str) -> IntegratorError | None:
@@ -135,3 +158,15 @@ def from_wire(text: str) -> IntegratorError | None:
         return None
     name, *said = json.loads(parts[1])
     return _BY_NAME[name](*said)
+
+
+def crossing(error: Exception, where: str) -> Exception:
+    """Return what to raise in a worker for `error`, so that `from_wire` finds it: a defect, where nobody foresaw it.
+
+    where: what the worker was doing, for a defect.
+    """
+    if isinstance(error, IntegratorError):
+        return RuntimeError(error.to_wire())
+    if isinstance(error, _SYSTEMS) or from_wire(str(error)) is not None:  # it has crossed a step before
+        return error
+    return RuntimeError(Defect.of(error, where).to_wire())

@@ -17,7 +17,7 @@ from integrator.arrays import FEW_ROWS, mask
 from integrator.changes import AnyChanges, Changes, OpenTransaction, null_before
 from integrator.dialects import DIALECTS
 from integrator.dialects.reading import Batch, Finds, Reading
-from integrator.errors import ColumnsFound, DataError, EnvironmentFault, IntegratorError
+from integrator.errors import ColumnsFound, EnvironmentFault, crossing
 from integrator.expression import Op, Sql
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
 from integrator.pairs import Pairs, last_place
@@ -40,10 +40,11 @@ def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: boo
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = _Task(recipe, carry, now, decode_ahead=decode_ahead)
         try:
-            yield from _Task(recipe, carry, now, decode_ahead=decode_ahead).fragments(batches)
-        except IntegratorError as error:
-            raise RuntimeError(error.to_wire()) from None
+            yield from task.fragments(batches)
+        except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
+            raise crossing(error, f"the first pass, {task.reading or 'before the first file'}") from None
 
     return run
 
@@ -68,6 +69,8 @@ class _Task:
         self._rows, self._place, self._unheld = 0, 0, 0
         self._tally = Tally()
         self._pairs: Pairs | None = None
+        self.reading = ""
+        """The file that is being read, or was encoded last."""
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if self._decode_ahead and pa.cpu_count() < PARSERS:
@@ -137,6 +140,7 @@ class _Task:
                     self._before.append(run)
                     continue
                 check_unchanged(run)
+                self.reading = run.path
                 yield run, None
                 for part in self._records(run):
                     self._open[run.stream] = part.open
@@ -144,13 +148,11 @@ class _Task:
                 yield run, self._before_next(run.stream)
 
     def _records(self, run: Run) -> Iterator[Batch]:
-        """Yield the file's batches; what Arrow says and no dialect has put in words is told with the file's name."""
+        """Yield the file's batches."""
         try:
             yield from self._dialect.read(run.file, lambda: self._before_next(run.stream), self._reading)
         except ColumnsFound as found:
             raise found.of_file(run.ordinal) from None
-        except (pa.ArrowException, ValueError, LookupError) as error:
-            raise DataError(f"{run.path}: a record cannot be read: {error!r}") from error
         except OSError as error:
             raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
 

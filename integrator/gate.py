@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator.errors import IntegratorError, from_wire
+from integrator.errors import from_wire
 from integrator.processes import of_process
 
 _POLL_S = 0.1
@@ -65,7 +67,7 @@ class Gate:
         failure = query.exception()
         if isinstance(self.error, Ended):
             return
-        if isinstance(self.error, IntegratorError):
-            raise self.error
+        if self.error is not None and not isinstance(self.error, (PySparkException, Py4JError, OSError)):
+            raise self.error  # of this process; the stream's failure has it as text only
         if failure is not None:
             raise from_wire(str(failure)) or of_process(failure) or failure

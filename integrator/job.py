@@ -15,8 +15,9 @@ import structlog
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import added, progress, registry, session
+from integrator import added, progress, registry, session, starting
 from integrator.channel.sources import SocketLocation
 from integrator.cycle import cycle
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
@@ -213,15 +214,17 @@ class Job:
             recipe = dataclasses.replace(self.plan.recipe, refreshed=self.state.refreshed())
             self.plan = dataclasses.replace(self.plan, recipe=recipe)
         integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)
-        runs = files.stream(spark, self._listing(), journal, self.plan.cycle_bytes)
-        writer = (
-            runs.writeStream.queryName(self.plan.channel)
-            .option("checkpointLocation", self.state.checkpoint)
-            .foreachBatch(gate.around(integrate_cycle))
-        )
-        ending = False
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
-        query = writer.trigger(**trigger).start()
+
+        def stream() -> StreamingQuery:
+            runs = files.stream(spark, self._listing(), journal, self.plan.cycle_bytes)
+            writer = runs.writeStream.queryName(self.plan.channel).option("checkpointLocation", self.state.checkpoint)
+            return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
+
+        ending = False
+        query = starting.start(stream, self._ending, lambda: self.heart.beat("starting"))
+        if query is None:
+            return
         while query.isActive and not (ending := self._ending()):
             self.heart.beat("integrating")
             time.sleep(_POLL_S)

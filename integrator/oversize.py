@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.changes import Changes
-from integrator.errors import DataError
+from integrator.errors import DataError, shown
 from integrator.fragments import DEAD, FRAGMENT, Places, with_column
 from integrator.framing import Framing
 from integrator.outgoing import RECORD_OVERHEAD
@@ -34,7 +34,7 @@ def place_of(changes: Changes, integ_seq: str) -> int:
 
 def key_text(changes: Changes, at: int, key: tuple[str, ...]) -> str:
     """Return the key of a row as people write it."""
-    return ", ".join(f"{name}={changes.columns[name][at].as_py()!r}" for name in key)
+    return ", ".join(f"{name}={shown(changes.columns[name][at].as_py())}" for name in key)
 
 
 def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int) -> DataError:

@@ -7,20 +7,37 @@ import re
 from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost
 
 _LOST = re.compile(
-    r"Python worker (exited unexpectedly|failed to connect back)|"
+    r"Python worker exited unexpectedly|"
     r"EOFException|Connection reset|Broken pipe|Stream closed"
 )
 """What Spark says when the other end of a connection between its processes is gone."""
+_LATE = "Python worker failed to connect back"
+"""What Spark says when a Python process that it has started is late, or has ended before it could connect."""
 
 
-def of_process(failure: BaseException) -> IntegratorError | None:
-    """Return the error for what Spark failed with, if it is of that kind."""
+def is_late(failure: BaseException | None) -> bool:
+    """Return whether Spark failed because a Python process did not begin in time."""
+    return failure is not None and _LATE in _text(failure)
+
+
+def _text(failure: BaseException) -> str:
     text, cause = str(failure), getattr(failure, "_cause", None)
     while cause is not None:  # an EOFException has no message of its own
         text += f"\n{cause}\n{getattr(cause, '_stackTrace', '')}"
         cause = getattr(cause, "_cause", None)
+    return text
+
+
+def of_process(failure: BaseException) -> IntegratorError | None:
+    """Return the error for what Spark failed with, if it is of that kind."""
+    text = _text(failure)
     if "No space left on device" in text:
         return EnvironmentFault("a disk is full (No space left on device): the state, the spool, or Spark's directory")
+    if _LATE in text:
+        return ProcessLost(
+            f"a Python process of Spark's did not begin ({_LATE}; Spark waits 10 seconds): too many processes for "
+            "the cores here, or Python cannot start; integrate fewer channels in one process, or give it more cores"
+        )
     lost = _LOST.search(text)
     return (
         ProcessLost(f"a process that Spark needs was lost ({lost[0]}): killed, out of memory, away") if lost else None

@@ -9,7 +9,7 @@ import hashlib
 import pickle
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -125,6 +125,7 @@ class TableRecipe:
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
+    in_database: the schema and the name that records of the table have.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
@@ -150,6 +151,7 @@ class TableRecipe:
     binary: Literal["", "BASE64", "HEX", "COPY"] = ""
     added: tuple[tuple[str, int, int], ...] = ()
     keyless: bool = False
+    in_database: tuple[str | None, str] | None = None
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -168,8 +170,12 @@ class TableRecipe:
 
     @property
     def in_source(self) -> Table:
-        """The table as the records have it."""
-        return self.capture.table or self.table
+        """The table as the records have it: its columns, and its schema and name in the database."""
+        table = self.capture.table or self.table
+        if self.in_database is None:
+            return table
+        schema, name = self.in_database
+        return replace(table, schema=schema, base_name=name)
 
     @property
     def bare_tombstones(self) -> bool:
@@ -192,9 +198,9 @@ class DebeziumModes:
 class Recipe:
     """How the changes of a channel become messages, and how these reach Kafka.
 
-    path: where the change files are. absent: names of tables whose records are passed over. rate_limit: messages a
-    second of all tasks; 0 is any number. refreshed: tables, and up to which commit their rows were refreshed with what
-    changed: such changes are passed over.
+    path: where the change files are. absent: names of tables whose records are passed over;
+    absent_tables: the same, as the records have them. rate_limit: messages a second of all tasks; 0 is any number.
+    refreshed: tables, and up to which commit their rows were refreshed with what changed: such changes are passed over.
     """
 
     channel: str
@@ -212,6 +218,7 @@ class Recipe:
     unknown_columns: UnknownColumns = "error"
     repeated_positions: bool = False
     absent: tuple[str, ...] = ()
+    absent_tables: tuple[Table, ...] = ()
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, shortened
 from integrator.formats.contract import SchemaId
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan
@@ -24,6 +24,7 @@ from integrator.recipe import Recipe, TableRecipe
 
 NOT_FOUND, CONFLICT, INVALID = 404, 409, 422
 DENIED = (401, 403)
+_MOST_SAID = 1000  # characters of what a registry answers
 
 
 def resolve(plan: Plan) -> Plan:
@@ -168,22 +169,22 @@ def _told(
     where = f"{said.subject}: " if said else ""
     urls = ", ".join(settings.urls)
     if not isinstance(error, SchemaRegistryError):
+        reason = f"{type(error).__name__}: {shortened(str(error), _MOST_SAID)}"
         return EnvironmentFault(
-            f"{where}no schema registry answers at {urls} ({type(error).__name__}: {error}); start it, or mend "
+            f"{where}no schema registry answers at {urls} ({reason}); start it, or mend "
             "Kafka_Schema_Registry; nothing was sent"
         )
+    message = shortened(error.error_message or "", _MOST_SAID)
     if error.http_status_code == CONFLICT and said is not None:
-        return _refused(error.error_message or "not compatible", said, latest)
+        return _refused(message or "not compatible", said, latest)
     if error.http_status_code == INVALID and said is not None:
-        return ConfigurationError(
-            f"{where}the registry cannot read the schema: {error.error_message}\n{_pretty(said.text)}"
-        )
+        return ConfigurationError(f"{where}the registry cannot read the schema: {message}\n{_pretty(said.text)}")
     if error.http_status_code in DENIED:
         return ConfigurationError(
-            f"{where}the registry at {urls} refuses us ({error.http_status_code}: {error.error_message}); mend "
+            f"{where}the registry at {urls} refuses us ({error.http_status_code}: {message}); mend "
             "Kafka_Schema_User and its password, the token or the certificate"
         )
-    return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {error.error_message}")
+    return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")
 
 
 def _refused(reason: str, said: Registration, latest: RegisteredSchema | None) -> ConfigurationError:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.bundle import Bundler
-from integrator.errors import IntegratorError
+from integrator.errors import crossing
 from integrator.fragments import MARK, NOTE, Mark, Note, to_held
 from integrator.produce.delivery import Delivery
 from integrator.produce.producer import discard
@@ -38,8 +38,8 @@ def second_pass(
                 except BaseException:
                     discard(recipe.producer)  # nothing of a failed task is on its way when its lock is given back
                     raise
-        except IntegratorError as error:
-            raise RuntimeError(error.to_wire()) from None
+        except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
+            raise crossing(error, "the second pass") from None
         rows = [pa.array([report.to_json()]), pa.array([held], pa.binary())]
         yield pa.RecordBatch.from_arrays(rows, names=["report", "held"])
 

@@ -53,6 +53,8 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     if plan.registry:
         say(f"registry  {', '.join(plan.registry.urls)}")
     say(f"state     {plan.state}")
+    for note in plan.notes:
+        say(f"note: {note}")
     for table in recipe.tables:
         if only and table.table.name not in only:
             continue

@@ -180,5 +180,5 @@ def _table_problems(data: Any) -> list[Problem]:
             item = TableFile(file=entry) if isinstance(entry, str) else TableFile.model_validate(entry)
         except ValidationError:
             continue
-        problems += tables.read(item.file, item.sql_dialect)[1]
+        problems += tables.read(item.file, item.sql_dialect).problems
     return problems

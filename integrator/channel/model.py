@@ -16,7 +16,14 @@ class TableFile(Model):
 
     file: str = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
     sql_dialect: str = Field("postgres", description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql …")
-    only: list[str] | None = Field(None, description="Take these tables only.")
+    only: list[str] | None = Field(
+        None, description="Take these tables only: by their names in the channel, or schema.table."
+    )
+    names: dict[str, Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,123}$")]] = Field(
+        default={},
+        description="What tables are called in the channel, by schema.table or table in the database; without it by "
+        "the name in the database, in lower case.",
+    )
 
 
 class Restart(Model):

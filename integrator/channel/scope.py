@@ -25,13 +25,13 @@ AT_SOURCE: dict[str, frozenset[str]] = {
     "ColumnProperties": frozenset(
         {"BaseName", "Absent", "CaptureExpression", "CaptureExpressionType", "TrimDatatype", "IgnoreDuringCompare"}
     ),
-    "TableProperties": frozenset({"BaseName", "Absent", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}),
+    "TableProperties": frozenset({"BaseName", "Schema", "Absent", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}),
     "Restrict": frozenset(
         {"CaptureCondition", "AddressTo", "RefreshCondition", "SliceCountCondition", "SliceSeriesCondition"}
     ),
 }
 """The parameters that do something at the source."""
-NAMED_AT_SOURCE = frozenset({"BaseName", "Absent"})
+NAMED_AT_SOURCE = frozenset({"BaseName", "Schema", "Absent"})
 """Of those, the ones that mean another thing there, and so only where an action names the source or its group."""
 HVR_WANTS = ("Capture", "Integrate")
 """Every channel of HVR has these actions, without parameters too: they say which location is which."""

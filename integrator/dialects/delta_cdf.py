@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import first, mask
 from integrator.changes import SEQUENCE_WIDTHS
-from integrator.dialects.fields import INSTANT, Where, digits, integers
+from integrator.dialects.fields import INSTANT, Where, digits
 from integrator.dialects.json_grammar import checked
 from integrator.dialects.json_objects import Objects
 from integrator.dialects.json_values import stamps, utc_typed
@@ -28,7 +28,7 @@ from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Ints, Records
 from integrator.dialects.row_values import RowValues
-from integrator.dialects.table_files import batches
+from integrator.dialects.table_files import batches, control
 from integrator.dialects.transactions import NO_TRANSACTION, Positions
 from integrator.errors import DataError
 from integrator.schema import Column, Table
@@ -93,7 +93,9 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
             raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
-    kind, version = rows[TYPE].combine_chunks(), rows[VERSION].combine_chunks().cast(pa.string())
+    kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
+    numbered = control(file.path, line, VERSION, rows[VERSION].combine_chunks(), pa.int64())
+    version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
     wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
     if wrong is not None:
         raise DataError(
@@ -110,7 +112,6 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
     )
     phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
     where = Where(file.path, line)
-    numbers = integers(version, where, VERSION).to_numpy()
     order = np.lexsort((np.arange(len(rows)), phase, numbers))
     order = order[~used[order]]
     stamp = pa.nulls(len(rows), INSTANT)

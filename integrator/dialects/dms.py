@@ -29,7 +29,7 @@ from integrator.dialects.reader import Decoded
 from integrator.dialects.reading import File, Reading
 from integrator.dialects.records import Records
 from integrator.dialects.row_values import RowValues
-from integrator.dialects.table_files import Csv, Ints, batches, first_row, numbered
+from integrator.dialects.table_files import Csv, Ints, batches, control, first_row, numbered
 from integrator.dialects.transactions import NO_TRANSACTION, Positions, by_line
 from integrator.errors import DataError
 from integrator.schema import Column, Table
@@ -81,11 +81,12 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     size = len(rows)
     lines = Lines(file.path, b"", line, np.zeros(size + 1, np.int32))
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
-    action, _, ignored = KINDS.sort(words.cast(pa.string()), lines, OP)
+    action, _, ignored = KINDS.sort(control(file.path, line, OP, words, pa.string()), lines, OP)
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:
-        stamp = stamps(file.path, line, _STAMP, rows[name].combine_chunks().cast(pa.string()), "UTC")
+        texts = control(file.path, line, name, rows[name].combine_chunks(), pa.string())
+        stamp = stamps(file.path, line, _STAMP, texts, "UTC")
     every = np.arange(size)
     found = Records(
         lines=lines,

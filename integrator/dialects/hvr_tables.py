@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from integrator.arrays import first, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
-from integrator.dialects.table_files import batches, numbered
-from integrator.dialects.values import ValueRefused, from_column, guarded
+from integrator.dialects.table_files import batches, control, numbered
+from integrator.dialects.values import ValueRefused, from_column
 from integrator.errors import DataError, shown
 from integrator.schema import Table, arrow_type
 
@@ -62,10 +62,7 @@ def _meta(file: str, batch: pa.Table, name: str, numbers: npt.NDArray[np.int64])
     """Return an hvr_ column in its type; all null where the file does not have it. Raises DataError with the line."""
     if name not in batch.column_names:
         return pa.nulls(batch.num_rows, META[name])
-    try:
-        return guarded(batch[name].combine_chunks(), lambda part: part.cast(META[name]), str(META[name]))
-    except ValueRefused as error:
-        raise DataError(f"{file}:{numbers[error.index]}: {name}: {error}; mend the record") from None
+    return control(file, numbers, name, batch[name].combine_chunks(), META[name])
 
 
 def _by_table(
@@ -110,7 +107,7 @@ def _records(
         except ValueRefused as error:
             where = f"{file}:{numbers[error.index]}: table {table.name}, column {column.name}"
             raise DataError(f"{where}: {error}; mend the record or the table definition") from None
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise DataError(f"{file}: table {table.name}, column {column.name}: {error}") from None
         if column.name in named:
             missing[column.name] = named[column.name]

@@ -91,45 +91,51 @@ def checked(lines: Lines, expected: str) -> Lines:
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
     """
-    spaces, escaped = _check_all(lines, expected)
-    if escaped:
-        lines = _rewritten(lines, escaped)
-        _check_all(lines, expected)  # names that were written differently may be the same
-    elif spaces:
+    found = _checked(lines, expected)
+    if found.escaped:
+        lines = _rewritten(lines, found.escaped)
+        _checked(lines, expected)  # names that were written differently may be the same
+    elif found.spaces:
         lines = _rewritten(lines, 0)
     return lines
 
 
-def _check_all(lines: Lines, expected: str) -> tuple[int, int]:
-    """Return how much white space there is outside of strings, and how many names have escapes. Raises DataError."""
+def _checked(lines: Lines, expected: str) -> Finding:
+    found, reason = first_wrong(lines)
+    if reason:
+        line = cut(lines.array[found.line].as_py().rstrip("\n"))
+        where = f"{lines.file}:{lines.numbers[found.line]}"
+        raise DataError(f"{where}: {reason}; expected {expected}; the line is {line}")
+    return found
+
+
+def first_wrong(lines: Lines) -> tuple[Finding, str]:
+    """Return the first line that is neither an object nor `null` nor blank, and why; the reason is empty for none."""
     text = _padded(lines.text)
     longest = int(np.diff(lines.offsets).max(initial=0))
     hashes = np.empty(longest // 4 + 1, np.uint64)  # a member has at least four bytes: "":0
     stack = np.empty((MAX_DEPTH, 2), np.int64)
     spaces = escaped = begin = 0
-    while begin < len(lines):
+    while True:
         found = Finding(*_check((text, words(text)), lines.offsets, begin, stack, hashes))
         spaces, escaped, begin = spaces + found.spaces, escaped + found.escaped, found.line + 1
-        if found.code != OK:
-            _explain(lines, found, expected)
-    return spaces, escaped
+        reason = _reason(lines, found)
+        if found.code == OK or reason:
+            return found._replace(spaces=spaces, escaped=escaped), reason
 
 
-def _explain(lines: Lines, found: Finding, expected: str) -> None:
-    """Raise DataError for a line; return if only the hashes of two names are equal."""
-    line = lines.array[found.line].as_py().rstrip("\n")
-    before = lines.text[lines.offsets[found.line] : found.at].tobytes().decode(errors="ignore")
-    where = f"{lines.file}:{lines.numbers[found.line]}"
+def _reason(lines: Lines, found: Finding) -> str:
+    """Return why a line is not accepted; nothing where it is, or only the hashes of two names are equal."""
+    if found.code == OK:
+        return ""
+    line = lines.text[lines.offsets[found.line] : lines.offsets[found.line + 1]].tobytes().decode()
     if found.code == TWICE:
         name = _twice(line)
-        if name is None:
-            return
-        reason = f"the member {shown(name)} stands twice in one object"
-    elif found.code == NO_OBJECT:
-        reason = _REASONS[NO_OBJECT]
-    else:
-        reason = f"no JSON: character {len(before) + 1}: {_REASONS[found.code]}"
-    raise DataError(f"{where}: {reason}; expected {expected}; the line is {cut(line)}")
+        return "" if name is None else f"the member {shown(name)} stands twice in one object"
+    if found.code == NO_OBJECT:
+        return _REASONS[NO_OBJECT]
+    before = lines.text[lines.offsets[found.line] : found.at].tobytes().decode(errors="ignore")
+    return f"no JSON: character {len(before) + 1}: {_REASONS[found.code]}"
 
 
 def _twice(line: str) -> str | None:
@@ -249,6 +255,8 @@ def _check_line(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it ke
     depth = names = escaped = 0
     at = _after_space(text, begin)
     spaces = at - begin
+    if text[at] == _NEWLINE:
+        return OK, at, spaces, escaped
     if text[at] != _OPEN and not _is_word(text, at, _NULL):
         return NO_OBJECT, at, spaces, escaped
     while True:

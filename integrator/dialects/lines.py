@@ -28,6 +28,9 @@ one encoding begins the sooner."""
 _SHOWN = 200
 _MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
+_PACKED = (".gz", ".zst", ".bz2", ".lz4")
+"""Names of files that Arrow unpacks. Of one without a byte it makes no bytes, and no error."""
+_ANEW = "write it anew, whole, under another name first"
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
 
@@ -44,15 +47,25 @@ def open_file(path: str) -> pa.NativeFile:
         filesystem, inside = (
             pyarrow.fs.FileSystem.from_uri(path) if "://" in path else (pyarrow.fs.LocalFileSystem(), path)
         )
+        if inside.endswith(_PACKED) and filesystem.get_file_info(inside).size == 0:
+            raise EnvironmentFault(f"{path}: 0 bytes, which no compressed file has (RFC 1952: its header); {_ANEW}")
         return filesystem.open_input_stream(inside, compression="detect")
     except (OSError, pa.ArrowInvalid) as error:
         raise EnvironmentFault(f"{path}: the change file cannot be read: {error}") from error
 
 
+def cut_off(path: str, error: Exception) -> EnvironmentFault:
+    """Return the error for a file of which only the beginning could be read."""
+    return EnvironmentFault(f"{path}: the change file cannot be read on: {error}; {_ANEW}")
+
+
 def container_of(file: str) -> str:
     """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
-        start = stream.read(64).removeprefix(_MARK).lstrip()
+        try:
+            start = stream.read(64).removeprefix(_MARK).lstrip()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(file, error) from error
     if not start:
         return "empty"
     if start.startswith(b"PAR1"):
@@ -124,7 +137,7 @@ def whole_lines(path: str) -> Iterator[Lines]:
         try:
             data = stream.read().removeprefix(_MARK)
         except (OSError, pa.ArrowInvalid) as error:
-            raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
+            raise cut_off(path, error) from error
     if data.strip():
         yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1)[0]
 
@@ -137,7 +150,7 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytea
         with memoryview(data) as view:
             read = stream.readinto(view[len(begun) :])
     except (OSError, pa.ArrowInvalid) as error:
-        raise EnvironmentFault(f"{path}: the change file cannot be read on: {error}") from error
+        raise cut_off(path, error) from error
     del data[len(begun) + read :]
     return data
 

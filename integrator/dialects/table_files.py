@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,10 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from integrator.dialects.lines import BLOCK_BYTES, open_file
-from integrator.errors import DataError
+from integrator.arrays import first_refused
+from integrator.dialects.lines import BLOCK_BYTES, cut_off, open_file
+from integrator.errors import DataError, shown
 
 ROWS = 65_536
+_UNCASTABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+_NAMED = 5  # of the names that a header has twice
 Ints = npt.NDArray[np.int64]
 
 
@@ -50,6 +54,8 @@ def batches(
         if container == "csv":
             _check_rows(file)
         raise DataError(f"{file}: not {container}, or broken: {error}") from None
+    except OSError as error:
+        raise cut_off(file, error) from error
 
 
 def _check_rows(file: str) -> None:
@@ -94,6 +100,24 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+def control(file: str, lines: Ints, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return a column by which a file is read, as `kind`. Raises DataError for the first value that cannot be it."""
+
+    def accepts(start: int, stop: int) -> bool:
+        try:
+            values.slice(start, stop - start).cast(kind)
+        except _UNCASTABLE:
+            return False
+        return True
+
+    try:
+        return values.cast(kind)
+    except _UNCASTABLE:
+        at = first_refused(len(values), accepts) if len(values) else None
+        where = f"{file}:{lines[at]}: {name} is {shown(values[at].as_py())}" if at is not None else f"{file}: {name} is"
+        raise DataError(f"{where}, of Arrow's type {values.type}; expected is {kind}") from None
+
+
 def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tuple[Ints, int]:
     """Return in which line of a file each row begins, where the first is in this one; and the line behind the last.
 
@@ -111,7 +135,10 @@ def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tup
 def first_row(file: str) -> list[str]:
     """Return the fields of a CSV file's first row. Raises DataError."""
     with open_file(file) as stream:
-        start = stream.read(BLOCK_BYTES).decode("utf-8-sig", "replace")
+        try:
+            start = stream.read(BLOCK_BYTES).decode("utf-8-sig", "replace")
+        except OSError as error:
+            raise cut_off(file, error) from error
     limit = csv.field_size_limit(len(start) + 1)
     try:
         return next(csv.reader(io.StringIO(start, newline="")), [])
@@ -123,9 +150,9 @@ def first_row(file: str) -> list[str]:
 
 def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:
     header = list(written.names) or first_row(file)
-    twice = {name for name in header if header.count(name) > 1}
+    twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
-        raise DataError(f"{file}:1: the header has {', '.join(sorted(twice))} twice")
+        raise DataError(f"{file}:1: the header has {', '.join(map(shown, sorted(twice)[:_NAMED]))} twice")
     if needed and needed not in header and not written.names:
         raise DataError(
             f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}; it begins "

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrays import first, mask
+from integrator.errors import shown
 from integrator.formats.binary_text import hexadecimal
 from integrator.formats.contract import (
     PATH,
@@ -98,7 +99,7 @@ def _writer(kind: Type, options: Options) -> Callable[[pa.Array], pa.Array]:
 def _escaped(values: pa.Array) -> pa.Array:
     wrong = first(mask(pc.match_substring_regex(values, _UNSAYABLE)))
     if wrong is not None:
-        text = f"{values[wrong].as_py()!r} has a character that XML cannot hold; use another format, or send bytes"
+        text = f"{shown(values[wrong].as_py())} has a character that XML cannot hold; use another format, or send bytes"
         raise RefusedValue(wrong, text)
     if not pc.any(pc.match_substring_regex(values, "[&<>\r]")).as_py():
         return values

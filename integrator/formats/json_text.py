@@ -51,4 +51,7 @@ def floats(values: pa.Array) -> pa.Array:
     if wrong is not None:
         text = f"{values[wrong].as_py()} is no JSON number; send the column as text (Datatype: varchar)"
         raise RefusedValue(wrong, text)
-    return values.cast(pa.string())
+    text = values.cast(pa.string())
+    if pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
+        text = pc.if_else(pc.equal(text, "-0"), "-0.0", text)  # many readers take -0 for the integer 0
+    return text

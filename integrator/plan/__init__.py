@@ -19,6 +19,7 @@ from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLoca
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
+from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import kafka_settings
 from integrator.plan.layout import layout_of
 from integrator.plan.refresh import Conditions, conditions_of
@@ -89,9 +90,9 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
     """
     channel, source = loading.load(file, run or Run())
     problems: list[Problem] = []
-    tables = read_tables(channel, source, problems)
+    tables, notes = read_tables(channel, source, problems)
     came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}
-    return _planned(_Read(file, timezone, channel, source, tables, refreshing), came, problems)
+    return _planned(_Read(file, timezone, channel, source, tables, notes, refreshing), came, problems)
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ class _Read:
     channel: Channel
     source: Source
     tables: list[Table]
+    notes: list[str]
     refreshing: bool
 
 
@@ -126,6 +128,7 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
     layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, source, problems)
     scene = Scene(channel, source, kafka_name, kafka_location, source_name, layout, problems)
     strategies: Strategies = {}
+    check_names(scene, tables)
     absent = absent_tables(scene, tables)
     made = [table_recipe(scene, table, strategies) for table in tables if table not in absent]
     recipes = [table for table in made if table is not None]
@@ -147,7 +150,8 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         channel=channel.channel,
         cap_loc=source_name,
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
-        absent=tuple(name for table in absent for name in (table.name, table.base_name)),
+        absent=tuple(name for table in absent for name in (table.name, in_database(scene, table).base_name)),
+        absent_tables=tuple(in_database(scene, table) for table in absent),
         layout=layout,
         timezone=read.timezone,
         max_bytes=settings.max_bytes,
@@ -164,7 +168,7 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         delay=limit.get("Delay") or 0,
         schedule=schedule,
         restart=channel.restart,
-        notes=(*notes_of(channel, kafka_location), *_notes_of_added(came)),
+        notes=(*read.notes, *scene.notes, *notes_of(channel, kafka_location), *_notes_of_added(came)),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=state,
         recipe=recipe,

@@ -68,8 +68,7 @@ def _in_records(saying: Saying) -> tuple[Table, tuple[tuple[str, str], ...], tup
         columns.append(replace(column, name=name))
     of_source = dict(names)
     key = tuple(of_source.get(name, name) for name in table.key)
-    base = saying.properties.source[0].get("BaseName") or table.base_name
-    return replace(table, base_name=base, columns=tuple(columns), key=key), tuple(names), tuple(absent)
+    return replace(table, columns=tuple(columns), key=key), tuple(names), tuple(absent)
 
 
 def _check_names(saying: Saying) -> None:

@@ -1,28 +1,67 @@
-"""The channel's table definitions, read."""
+"""The channel's table definitions, read, under the names that the channel gives them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 from integrator import tables as definitions
 from integrator.channel.load import Source
 from integrator.channel.model import Channel, TableFile
 from integrator.errors import Problem
+from integrator.plan.identity import full_name
 from integrator.schema import Table
 
+_DEFAULT_SCHEMAS = ("public", "dbo")
 
-def read_tables(channel: Channel, source: Source, problems: list[Problem]) -> list[Table]:
-    """Read the channel's table definitions; what is wrong is added to `problems`."""
-    tables: dict[str, Table] = {}
+
+def read_tables(channel: Channel, source: Source, problems: list[Problem]) -> tuple[list[Table], list[str]]:
+    """Read the channel's table definitions, and what is to be noted; what is wrong is added to `problems`."""
+    tables: dict[str, tuple[Table, str]] = {}
+    notes: list[str] = []
     for index, entry in enumerate(channel.tables):
         item = TableFile(file=entry) if isinstance(entry, str) else entry
-        read, wrong = definitions.read(item.file, item.sql_dialect)
-        problems += wrong
-        for name in item.only or []:
-            if name not in {table.name for table in read}:
-                problems.append(source.problem(("tables", index, "only"), f"{item.file} defines no table {name!r}"))
-        for table in read:
-            if item.only is not None and table.name not in item.only:
-                continue
+        definition = definitions.read(item.file, item.sql_dialect)
+        problems += definition.problems
+        if definition.skipped:
+            counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
+            notes.append(f"{item.file}: statements that say nothing of tables were skipped: {counted}")
+        chosen = list(_chosen(definition.tables, item, index, source, problems))
+        for table in chosen:
             if table.name in tables:
-                problems.append(source.problem(("tables", index), f"table {table.name!r} is defined twice"))
-            tables[table.name] = table
-    return list(tables.values())
+                other, file = tables[table.name]
+                problems.append(source.problem(("tables", index), _twice(other, file, table, item.file)))
+            tables[table.name] = (table, item.file)
+    return [table for table, _ in tables.values()], notes
+
+
+def _chosen(
+    found: list[Table], item: TableFile, index: int, source: Source, problems: list[Problem]
+) -> Iterator[Table]:
+    """Yield the tables that are wanted, by their names in the channel."""
+    known = {name for table in found for name in (full_name(table), table.base_name)}
+    for name in sorted(set(item.names) - known):
+        text = f"{item.file} defines no table {name!r}; it defines {', '.join(sorted(map(full_name, found)))}"
+        problems.append(source.problem(("tables", index, "names"), text))
+    named = [(table, item.names.get(full_name(table)) or item.names.get(table.base_name)) for table in found]
+    renamed = [replace(table, name=name or table.name) for table, name in named]
+    wanted = set(item.only or ())
+    unknown = [name for name in item.only or [] if not any(name in (one.name, full_name(one)) for one in renamed)]
+    problems += [
+        source.problem(("tables", index, "only"), f"{item.file} defines no table {name!r}") for name in unknown
+    ]
+    yield from (one for one in renamed if item.only is None or {one.name, full_name(one)} & wanted)
+
+
+def _twice(one: Table, file: str, other: Table, other_file: str) -> str:
+    """Return what is wrong with two tables of one name in the channel, and what to write."""
+    text = f"table {one.name!r} is defined twice, in {file} and {other_file}"
+    if full_name(one) == full_name(other):
+        return f"{text}; keep one of them (only)"
+    by_case = one.base_name != other.base_name
+    keeps = one.base_name == one.name if by_case else other.schema not in (None, *_DEFAULT_SCHEMAS)
+    renamed = other if keeps else one
+    name = "_".join(filter(None, (renamed.schema, renamed.name if renamed.schema else f"{renamed.name}_2")))
+    said = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
+    entry = f"{{file: {other_file if renamed is other else file}, names: {{{full_name(renamed)}: {said}}}}}"
+    return f"{text}, as {full_name(one)} and {full_name(other)}; name one otherwise in the channel: tables: [{entry}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from integrator.channel import scope
@@ -34,6 +34,8 @@ class Scene:
     cap_loc: str
     layout: Layout
     problems: list[Problem]
+    notes: list[str] = field(default_factory=list)
+    """What is to be known of the plan and is not wrong."""
 
     @property
     def registry(self) -> bool:

@@ -17,11 +17,13 @@ from integrator.fragments import Shape
 from integrator.messages import format_of
 from integrator.plan.capture import capture_of
 from integrator.plan.fields import Rules, fields_of
+from integrator.plan.identity import in_database
 from integrator.plan.keys import DISTRIBUTION_KEY_LIMIT, distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.saying import Merged, Said, Saying
 from integrator.plan.scene import Scene, column_properties, merged_of, said_of
+from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
 from integrator.properties.coerce import TYPES
 from integrator.recipe import CaptureRecipe, Coercion, Recipe, TableRecipe
@@ -33,13 +35,14 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
     problems, before = scene.problems, len(scene.problems)
     merged = column_properties(scene, table, "kafka")
     properties, set_at = merged_of(scene, table, TableProperties)
-    table = replace(table, schema=properties.get("Schema") or table.schema)
+    definition, table = table, replace(table, schema=properties.get("Schema") or table.schema)
     coercion = _coercion(scene, table, properties, set_at)
     rules = Rules(coercion, scene.location.Expression_Scopes == "APPLY", deletes=_style(merged) != "Standard")
     fields = fields_of(table, merged, rules, scene.source, problems)
     own_key = explicit_key(table, merged)
     keyed = replace(table, key=own_key or implicit_key(table, merged))
     named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
+    in_source = in_database(scene, definition)
     integrate, places = merged_of(scene, table, Integrate)
     capture = said_of(scene, table, Capture)
 
@@ -51,26 +54,27 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
     message_key = key_of(integrate, keyed, fields, scene.layout, report, registry=scene.registry)
     strategies |= _strategies(integrate, table, message_key.serializer, report, registry=scene.registry)
     envelope = ENVELOPES.get(scene.layout.envelope)
+    limit, avoid = properties.get("DistributionKeyLimit"), properties.get("DistributionKeyAvoidPattern")
+    hashed = distribution_key(merged, keyed.key, DISTRIBUTION_KEY_LIMIT if limit is None else limit, avoid)
+    flagged = any(values.get("DistributionKey") for values, _ in merged.values())
+    if not own_key:
+        scene.notes.append(_keyless(keyed))
     made = TableRecipe(
         table=named,
         topic=topic_of(scene, named, integrate.get("Topic"), places.get("Topic")),
         style="TimeKey" if envelope else _style(merged),  # an envelope says every change
         key=keyed.key,
         keyless=not own_key,
-        distribution_key=distribution_key(
-            merged,
-            keyed.key,
-            properties.get("DistributionKeyLimit", DISTRIBUTION_KEY_LIMIT),
-            properties.get("DistributionKeyAvoidPattern"),
-        ),
+        distribution_key=hashed,
         fields=fields,
         message_key=message_key,
         headers=headers_of(integrate, keyed, report),
-        tombstones=_tombstones(scene, integrate, report, keyless=message_key.serializer == "NONE"),
+        tombstones=tombstones_of(integrate, Keys(keyed, message_key, fields, hashed, flagged), scene.layout, report),
         truncates=not capture.get("NoTruncate"),
         before_updates=not capture.get("NoBeforeUpdate"),
         missing_as_null=scene.location.Missing_Values == "NULL",
         capture=_captured(scene, keyed, merged, capture, keyed=bool(own_key)),
+        in_database=(in_source.schema, in_source.base_name),
         coercion=coercion,
         midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
         binary=_binary(scene, properties, set_at),
@@ -96,11 +100,11 @@ def _strategies(
     return chosen
 
 
-def _tombstones(scene: Scene, integrate: dict[str, Any], report: Callable[[str, str], None], *, keyless: bool) -> bool:
-    said, envelope = integrate.get("OnDeleteSendTombstone"), ENVELOPES.get(scene.layout.envelope)
-    if said and keyless:
-        report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
-    return bool(envelope and envelope.tombstones and not keyless) if said is None else bool(said)
+def _keyless(table: Table) -> str:
+    """Return what is noted of a table that has no key of its own."""
+    action = f"{{action: ColumnProperties, table: {table.name}, Name: …, Key: true}}"
+    text = f"table {table.name} has no primary key and no unique index of NOT NULL columns: its key is all columns"
+    return f"{text} ({', '.join(table.key)}); give it one, if there is one: {action}"
 
 
 def _binary(scene: Scene, properties: dict[str, Any], places: dict[str, int]) -> Any:

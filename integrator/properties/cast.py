@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, first_refused, plain_text, to_decimal
+from integrator.arrays import as_lists, first, first_refused, items_of, plain_text, to_decimal
+from integrator.errors import shortened, shown
 from integrator.formats.contract import Options, RefusedValue
 from integrator.formats.durations import iso_text
 from integrator.formats.json_object import value_of
@@ -30,10 +33,20 @@ class Refused(ValueError):
         self.index = index
         super().__init__(text)
 
+    def in_row(self, rows: npt.NDArray[np.int64]) -> Refused:
+        """Return the same for an item of a list, given the row of each item."""
+        return Refused(f"an item of the list: {self}", None if self.index is None else int(rows[self.index]))
+
 
 def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
     """Return `values` as `kind`. Raises Refused for a value that would not survive it, or is too long."""
     wanted = arrow_type(kind)
+    if isinstance(kind, schema.Array) and is_list(values.type):
+        items, rows = items_of(values)
+        try:
+            return as_lists(cast(items, kind.item, timezone), values)
+        except Refused as error:
+            raise error.in_row(rows) from None
     if values.type == wanted and not isinstance(kind, schema.String):
         return values
 
@@ -55,7 +68,9 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
         if not len(values):
             raise Refused(str(error)) from None
         index = first_refused(len(values), accepts)
-        raise Refused(f"{_shown(values, index)} cannot become {describe(kind)}: {error}", index) from None
+        raise Refused(
+            f"{shown_at(values, index)} cannot become {describe(kind)}: {shortened(str(error))}", index
+        ) from None
     if isinstance(kind, schema.String):
         _check_length(converted, kind.length)
     if isinstance(kind, schema.Float):
@@ -71,12 +86,18 @@ def _check_finite(values: pa.Array, converted: pa.Array, kind: Type) -> None:
         beyond = pc.and_(beyond, pc.invert(pc.is_inf(values)))
     index = first(beyond)
     if index is not None:
-        raise Refused(f"{_shown(values, index)} cannot become {describe(kind)}: it is beyond its range", index)
+        raise Refused(f"{shown_at(values, index)} cannot become {describe(kind)}: it is beyond its range", index)
 
 
-def _shown(values: pa.Array, index: int) -> str:
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def shown_at(values: pa.Array, index: int) -> str:
+    """Return a value as messages show it."""
     try:
-        return repr(values[index].as_py())
+        return shown(values[index].as_py())
     except (OverflowError, ValueError):  # a moment that Python's datetime does not have
         return str(values.slice(index, 1).cast(pa.string())[0].as_py())
 
@@ -139,7 +160,7 @@ def _check_length(text: pa.Array, length: int | None) -> None:
         return
     index = first(pc.greater(pc.utf8_length(text), length))
     if index is not None:
-        raise Refused(f"{text[index].as_py()!r} is longer than varchar({length})", index)
+        raise Refused(f"{shown(text[index].as_py())} is longer than varchar({length})", index)
 
 
 def format_timestamp(values: pa.Array, spec: str, timezone: str) -> pa.Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Context, Decimal
@@ -17,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import Mask, first, mask
-from integrator.properties.cast import Refused, as_text, cast, default_of
+from integrator.arrays import Mask, as_lists, first, items_of, mask
+from integrator.properties.cast import Refused, as_text, cast, default_of, is_list, shown_at
 from integrator.schema import Type, arrow_type, describe
 
 TYPES = ("NUMERIC_RANGE", "DATE_RANGE", "STRING_TRUNCATION", "ROUNDING", "ENCODING", "NULLS", "OTHER")
@@ -26,6 +27,7 @@ _NUMBER = r"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,5})?\s*"
 _LONG = (1 << 63) - 1
 _LONGEST = 20  # digits that a whole number of 64 bits never has
 _EXACT = Context(prec=2000)
+_ESCAPED = re.compile("[\udc80-\udcff]")
 _LARGEST_FLOAT = 3.4028234663852886e38  # of 32 bits, IEEE 754
 
 Note = Callable[[str, Mask], None]
@@ -46,8 +48,11 @@ class Coercer:
             except Refused:
                 pass
         match kind:
+            case schema.Array(item) if is_list(values.type):
+                return self._list(values, item, timezone, lossy=lossy)
             case schema.String(length):
-                return self._string(as_text(values, timezone), length)
+                text = self._decoded(values) if pa.types.is_binary(values.type) else as_text(values, timezone)
+                return self.cut(text, length)
             case schema.Integer() | schema.Decimal():
                 return self._exact(values, kind, timezone, nullable=nullable)
             case schema.Timestamp() | schema.Date() | schema.Time() if pa.types.is_temporal(values.type):
@@ -65,10 +70,37 @@ class Coercer:
         if at is None:
             return
         if how not in self.types:
-            raise Refused(f"{values[at]!s} cannot become {describe(kind)} ({how})", at)
+            raise Refused(f"{shown_at(values, at)} cannot become {describe(kind)} ({how})", at)
         self.note(how, wrong)
 
-    def _string(self, text: pa.Array, length: int | None) -> pa.Array:
+    def _list(self, values: pa.Array, item: Type, timezone: str, *, lossy: bool) -> pa.Array:
+        """Return lists whose items are made to fit; a list with misfits of a kind counts once for it."""
+        items, rows = items_of(values)
+
+        def note(how: str, wrong: Mask) -> None:
+            of_rows = np.zeros(len(values), bool)
+            of_rows[rows[wrong]] = True
+            self.note(how, of_rows)
+
+        try:
+            made = Coercer(self.types, note).cast(items, item, timezone, nullable=True, lossy=lossy)
+        except Refused as error:
+            raise error.in_row(rows) from None
+        return as_lists(made, values)
+
+    def _decoded(self, values: pa.Array) -> pa.Array:
+        """Return bytes as text, with a question mark for each byte that is not UTF-8."""
+        try:
+            return as_text(values, "UTC")
+        except pa.ArrowInvalid:
+            escaped = [None if one is None else one.decode("utf-8", "surrogateescape") for one in values.to_pylist()]
+        made = [None if one is None else _ESCAPED.sub("?", one) for one in escaped]
+        wrong = np.array([text != said for text, said in zip(escaped, made, strict=True)], bool)
+        self._fix("ENCODING", wrong, values, schema.String())
+        return pa.array(made, pa.string())
+
+    def cut(self, text: pa.Array, length: int | None) -> pa.Array:
+        """Return text of at most `length` characters. Raises Refused where longer text is not to be cut."""
         if length is None:
             return text
         self._fix("STRING_TRUNCATION", mask(pc.greater(pc.utf8_length(text), length)), text, schema.String(length))
@@ -118,7 +150,8 @@ class Coercer:
         if decimal:
             return made
         values = pc.if_else(beyond, made.cast(values.type), values)
-        self._fix("ROUNDING", mask(pc.not_equal(made.cast(values.type, safe=False), values)), values, kind)
+        rounded = pc.and_(pc.not_equal(made.cast(values.type, safe=False), values), pc.invert(pc.is_nan(values)))
+        self._fix("ROUNDING", mask(rounded), values, kind)
         return made
 
     def _truth(self, values: pa.Array, kind: Type, *, nullable: bool) -> pa.Array:
@@ -128,19 +161,28 @@ class Coercer:
         return pc.if_else(wrong, pa.scalar(None if nullable else False, pa.bool_()), pc.equal(values, 1))
 
     def _each(self, values: pa.Array, kind: Type, timezone: str, *, nullable: bool) -> pa.Array:
-        """Cast distinct values one by one: those that cannot be become null, or 0 or empty text."""
+        """Cast distinct values one by one: those that cannot be become null, or 0 or empty text.
+
+        A text that is a number beyond the range of floats becomes the nearest one.
+        """
         encoded = values.dictionary_encode()
-        wrong = np.zeros(len(encoded.dictionary), bool)
+        wrong = {how: np.zeros(len(encoded.dictionary) + 1, bool) for how in ("OTHER", "NUMERIC_RANGE")}
         made = []
         for at in range(len(encoded.dictionary)):
             try:
                 made.append(cast(encoded.dictionary.slice(at, 1), kind, timezone))
             except Refused:
-                wrong[at] = True
-                made.append(default_of(kind, 1, nullable=nullable))
+                number = _number(encoded.dictionary[at].as_py()) if isinstance(kind, schema.Float) else None
+                wrong["OTHER" if number is None else "NUMERIC_RANGE"][at] = True
+                nearest = default_of(kind, 1, nullable=nullable)
+                if number is not None and isinstance(kind, schema.Float):
+                    limit = _LARGEST_FLOAT if kind.bits == 32 else sys.float_info.max
+                    nearest = pa.array([limit if number > 0 else -limit], arrow_type(kind))
+                made.append(nearest)
         codes = encoded.indices
-        refused = np.append(wrong, [False])[pc.fill_null(codes, len(wrong)).to_numpy(zero_copy_only=False)]
-        self._fix("OTHER", refused, values, kind)
+        places = pc.fill_null(codes, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        for how, of_distinct in wrong.items():
+            self._fix(how, of_distinct[places], values, kind)
         return pa.concat_arrays(made or [pa.array([], arrow_type(kind))]).take(codes)
 
     def encodable(self, values: pa.Array, encoding: str) -> pa.Array:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrays import Mask, first, mask
 from integrator.changes import Changes
+from integrator.errors import shortened, shown
 from integrator.properties.cast import Refused, as_text, cast, default_of, json_text
 from integrator.properties.coerce import Coercer
 from integrator.properties.expression import Clock, Scene
@@ -77,14 +78,14 @@ def _coercer(field: Field, scene: Scene, tally: Tally) -> Coercer | None:
 def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | int | None]:
     changes = scene.changes
     source = changes.columns[field.source][at].as_py() if field.source else None
-    key = ", ".join(f"{name}={changes.columns[name][at].as_py()!r}" for name in scene.recipe.key)
+    key = ", ".join(f"{name}={shown(changes.columns[name][at].as_py())}" for name in scene.recipe.key)
     place: dict[str, str | int | None] = {
         "file": changes.file,
         "line": int(changes.line[at]),
         "table": changes.table,
         "key": key,
     }
-    return {**place, "column": field.name, "misfit": how, "value": None if source is None else str(source)}
+    return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
 
 
 def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) -> pa.Array:
@@ -132,7 +133,8 @@ def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
         return values
     nested = column is not None and isinstance(column.type, schema.Array | schema.Struct)
     if column is not None and nested and isinstance(field.type, schema.String):
-        return json_text(values, column.type, field.type.length)
+        text = json_text(values, column.type, None if coercer else field.type.length)
+        return coercer.cut(text, field.type.length) if coercer else text
     moments = pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String)
     if moments and scene.recipe.midnight_is_date:
         values = _dates_at_midnight(values, scene.channel.timezone)

@@ -85,10 +85,18 @@ class Scene:
             else:
                 columns[name] = self.changes.columns[name] if known else _SUBSTITUTIONS[name](self, "")
         try:
-            return sql.evaluate(part, columns, len(self.changes))
+            values = sql.evaluate(part, columns, len(self.changes))
         except sql.SqlFailed as error:
             index = first_refused(len(self.changes), lambda start, stop: _evaluates(part, columns, start, stop))
             raise Refused(f"sql: {error}", index) from None
+        beyond = sql.first_overflow(part, columns, values)
+        if beyond is not None:
+            raise Refused(
+                "sql: the result is infinite or not a number (NaN), and its columns are finite; guard it, for example "
+                "with CASE, or by nullif(x, 0) as the divisor",
+                beyond,
+            )
+        return values
 
     def text(self, part: Part) -> pa.Array | pa.Scalar:
         """Return the text of a part, of each row or of all."""

@@ -10,15 +10,21 @@ import re
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
+from integrator.arrays import Mask, first, items_of, mask
+from integrator.errors import shortened
 from integrator.expression import Part, Sql
-from integrator.properties.cast import Refused, cast
+from integrator.properties.cast import Refused, cast, is_list
 from integrator.schema import String, Table, Type, arrow_type, describe
 from integrator.substitutions import SUBSTITUTIONS, ExpressionError, with_article
 
+_MOST_SAID = 500
+"""Characters of what the engine says: the value that it refuses is among them."""
 _OPTIONS = {
     "datafusion.execution.batch_size": "1000000",  # one batch in, one batch out
     "datafusion.optimizer.max_passes": "1",
@@ -39,6 +45,8 @@ _REFUSED: dict[type[Any], str] = {
     exp.Star: "*",
 }
 _REFUSED_NAMES = ("random", "uuid", "now", "current_timestamp", "current_date", "current_time", "today", "row_number")
+
+_INFINITE = re.compile(r"\b(inf|infinity|nan)\b", re.IGNORECASE)
 
 Columns = dict[str, pa.Array]
 
@@ -122,6 +130,31 @@ def evaluate(sql: Sql, columns: Columns, rows: int) -> pa.Array:
     return _compiled(sql.text, _schema(columns)).run(columns, rows)
 
 
+def first_overflow(sql: Sql, columns: Columns, values: pa.Array) -> int | None:
+    """Return the first row whose value is infinite or NaN, where none of the numbers that it is made of is; or None.
+
+    An expression that has such a word itself may give it.
+    """
+    if _INFINITE.search(sql.text):
+        return None
+    beyond = _not_finite(values)
+    for given in columns.values() if beyond.any() else ():
+        beyond &= ~_not_finite(given)
+    return first(beyond)
+
+
+def _not_finite(values: pa.Array) -> Mask:
+    """Return in which rows a floating point number, or one in a list, is infinite or NaN."""
+    if is_list(values.type):
+        items, rows = items_of(values)
+        inside = np.zeros(len(values), bool)
+        inside[rows[_not_finite(items)]] = True
+        return inside
+    if not pa.types.is_floating(values.type):
+        return np.zeros(len(values), bool)
+    return mask(pc.invert(pc.is_finite(values)))
+
+
 class _Compiled:
     """An expression for batches of one schema."""
 
@@ -172,7 +205,8 @@ def _input(values: pa.Array) -> pa.Array:
 
 def _said(error: Exception) -> str:
     """Return what the engine says, in one line."""
-    return " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
+    text = " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
+    return shortened(text, _MOST_SAID)
 
 
 @lru_cache(maxsize=1000)

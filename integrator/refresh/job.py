@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from integrator import registry, session
 from integrator.ahead import ahead
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
-from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire
+from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
 from integrator.plan import Plan
 from integrator.processes import of_process
 from integrator.produce import topics
@@ -251,7 +251,7 @@ class _Refresh:
 def _of_data(table: str, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read."""
     found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are told one behind the other
-    return DataError(f"table {table}: a row cannot be read: {'; '.join(found)}") if found else None
+    return DataError(f"table {table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 
 
 def _recipe(recipe: Recipe) -> Recipe:

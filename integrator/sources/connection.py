@@ -199,7 +199,7 @@ class Connection:
         try:
             hello = json.loads(line)["hello"]
             name, first = str(hello.get("sender", "")), int(hello.get("from", 1))
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Refused(f"a hello that cannot be read: {error}") from None
         secret = str(hello.get("secret", "")).encode(errors="replace")
         if self._endpoint.secret is not None and not hmac.compare_digest(secret, self._endpoint.secret.encode()):
@@ -222,9 +222,11 @@ class Connection:
         self._log.info("connected", sender=self.sender, received=self._out.received)
 
     def _write(self, lines: bytes) -> None:
-        for _ in range(min(self._skip, lines.count(b"\n")) if self._skip else 0):
-            lines = lines[lines.find(b"\n") + 1 :]
+        begin = 0
+        while self._skip and begin < len(lines):
+            begin = lines.index(b"\n", begin) + 1
             self._skip -= 1
+        lines = lines[begin:]
         if not lines or self._out is None:
             return
         wrong = first_wrong(lines)

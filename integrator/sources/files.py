@@ -5,6 +5,7 @@ Spark's own file source orders by time only, and cuts and reorders files inside 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,7 +17,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from integrator.channel.sources import FilesLocation, SocketLocation
-from integrator.errors import IntegratorError
+from integrator.errors import crossing
 from integrator.runs import RUN_DDL
 from integrator.sources.journal import Entry, Journal, Listing
 from integrator.sources.spool import PATTERN, number_of
@@ -32,7 +33,8 @@ Row = tuple[int, str, int, bool]
 
 def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: int) -> DataFrame:
     """Return the stream of runs of the change files in `listing`."""
-    spark.dataSource.register(ChangeFiles)
+    source = _source_of(journal)
+    spark.dataSource.register(source)
     options = {
         "listing": json.dumps(asdict(listing)),
         "journal": str(journal),
@@ -41,7 +43,7 @@ def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: in
         "one_task_bytes": str(ONE_TASK_BYTES),
         "shuffling_cores": str(SHUFFLING_CORES),
     }
-    return spark.readStream.format(NAME).options(**options).load()
+    return spark.readStream.format(source.name()).options(**options).load()
 
 
 def listing_of(location: FilesLocation | SocketLocation, path: str, delay_s: int = 0) -> Listing:
@@ -52,12 +54,7 @@ def listing_of(location: FilesLocation | SocketLocation, path: str, delay_s: int
 
 
 class ChangeFiles(DataSource):
-    """The data source `change_files`."""
-
-    @classmethod
-    def name(cls) -> str:
-        """Return the format's name."""
-        return NAME
+    """The change files of a channel as a data source, whose name `_source_of` gives."""
 
     def schema(self) -> str:
         """Return the columns of a run."""
@@ -66,6 +63,23 @@ class ChangeFiles(DataSource):
     def streamReader(self, schema: Any) -> _Reader:  # noqa: N802, ARG002 - Spark's
         """Return the reader of a stream."""
         return _Reader(dict(self.options))
+
+
+def _source_of(journal: Path) -> type[ChangeFiles]:
+    """Return the data source of the channel with this journal, under a name that no other channel of the process has.
+
+    Streams of one name share its PythonFunction. Spark's PythonStreamingSourceRunner puts entries into that function's
+    map of environment variables when a stream starts, while tasks of other streams are serialised with the same map:
+    these then fail with java.io.OptionalDataException.
+    """
+    name = f"{NAME}_{hashlib.sha256(str(journal).encode()).hexdigest()[:16]}"
+
+    class OfChannel(ChangeFiles):
+        @classmethod
+        def name(cls) -> str:
+            return name
+
+    return OfChannel
 
 
 class _Part(InputPartition):
@@ -121,8 +135,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             numbered = number_of if self._listing.pattern == PATTERN else None
             self._journal.take(self._listing.files(), numbered)
-        except IntegratorError as error:
-            raise RuntimeError(error.to_wire()) from None
+        except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
+            raise crossing(error, "listing the change files") from None
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
         """Cut the cycle's files into consecutive parts of about equal size."""

@@ -5,16 +5,28 @@ A definition that cannot be read is a list of Problems, never an exception, so t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from integrator.errors import Problem
 from integrator.schema import Table
 from integrator.tables import avsc, ddl, yaml_table
 
-Definition = tuple[list[Table], list[Problem]]
 
-NOTATIONS: dict[str, Callable[[str, str, str], Definition]] = {
+@dataclass(frozen=True)
+class Definition:
+    """What a file defines. skipped: how many statements of it say nothing of tables, by kind."""
+
+    tables: list[Table]
+    problems: list[Problem]
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+Read = tuple[list[Table], list[Problem]] | tuple[list[Table], list[Problem], Counter[str]]
+
+NOTATIONS: dict[str, Callable[[str, str, str], Read]] = {
     ".sql": ddl.read,
     ".ddl": ddl.read,
     ".avsc": avsc.read,
@@ -28,9 +40,9 @@ def read(path: str, sql_dialect: str) -> Definition:
     suffix = Path(path).suffix
     if suffix not in NOTATIONS:
         text = f"a table definition ends in one of {', '.join(NOTATIONS)}"
-        return [], [Problem(path, 0, "", text)]
+        return Definition([], [Problem(path, 0, "", text)])
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        return [], [Problem(path, 0, "", f"the table definition cannot be read: {error}")]
-    return NOTATIONS[suffix](path, text, sql_dialect)
+        return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}")])
+    return Definition(*NOTATIONS[suffix](path, text, sql_dialect))

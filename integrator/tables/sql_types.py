@@ -7,10 +7,10 @@ tables at the end say what.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from integrator import schema
 from integrator.schema import Column, Type
@@ -18,6 +18,7 @@ from integrator.schema import Column, Type
 Kind = exp.DType
 Sizes = list[int]
 Make = Callable[[Sizes], Type]
+Named = Callable[[exp.DataType], Type | None]
 
 INTEGER_DIGITS, BIGINT_DIGITS = 9, 18
 """Oracle's NUMBER(p,0) is an integer up to 9 digits, a bigint up to 18, and exact beyond."""
@@ -67,8 +68,12 @@ TYPES: dict[Kind, Make] = {
     Kind.MONEY: lambda _: schema.Decimal(19, 4),
     Kind.SMALLMONEY: lambda _: schema.Decimal(10, 4),
     Kind.DECFLOAT: _text(42),
-    **_each(_varchar, Kind.CHAR, Kind.NCHAR, Kind.VARCHAR, Kind.NVARCHAR, Kind.BPCHAR),
+    **_each(lambda sizes: schema.String(sizes[0] if sizes else 1), Kind.CHAR, Kind.NCHAR),
+    **_each(_varchar, Kind.VARCHAR, Kind.NVARCHAR, Kind.BPCHAR),
     **_each(_text(), Kind.TEXT, Kind.TINYTEXT, Kind.MEDIUMTEXT, Kind.LONGTEXT, Kind.XML, Kind.VARIANT, Kind.HSTORE),
+    **_each(_text(), Kind.INT4RANGE, Kind.INT8RANGE, Kind.NUMRANGE, Kind.TSRANGE, Kind.TSTZRANGE, Kind.DATERANGE),
+    **_each(_text(), Kind.INT4MULTIRANGE, Kind.INT8MULTIRANGE, Kind.NUMMULTIRANGE, Kind.TSMULTIRANGE),
+    **_each(_text(), Kind.TSTZMULTIRANGE, Kind.DATEMULTIRANGE, Kind.POINT),
     Kind.NAME: _text(63),
     Kind.UUID: lambda _: schema.String(36, "uuid"),
     **_each(lambda _: schema.String(None, "json"), Kind.JSON, Kind.JSONB),
@@ -85,7 +90,31 @@ TYPES: dict[Kind, Make] = {
     Kind.INTERVAL: lambda _: schema.Interval(),
 }
 
+_TEXT_IN_POSTGRES = (
+    *(
+        "line",
+        "lseg",
+        "box",
+        "path",
+        "polygon",
+        "circle",
+        "ltree",
+        "lquery",
+        "ltxtquery",
+        "hstore",
+        "pg_lsn",
+        "jsonpath",
+        "xid",
+    ),
+    *("xid8", "cid", "tid", "txid_snapshot", "pg_snapshot", "refcursor", "int2vector", "oidvector", "regclass"),
+    *("regtype", "regproc", "regprocedure", "regoper", "regoperator", "regnamespace", "regrole", "regconfig"),
+    *("regdictionary", "regcollation", "aclitem"),
+)
+"""Types of PostgreSQL whose values are text, as it prints them."""
+
 NAMED: dict[str, Make] = {
+    **dict.fromkeys(_TEXT_IN_POSTGRES, _text()),
+    '"char"': _text(1),
     "cidr": lambda _: schema.String(50, "inet"),
     **dict.fromkeys(("macaddr", "macaddr8"), _text(50)),
     **dict.fromkeys(("citext", "nclob", "xmltype", "dbclob", "xml", "tsvector", "tsquery"), _text()),
@@ -125,51 +154,49 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
 }
 """What a database means by a type, where that is not what most mean; and its default digits of a second."""
 
-REWRITTEN: dict[str, list[tuple[re.Pattern[str], str]]] = {
-    "db2": [(re.compile(r"(?i)\b(var)?char(\s*\(\s*\d+\s*\))?(\s+)for(\s+)bit(\s+)data\b"), r"\1binary\2\3\4\5")],
-    "oracle": [
-        (re.compile(r"(?i)\b(day|year)\s*\(\s*\d\s*\)(\s+to\b)"), r"\1\2"),
-        (re.compile(r"(?i)(\bto\s+second)\s*\(\s*\d\s*\)"), r"\1"),
-        (re.compile(r"(?i)\blong(\s+)raw\b"), r"blob\1"),
-    ],
-}
-"""Spellings that sqlglot cannot read, in the words of others; line ends stay."""
 
-SQL_OF = {"db2": ""}
-"""Databases that sqlglot has no dialect for, and the one they are read in; empty is standard SQL."""
-
-
-def type_of(kind: exp.DataType, sql_dialect: str, enums: frozenset[str]) -> Type:
+def type_of(kind: exp.DataType, sql_dialect: str, named: Named) -> Type:
     """Return the type that a column's SQL type stands for. Raises KeyError, with the reason.
 
-    `enums` are the names of types that the file defines as enumerations.
+    named: returns the type of a name that the file defines, or None.
     """
     if isinstance(kind.this, exp.Interval):
         return schema.Interval()
     if kind.this in (Kind.ARRAY, Kind.LIST):
-        return schema.Array(type_of(kind.expressions[0], sql_dialect, enums))
+        return schema.Array(type_of(kind.expressions[0], sql_dialect, named))
     if kind.this == Kind.STRUCT:
         fields = (part for part in kind.expressions if isinstance(part, exp.ColumnDef))
-        return schema.Struct(tuple(_field(part, sql_dialect, enums) for part in fields))
+        return schema.Struct(tuple(_field(part, sql_dialect, named) for part in fields))
     given = [_size(part) for part in kind.expressions if isinstance(part, exp.DataTypeParam)]
     sizes = [size for size in given if size is not None]
     if kind.this == Kind.USERDEFINED or not isinstance(kind.this, Kind):
-        name = kind.sql().lower().partition("(")[0]
-        if name in enums:
-            return schema.String(None, "enum")
-        make = NAMED.get(name)
+        defined = named(kind)
+        if defined is not None:
+            return defined
+        schema_, _, name = kind.sql(dialect="postgres").partition("(")[0].rpartition(".")
+        if schema_ == "pg_catalog":
+            return type_of(_built_in(name), sql_dialect, named)
+        make = NAMED.get(name if name.startswith('"') else name.lower())
     else:
         make = OF_DATABASE.get(sql_dialect, {}).get(kind.this) or TYPES.get(kind.this)
     if make is None:
-        raise KeyError(f"the type {kind.sql()} is not known; declare it as text, or as one of the standard types")
+        text = "declare it as text, as one of the standard types, or define it above (CREATE DOMAIN, CREATE TYPE)"
+        raise KeyError(f"the type {kind.sql()} is not known; {text}")
     return make(sizes)
 
 
-def _field(part: exp.ColumnDef, sql_dialect: str, enums: frozenset[str]) -> Column:
+def _built_in(name: str) -> exp.DataType:
+    try:
+        return exp.DataType.build(name, dialect="postgres")
+    except SqlglotError:
+        raise KeyError(f"the type pg_catalog.{name} is not known; declare it as text") from None
+
+
+def _field(part: exp.ColumnDef, sql_dialect: str, named: Named) -> Column:
     kind = part.args.get("kind")
     if kind is None:
         raise KeyError(f"the field {part.name} has no type")
-    return Column(part.name, type_of(kind, sql_dialect, enums))
+    return Column(part.name, type_of(kind, sql_dialect, named))
 
 
 def _size(part: exp.DataTypeParam) -> int | None:
@@ -177,4 +204,6 @@ def _size(part: exp.DataTypeParam) -> int | None:
     text = part.this.sql()
     if text == "*":
         return 38
+    if text.isidentifier() and text.upper() != "MAX":
+        raise KeyError(f"{text!r} is no size of a type; write a number")
     return int(text) if text.isdigit() else None

@@ -19,7 +19,7 @@ INSTALLED = Path("/usr/lib/postgresql")
 """Where Debian's packages put a folder for each major version, with its programs in `bin`."""
 SUPERUSER = "postgres"
 HOST = "127.0.0.1"
-PROGRAMS = ("initdb", "pg_ctl", "postgres", "psql")
+PROGRAMS = ("initdb", "pg_ctl", "postgres", "psql", "pg_dump")
 SETTINGS = f"""
 listen_addresses = '{HOST}'
 unix_socket_directories = ''
@@ -72,6 +72,11 @@ class Postgres:
         if done.returncode:
             raise RuntimeError(done.stderr[-4000:])
         return done.stdout
+
+    def pg_dump(self, database: str) -> str:
+        """What `pg_dump -s` writes of a database."""
+        words = [str(self.bin / "pg_dump"), "-s", self.address(database)]
+        return subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=True).stdout
 
 
 def programs() -> Path | None:

@@ -36,6 +36,7 @@ ONE_KEY = {"orders", "lines", "people", "twins", "bare"}
 EVERY = {*ONE_KEY, "pairs"}
 
 TOMBSTONES = "{action: Integrate, OnDeleteSendTombstone: true}"
+WHOLE = "{action: TableProperties, DistributionKeyLimit: 0}"
 DELETED = "{action: ColumnProperties, Name: gone, Extra: true, Datatype: integer, SoftDelete: true}"
 REGISTRY = ", Kafka_Schema_Registry: 'http://127.0.0.1:9', Kafka_Schema_Registry_Format: {}"
 SETTINGS = {
@@ -49,8 +50,8 @@ SETTINGS = {
     "softly deleted": (JSON, [DELETED], "", EVERY),
     "both rows of a change": (JSON, [OP, TIMEKEY], ", Kafka_Message_Bundling: CHANGE", EVERY),
     "transactions": (JSON, [OP, TIMEKEY], ", Kafka_Message_Bundling: TRANSACTION", EVERY),
-    "tombstones": (JSON, [TOMBSTONES], "", EVERY),
-    "tombstones and deleted rows": ("Json: true", [OP, TIMEKEY, TOMBSTONES], "", EVERY),
+    "tombstones": (JSON, [TOMBSTONES, WHOLE], "", ONE_KEY),
+    "tombstones and deleted rows": ("Json: true", [OP, TIMEKEY, TOMBSTONES, WHOLE], "", ONE_KEY),
     "a column as the key": (JSON, ["{action: Integrate, MessageKey: '{k}'}"], "", EVERY),
     "columns as the key": (JSON, ["{action: Integrate, MessageKeySerializer: JSON_ROW}"], "", ONE_KEY),
     "a column in a column": (JSON, [EXTRA.format("{k}-{hvr_op}")], "", EVERY),

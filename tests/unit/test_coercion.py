@@ -3,6 +3,8 @@
 https://fivetran.com/docs/hvr6/action-reference/tableproperties
 """
 
+import sys
+
 import pytest
 
 from integrator.properties.coerce import TYPES
@@ -171,6 +173,61 @@ def test_numbers_of_every_width(source, value, kind, misfit, becomes, tmp_path):
     path = pure.hvr(tmp_path, {"k": 1, "v": value})
     assert pure.read(recipe, path)[0]["v"] == pytest.approx(becomes, rel=1e-7)
     assert list(pure.fragments(recipe, path)[1][0].warnings) == ([f"{misfit} of t.v"] if misfit else [])
+
+
+LISTS = [
+    # type at the source, value, type in the messages, misfits, what it becomes
+    ("bytea", "ff41e2", "text", ["ENCODING"], "?A?"),
+    ("bytea", "41c3a9ff", "varchar, Length: 2", ["ENCODING", "STRING_TRUNCATION"], "Aé"),
+    ("int[]", [1, 70_000, None], "'smallint[]'", ["NUMERIC_RANGE"], [1, 32767, None]),
+    ("int[]", None, "'smallint[]'", [], None),
+    ("text[]", ["1", "x", "y", "2.5"], "'integer[]'", ["OTHER", "ROUNDING"], [1, None, None, 2]),
+    ("text[]", ["abc", "d"], "'varchar[]', Length: 2", ["STRING_TRUNCATION"], ["ab", "d"]),
+    ("bytea[]", ["ff41", "42"], "'text[]'", ["ENCODING"], ["?A", "B"]),
+    ("double precision[]", [1e39, 0.5], "'real[]'", ["NUMERIC_RANGE"], [3.4028235e38, 0.5]),
+    ("int[]", [10, 20], "varchar, Length: 4", ["STRING_TRUNCATION"], "[10,"),
+    ("text", "1e39", "real", ["NUMERIC_RANGE"], 3.4028235e38),
+    ("text", "-1e400", "double", ["NUMERIC_RANGE"], -sys.float_info.max),
+    ("text", "high", "double", ["OTHER"], None),
+]
+"""Bytes, lists, and texts that are numbers."""
+NEEDS_A_POLICY = ("'real[]'",)
+
+
+@pytest.mark.parametrize(("source", "value", "kind", "misfits", "becomes"), LISTS)
+@pytest.mark.parametrize("policy", ["SILENT", "WARNING", "FATAL"])
+def test_items_of_lists_and_bytes_are_made_to_fit(source, value, kind, misfits, becomes, policy, tmp_path):
+    actions = [
+        f"{{action: ColumnProperties, Name: v, Datatype: {kind}}}",
+        f"{{action: TableProperties, CoerceErrorPolicy: {policy}}}",
+    ]
+    ddl = f"create table t(k int primary key, v {source});"
+    if policy == "FATAL" and kind in NEEDS_A_POLICY:
+        assert "cannot become" in pure.refusal(tmp_path, ddl, *actions)
+        return
+    recipe = pure.tables(tmp_path, ddl, actions)
+    path = pure.hvr(tmp_path, {"k": 1, "v": None}, {"k": 2, "v": value}, {"k": 3, "v": None})
+    if policy == "FATAL" and misfits:
+        with pytest.raises(pure.IntegratorError) as raised:
+            pure.read(recipe, path)
+        assert f"{path}:2: table t, column v: " in str(raised.value)
+        return
+    assert [row["v"] for row in pure.read(recipe, path)] == [None, becomes, None]
+    expected = {f"{misfit} of t.v": 1 for misfit in misfits} if policy == "WARNING" else {}
+    assert pure.fragments(recipe, path)[1][0].warnings == expected
+
+
+def test_a_misfit_in_a_list_is_refused_where_the_policy_is_not_for_it(tmp_path):
+    actions = [
+        "{action: ColumnProperties, Name: v, Datatype: 'smallint[]'}",
+        "{action: TableProperties, CoerceErrorPolicy: SILENT, CoerceErrorType: NULLS}",
+    ]
+    recipe = pure.tables(tmp_path, "create table t(k int primary key, v int[]);", actions)
+    path = pure.hvr(tmp_path, {"k": 1, "v": None}, {"k": 2, "v": [1]}, {"k": 3, "v": [2, 70_000]})
+    with pytest.raises(pure.IntegratorError) as raised:
+        pure.read(recipe, path)
+    text = "a.jsonl:3: table t, column v: an item of the list: 70000 cannot become smallint (NUMERIC_RANGE)"
+    assert text in str(raised.value)
 
 
 TRUTHS = [("int", 1, True, 0), ("int", 0, False, 0), ("int", 5, None, 1), ("double precision", 0.1, None, 1)]

@@ -261,7 +261,10 @@ def test_positions(what, records, positions, tmp_path):
 
 REFUSED = [
     ([of("x", None, ROW, **PG)], "f:1: the op 'x' is none of c u d r t m"),
-    ([of("c", None, ROW, **PG), '{"op":"c"'], "f:2: no JSON: character 10: here a comma or a closing bracket is expected"),
+    (
+        [of("c", None, ROW, **PG), '{"op":"c"'],
+        "f:2: no JSON: character 10: here a comma or a closing bracket is expected",
+    ),
     ([of("c", None, ROW, **PG), of("c", None, ROW)], "f:2: the event's source block does not say its position"),
     ([of("c", None, ROW | {"n": "x"}, **PG)], "f:1: table t, column n: 'x' is no integer"),
     ([of("c", None, ROW | {"new": 1}, **PG)], "f:1: table t: column 'new' is not in its definition"),

@@ -1,12 +1,23 @@
-"""How messages show values."""
+"""How messages show values, and that a defect of the integrator is told as one, with its traceback."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
+from structlog.testing import capture_logs
 
-from integrator.errors import SHOWN, shown
+from integrator import cli, daemon
+from integrator.channel.secret import Secrets
+from integrator.dialects import DIALECTS
+from integrator.dialects.reader import Dialect
+from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
+from integrator.gate import Gate
+from tests.parts import pure
 
 SHORT = [
     ("bolt", "'bolt'"),
@@ -34,3 +45,147 @@ def test_a_long_value_is_cut_and_its_length_given(value: object, end: str) -> No
     text = shown(value)
     assert text.endswith(end)
     assert len(text) == SHOWN + len(end)
+
+
+def broken(*_: object) -> NoReturn:
+    """A defect."""
+    {}["no such name"]
+    raise AssertionError
+
+
+def found(call: Callable[[], object]) -> Exception:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - of any kind
+        call()
+    return raised.value
+
+
+def check_defect(text: str) -> None:
+    assert "a defect of the integrator, not of the data; report it with this traceback:" in text
+    assert "in broken" in text
+    assert "KeyError: 'no such name'" in text
+
+
+def test_a_defect_crosses_with_its_traceback_once() -> None:
+    crossed = crossing(found(broken), "the first pass, a.jsonl")
+    assert crossing(crossed, "the second pass") is crossed
+    error = from_wire(f"java.lang.Exception: RuntimeError: {crossed}\n at org.apache")
+    assert isinstance(error, Defect)
+    assert str(error).startswith("the first pass, a.jsonl: a defect")
+    check_defect(str(error))
+    assert error.kind.exit_code == 1
+    assert not error.kind.retriable
+
+
+def test_other_errors_cross_as_they_are() -> None:
+    assert str(from_wire(str(crossing(DataError("a.jsonl:1: x"), "here")))) == "a.jsonl:1: x"
+    full = OSError("No space left on device")
+    assert crossing(full, "here") is full
+
+
+def test_a_defect_with_a_long_value_is_bounded() -> None:
+    assert len(str(Defect.of(ValueError("x" * 1_000_000), "here"))) < 2000
+
+
+def test_a_defect_in_the_first_pass_is_not_the_datas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a DataError, exit code 3, without a traceback."""
+    recipe = pure.recipe(tmp_path, "create table t(k int primary key);")
+    path = pure.hvr(tmp_path, {"k": 1})
+    monkeypatch.setitem(DIALECTS, "hvr", Dialect(read=broken, tail=broken))
+    error = found(lambda: pure.fragments(recipe, path))
+    assert isinstance(error, Defect)
+    assert str(path) in str(error)
+    check_defect(str(error))
+
+
+def test_a_defect_in_a_cycle_keeps_its_traceback() -> None:
+    class Query:
+        def exception(self) -> Exception:
+            return RuntimeError("the same, as Java's text")
+
+    gate = Gate(lambda: False)
+    found(lambda: gate.around(broken)(None, 0))  # type: ignore[arg-type]
+    assert isinstance(found(lambda: gate.raise_failure(Query())), KeyError)  # type: ignore[arg-type]
+
+
+class BrokenJob:
+    """A job that fails by a defect."""
+
+    plan = SimpleNamespace(channel="shop")
+    heart = SimpleNamespace(beat=lambda _doing: None)
+    integrate = staticmethod(lambda *_, **__: broken())
+
+
+def test_the_daemon_tells_a_defect_as_one() -> None:
+    with capture_logs() as logs:
+        error = found(lambda: daemon._run([BrokenJob()], None, once=True))  # type: ignore[list-item, arg-type]
+    assert isinstance(error, Defect)
+    [event] = logs
+    assert (event["event"], event["kind"], event["channel"]) == ("failed", "defect", "shop")
+    check_defect(event["error"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (
+            DataError("a.jsonl:1: hunter2"),
+            3,
+            "a.jsonl:1: ********\n(data: to be acted on by the owner of the source data)\n",
+        ),
+        (KeyError("hunter2"), 1, "(defect: to be acted on by the maintainers of the integrator)\n"),
+    ],
+)
+def test_the_command_tells_who_acts_and_no_secrets(
+    error: Exception, code: int, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def app(*, obj: list[Secrets], **_: object) -> None:
+        secrets = Secrets()
+        secrets.add("hunter2")
+        obj.append(secrets)
+        raise error
+
+    monkeypatch.setattr(cli, "app", app)
+    assert cli.main() == code
+    told = capsys.readouterr().err
+    assert told.endswith(text)
+    assert "hunter2" not in told
+    assert ("Traceback" in told) == (not isinstance(error, IntegratorError))
+
+
+LONG_TEXT = "é" * 1_000_000
+BOUNDED = [
+    # what refuses a value of a million characters: actions, the record
+    ("a key above the maximum size", ["{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '10000'}"], LONG_TEXT),
+    ("a longer text", ["{action: ColumnProperties, Name: v, Datatype: varchar, Length: 5}"], LONG_TEXT),
+    ("no number", ["{action: ColumnProperties, Name: v, Datatype: integer}"], LONG_TEXT),
+    ("no number, as SQL has it",
+     ["{action: ColumnProperties, Name: n, Extra: true, Datatype: integer, IntegrateExpression: 'sql: cast(v as integer)'}"],
+     LONG_TEXT),
+    ("no XML", ["{action: FileFormat, Xml: true}"], LONG_TEXT + "\0"),
+    ("a misfit of its type",
+     ["{action: ColumnProperties, Name: v, Datatype: integer}",
+      "{action: TableProperties, CoerceErrorPolicy: SILENT, CoerceErrorType: ROUNDING}"], LONG_TEXT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "actions", "value"), BOUNDED, ids=[case[0] for case in BOUNDED])
+def test_a_value_of_any_length_is_shown_in_part(what: str, actions: list[str], value: str, tmp_path: Path) -> None:
+    text = "".join(f"  - {action}\n" for action in actions)
+    recipe = pure.recipe(tmp_path, "create table t(k text primary key, v text);", text)
+    with pytest.raises(DataError) as raised:
+        pure.messages(recipe, pure.hvr(tmp_path, {"k": value if "key" in what else "k", "v": value}))
+    assert f"{tmp_path}/a.jsonl:1: table t" in str(raised.value)
+    assert "éééé" in str(raised.value)
+    assert len(str(raised.value)) < 1500 + len(str(tmp_path))
+
+
+def test_a_warning_is_written_with_a_value_of_any_length_in_part(tmp_path: Path) -> None:
+    actions = (
+        "  - {action: ColumnProperties, Name: v, Datatype: varchar, Length: 5}\n"
+        "  - {action: TableProperties, CoerceErrorPolicy: WARNING_FILE}\n"
+    )
+    recipe = pure.recipe(tmp_path, "create table t(k text primary key, v text);", actions)
+    path = pure.hvr(tmp_path, {"k": LONG_TEXT[:1000], "v": LONG_TEXT})
+    [detail] = pure.fragments(recipe, path)[1][0].details
+    assert detail["value"] == "é" * SHOWN + "… (1,000,000 characters)"
+    assert str(detail["key"]).endswith("… (1,000 characters)")

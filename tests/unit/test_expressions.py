@@ -11,7 +11,7 @@ from integrator.fragments import Carry
 from integrator.substitutions import SUBSTITUTIONS, ExpressionError
 from tests.parts import pure
 
-DDL = "create table shop.T(k int, v text, at timestamptz(3), primary key(k, v));"
+DDL = 'create table shop."T"(k int, v text, at timestamptz(3), primary key(k, v));'
 RECORD = {
     "hvr_tx_seq": "2a",
     "hvr_tx_countdown": 3,

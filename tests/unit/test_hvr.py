@@ -139,7 +139,10 @@ def test_where_a_file_ends(tmp_path):
             "column at: '2026-01-01 00:00:00' is no timestamptz",
         ),
         ({"hvr_tbl_name": "items", "id": "a", "n": 70000}, "70000"),
-        ({"hvr_tbl_name": "orders", "id": 1, "colour": "red"}, "table orders: column 'colour' is not in its definition"),
+        (
+            {"hvr_tbl_name": "orders", "id": 1, "colour": "red"},
+            "table orders: column 'colour' is not in its definition",
+        ),
         ({"hvr_tbl_name": "bills", "id": 1}, "table 'bills', which the channel does not have"),
         ({"id": 1}, "the record has no hvr_tbl_name, and the channel has several tables"),
         ({"hvr_tbl_name": "items", "id": "a", "hvr_op": 7}, "hvr_op is 7; expected 0 delete"),

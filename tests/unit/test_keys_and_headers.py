@@ -13,15 +13,16 @@ from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
 DDL = "create table t(id int, part varchar(5), v text, at timestamp(3), primary key(id, part));"
+SINGLE = "create table t(id int primary key, part varchar(5), v text, at timestamp(3));"
 REGISTRY = ', Kafka_Schema_Registry: "http://localhost:1"'
 HASH = xxhash.xxh64_hexdigest(b"i1:7")
 
 
-def sent(directory, actions, *records, kafka="", ids=False):
+def sent(directory, actions, *records, kafka="", ids=False, ddl=DDL):
     """(key, value, headers) of each message."""
     import dataclasses
 
-    recipe = pure.recipe(directory, DDL, actions, kafka=kafka)
+    recipe = pure.recipe(directory, ddl, actions, kafka=kafka)
     if ids:
         tables = (dataclasses.replace(recipe.tables[0], value_id=SchemaId(1), key_id=SchemaId(2)),)
         recipe = dataclasses.replace(recipe, tables=tables)
@@ -92,7 +93,7 @@ RETIRED = [
 def test_the_old_key_of_a_key_update_has_a_tombstone_in_every_layout(said, kafka, keys, stones, tmp_path):
     actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{id}'}\n" + said
     old, new = {"hvr_op": 3, **ROW}, {"hvr_op": 2, **ROW, "id": 8}
-    made = pure.messages(pure.recipe(tmp_path, DDL, actions, kafka=kafka), pure.hvr(tmp_path, old, new))
+    made = pure.messages(pure.recipe(tmp_path, SINGLE, actions, kafka=kafka), pure.hvr(tmp_path, old, new))
     assert [m.key.decode() for m in made if m.value is not None] == keys
     assert [m.key.decode() for m in made if m.value is None] == stones
 
@@ -111,6 +112,67 @@ def test_an_avro_key_record_reads_back(tmp_path):
         tmp_path, "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA}", ROW, kafka=REGISTRY, ids=True
     )
     assert fastavro.schemaless_reader(io.BytesIO(key[5:]), parsed, None) == {"id": 7, "part": "a"}
+
+
+WIDE = [
+    # the table's key, what is said beside OnDeleteSendTombstone, the Kafka location, what the message key lacks, remedy
+    ("id, part", "", [], "", "part", ("TableProperties", "DistributionKeyLimit: 0")),
+    ("id, part", "", ["{action: TableProperties, DistributionKeyLimit: 1}"], "", "part", None),
+    ("id, part", "MessageKeySerializer: STRING", [], "", "part", ("TableProperties", "DistributionKeyLimit: 0")),
+    ("id, part", "", [], REGISTRY, "part", ("TableProperties", "DistributionKeyLimit: 0")),
+    ("id, part", "", ["{action: ColumnProperties, Name: part, DistributionKey: true}"], "", "id",
+     ("ColumnProperties", "Name: id, DistributionKey: true")),
+    ("id, part", "MessageKey: '{id}'", [], "", "part", ("Integrate", "MessageKey: '{id}-{part}'")),
+    ("id, part", "MessageKey: '{part}'", [], "", "id", ("Integrate", "MessageKey: '{id}-{part}'")),
+    ("id, at", "MessageKey: '{id}-{at %Y}'", [], "", "at", None),
+    ("id, at", "MessageKey: '{id}-{at}'", [], "", "at", None),
+    ("id, at", "", [], "", "at", ("TableProperties", "DistributionKeyLimit: 0")),
+    ("id, part", "MessageKey: '{hvr_tbl_name}'", [], "", "id, part", None),
+    ("id, part", "MessageKey: 'sql: {id} % 2'", [], "", "id, part", ("Integrate", "MessageKey: '{id}-{part}'")),
+    ("id", "MessageKeySerializer: JSON_ROW", ["{action: ColumnProperties, Name: id, IntegrateExpression: '0'}"], "", "id",
+     None),
+]  # fmt: skip
+
+
+def wide(directory, key, said, actions, kafka):
+    ddl = f"create table t(id int, part varchar(5), v text, at timestamp(3), primary key({key}));"
+    tombstone = f"{{action: Integrate, OnDeleteSendTombstone: true{', ' if said else ''}{said}}}"
+    text = "".join(f"  - {one}\n" for one in (tombstone, *actions))
+    return pure.recipe(directory, ddl, text, kafka=kafka)
+
+
+@pytest.mark.parametrize(("key", "said", "actions", "kafka", "lacks", "remedy"), WIDE)
+def test_a_tombstone_that_would_erase_other_rows_is_refused(key, said, actions, kafka, lacks, remedy, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        wide(tmp_path, key, said, actions, kafka)
+    assert f"OnDeleteSendTombstone: table t: its message key does not tell {lacks}, so that a" in str(raised.value)
+    assert remedy is None or remedy[1] in str(raised.value)
+    if remedy and remedy[0] == "Integrate":
+        assert wide(tmp_path, key, remedy[1], actions, kafka).tables[0].tombstones
+    elif remedy:
+        assert (
+            wide(tmp_path, key, said, [*actions, f"{{action: {remedy[0]}, {remedy[1]}}}"], kafka).tables[0].tombstones
+        )
+
+
+TOLD = [
+    ("id", "", ""),
+    ("id, part", "MessageKeySerializer: JSON_ROW", ""),
+    ("id, part", "MessageKeySerializer: KAFKA_AVRO_SCHEMA", REGISTRY),
+    ("id, part", "MessageKey: '{part}|{id}'", ""),
+    ("id, part", "MessageKey: '{{hvr_key_names |}}'", ""),
+    ("id, part", "MessageKey: '{hvr_key_hash}-{part}'", ""),
+]
+
+
+@pytest.mark.parametrize(("key", "said", "kafka"), TOLD)
+def test_tombstones_of_keys_that_tell_all_rows_apart(key, said, kafka, tmp_path):
+    assert wide(tmp_path, key, said, [], kafka).tables[0].tombstones
+
+
+def test_values_that_touch_in_a_key_do_not_tell_rows_apart(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"its message key's values touch.*'\{id\}-\{part\}'"):
+        wide(tmp_path, "id, part", "MessageKey: '{id}{part}'", [], "")
 
 
 LIMITS = [
@@ -180,7 +242,7 @@ STYLES = [
 @pytest.mark.parametrize(("style", "expected"), STYLES)
 def test_a_delete_is_followed_by_a_tombstone(style, expected, tmp_path):
     actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKeySerializer: STRING}\n" + style
-    rows = sent(tmp_path, actions, ROW, {"hvr_op": 0, **ROW}, {**ROW, "id": 8})
+    rows = sent(tmp_path, actions, ROW, {"hvr_op": 0, **ROW}, {**ROW, "id": 8}, ddl=SINGLE)
     deletes = [(key.decode(), value) for key, value, _ in rows if key.decode() == HASH][1:]
     assert [(key, None if value is None else 0) for key, value in deletes] == expected
     assert len(rows) == 2 + len(expected)
@@ -188,7 +250,8 @@ def test_a_delete_is_followed_by_a_tombstone(style, expected, tmp_path):
 
 def test_a_bare_tombstone_needs_no_more_than_the_key(tmp_path):
     actions = "  - {action: Integrate, OnDeleteSendTombstone: true}"
-    [(_, value, _)] = sent(tmp_path, actions, {"hvr_op": 0, "id": 7, "part": "a"}, kafka=REGISTRY, ids=True)
+    record = {"hvr_op": 0, "id": 7, "part": "a"}
+    [(_, value, _)] = sent(tmp_path, actions, record, kafka=REGISTRY, ids=True, ddl=SINGLE)
     assert value is None
 
 
@@ -211,8 +274,8 @@ def test_a_key_update_leaves_a_tombstone_for_the_old_key(tmp_path):
 def test_a_tombstone_without_a_key_is_counted_and_not_sent(tmp_path):
     for style in ("", TIMEKEY):
         actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{v}'}\n" + style
-        recipe = pure.recipe(tmp_path, DDL, actions)
-        fragments, [note] = pure.fragments(recipe, pure.hvr(tmp_path, {"hvr_op": 0, **ROW, "v": None}))
+        recipe = pure.recipe(tmp_path, "create table t(v text);", actions)
+        fragments, [note] = pure.fragments(recipe, pure.hvr(tmp_path, {"hvr_op": 0, "v": None}))
         assert fragments.num_rows == (1 if style else 0)
         assert note.not_sent == {"tombstones without a key": 1}
 

@@ -1,17 +1,22 @@
 """Blocks of lines: every line is there, with its number, whatever the size of the blocks."""
 
+import bz2
+import gzip
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator.dialects import lines
 from integrator.dialects.json_text import quote_scalars
-from integrator.dialects.lines import arrow_json, parse_lines, read_lines
-from integrator.errors import DataError
+from integrator.dialects.lines import arrow_json, container_of, parse_lines, read_lines, whole_lines
+from integrator.dialects.table_files import batches
+from integrator.errors import DataError, EnvironmentFault
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
@@ -31,6 +36,64 @@ def test_every_line_with_its_number(block, end, tmp_path):
         for number, text in zip(part.numbers, part.array, strict=True)
     ]
     assert [(n, t) for n, t in got if t.strip()] == [(n, t) for n, t in enumerate(texts, 1) if t.strip()]
+
+
+TEXT = b'{"a": 1}\n' * 5000
+PACKED = {
+    "a.gz": gzip.compress(TEXT),
+    "a.bz2": bz2.compress(TEXT),
+    "a.zst": pa.compress(TEXT, codec="zstd", asbytes=True),
+    "a.lz4": pa.compress(TEXT, codec="lz4", asbytes=True),
+    "two.gz": gzip.compress(TEXT) * 2,
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("left", [0, 1, 2, 9, 0.4, -9, -8, -4, -1])
+def test_a_packed_file_that_is_cut_off_is_an_error_with_its_name(name, left, tmp_path):
+    path, whole = tmp_path / name, PACKED[name]
+    path.write_bytes(whole[: int(len(whole) * left) if isinstance(left, float) else left])
+    for read in (lambda: list(read_lines(str(path))), lambda: list(whole_lines(str(path)))):
+        with pytest.raises(EnvironmentFault, match=f"{path}: .*; write it anew, whole"):
+            read()
+    if left in (0, 1, 2, 9):
+        with pytest.raises(EnvironmentFault, match=f"{path}: .*; write it anew, whole"):
+            container_of(str(path))
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.parquet.gz"])
+@pytest.mark.parametrize("left", [0, 5, -5])
+def test_a_packed_table_that_is_cut_off_is_an_error_with_its_name(name, left, tmp_path):
+    path = tmp_path / name
+    parquet = pa.BufferOutputStream()
+    pyarrow.parquet.write_table(pa.table({"a": range(1000)}), parquet)
+    whole = b"a\n1\n" if "csv" in name else parquet.getvalue().to_pybytes()
+    path.write_bytes(gzip.compress(whole)[:left])
+    with pytest.raises(EnvironmentFault, match=f"{path}: .*; write it anew, whole"):
+        list(batches(str(path), name.split(".")[1], ""))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a"])
+def test_a_plain_file_of_no_bytes_is_empty(name, tmp_path):
+    (tmp_path / name).touch()
+    assert container_of(str(tmp_path / name)) == "empty"
+    assert list(read_lines(str(tmp_path / name))) == []
+
+
+def test_a_packed_file_of_nothing_is_empty(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b""))
+    assert container_of(str(tmp_path / "a.gz")) == "empty"
+
+
+def test_a_csv_header_of_many_names_costs_so_much_for_each(tmp_path):
+    """Names that are there twice were counted one by one: 100,000 names took more than a minute."""
+    names = [f"c{number}" for number in range(100_000)]
+    path = tmp_path / "a.csv"
+    path.write_text(",".join([*names, "c7", "c5"]) + "\n")
+    started = time.process_time()
+    with pytest.raises(DataError, match=r"a\.csv:1: the header has 'c5', 'c7' twice"):
+        list(batches(str(path), "csv", ""))
+    assert time.process_time() - started < 5
 
 
 @given(st.lists(JSON, min_size=1, max_size=5), st.booleans())

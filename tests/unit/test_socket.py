@@ -150,6 +150,8 @@ REFUSED = [
     ("a secret that is no text", {}, b'{"hello":{"sender":"\\ud800","secret":"\\ud800"}}\n', "a sender's name has 1", 1),
     ("silence", {"idle_seconds": 0.3}, b'{"n":1}\n', "no line for", 2),
     ("an odd hello", {}, b'{"hello":5}\n', "a hello that cannot be read", 1),
+    ("a hello of many brackets", {}, b'{"hello":' + b"[" * 60_000 + b"\n", "a hello that cannot be read: ", 1),
+    ("a line of many brackets", {}, b'{"n":1}\n{"x":' + b"[" * 200_000 + b"\n", "no JSON record in one line: no JSON: character 133", 2),
     ("an odd name", {}, b'{"hello":{"sender":"../a"}}\n', "a sender's name has 1 to 64 letters", 1),
 ]  # fmt: skip
 

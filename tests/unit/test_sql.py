@@ -125,6 +125,11 @@ def test_a_type_that_cannot_become_the_columns_is_a_problem_of_the_channel(tmp_p
 FAILS = [
     ("cast(name as integer)", "integer"),
     ("100 / (k - 9)", "integer"),
+    ("1.0 / (k - 9)", "double"),  # infinite, of finite columns
+    ("0.0 / (k - 9)", "double"),  # NaN
+    ("exp(k * 100)", "varchar"),
+    ("cast(exp(k * 10) as real)", "real"),
+    ("make_array(exp(k * 100))", "'double[]'"),
 ]
 
 
@@ -134,6 +139,15 @@ def test_a_row_for_which_it_fails_is_named(expression, datatype, tmp_path):
     with pytest.raises(pure.IntegratorError) as raised:
         pure.rows(tmp_path, DDL, [action(expression, datatype)], *good, {**ROW, "k": 9, "name": "x"}, *good)
     assert f"{tmp_path}/a.jsonl:41: table t, column new: sql: " in str(raised.value)
+
+
+GUARDED = [("1.0 / nullif(k - 9, 0)", None), ("case when k = 9 then 0.0 else exp(k * 100) end", 0.0)]
+
+
+@pytest.mark.parametrize(("expression", "value"), GUARDED)
+def test_a_result_that_is_guarded_against_infinity(expression, value, tmp_path):
+    [row] = pure.rows(tmp_path, DDL, [action(expression, "double")], {**ROW, "k": 9})
+    assert row["new"] == value
 
 
 def test_a_column_that_is_missing_in_a_record_is_an_error_unless_it_is_allowed(tmp_path):

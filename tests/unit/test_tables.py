@@ -5,7 +5,7 @@ import pytest
 from integrator import tables
 from integrator.schema import describe
 
-DDL = """create table Items(
+DDL = """create table "Items"(
   id bigint not null, name varchar(20), price decimal(10,2) not null, day date, at timestamp(3), tags text[],
   primary key (id));"""
 AVSC = """{"type": "record", "name": "x.Items", "key": ["id"], "fields": [
@@ -29,7 +29,8 @@ YAML = """tables:
 
 def read(tmp_path, name, text, dialect="postgres"):
     (tmp_path / name).write_text(text)
-    return tables.read(str(tmp_path / name), dialect)
+    made = tables.read(str(tmp_path / name), dialect)
+    return made.tables, made.problems
 
 
 @pytest.mark.parametrize(("name", "text"), [("t.sql", DDL), ("t.avsc", AVSC), ("t.yaml", YAML)])
@@ -99,6 +100,14 @@ TYPES = [
     ("oracle", "number", "varchar(50)"),
     ("oracle", "number(6)", "integer"),
     ("oracle", "number(12)", "bigint"),
+    ("oracle", "number(10,-2)", "bigint"),
+    ("postgres", "numeric(10,-2)", "decimal(12,0)"),
+    ("postgres", "national character varying(7)", "varchar(7)"),
+    ("postgres", "bit varying(7)", "varchar(7)"),
+    ("postgres", "interval day to second(3)", "interval"),
+    ("postgres", "character", "varchar(1)"),
+    ("postgres", "pg_catalog.int4", "integer"),
+    ("postgres", "int4range", "text"),
     ("oracle", "number(*,2)", "decimal(38,2)"),
     ("oracle", "integer", "decimal(38,0)"),
     ("oracle", "date", "timestamp(3)"),

@@ -119,7 +119,5 @@ def test_i2_i3_versions_1_and_2_of_one_recording_agree(tmp_path):
 def test_a_position_that_has_no_place_is_told_with_its_line(tmp_path):
     records = [begin(1), change("I", columns=image(k=1, j=1)), END]
     records += [begin(1) | {"nextlsn": "1/123456789"}, change("I", columns=image(k=2, j=1)), END]
-    with pytest.raises(
-        DataError, match=r"c\.jsonl:4: nextlsn is '1/123456789'; expected a position"
-    ):
+    with pytest.raises(DataError, match=r"c\.jsonl:4: nextlsn is '1/123456789'; expected a position"):
         pure.fragments(pure.recipe(tmp_path, DDL, OPS, "wal2json"), write(tmp_path / "c.jsonl", *records))

@@ -31,16 +31,18 @@ class TableProperties(InContext):
     action: Literal["TableProperties"]
     BaseName: str | None = parameter(
         None,
-        "At the Kafka location what {hvr_tbl_base_name} is; at the source the table's name in the records.",
+        "At the Kafka location what {hvr_tbl_base_name} is; at the source the table's name in the records, without its "
+        "schema.",
         example="ORDERS",
         differs="For the source its location or group must be named: * means the messages.",
     )
     Absent: bool = parameter(False, "The table is not sent; its changes are counted.", example="true")
     Schema: str | None = parameter(
         None,
-        "What {hvr_schema} is.",
+        "At the Kafka location what {hvr_schema} is; at the source the table's schema in the records.",
         example="SALES",
-        differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none.",
+        differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none. For the source "
+        "its location or group must be named: * means the messages.",
     )
     TrimWhiteSpace: bool = parameter(
         False, "Blanks at the end of varchar and char of a length are cut off.", example="true"

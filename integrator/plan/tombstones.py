@@ -1,0 +1,85 @@
+"""Whether deletes are followed by tombstones, and that these erase no other rows than the deleted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from integrator.envelopes import ENVELOPES
+from integrator.expression import ColumnValue, Op, Part
+from integrator.layout import Layout
+from integrator.recipe import Field, KeyRecipe
+from integrator.schema import Array, Bytes, Column, Struct, Table, Timestamp
+
+Report = Callable[[str, str], None]
+_FLAG = "DistributionKey: true"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """How a table's message keys are made. hashed: of what {hvr_key_hash} is; flagged: by DistributionKey."""
+
+    table: Table
+    key: KeyRecipe
+    fields: Sequence[Field]
+    hashed: tuple[str, ...]
+    flagged: bool
+
+
+def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Report) -> bool:
+    """Return whether the deletes of a table are followed by tombstones; `values` are its Integrate parameters."""
+    key, table = keys.key, keys.table
+    said, envelope = values.get("OnDeleteSendTombstone"), ENVELOPES.get(layout.envelope)
+    keyless = key.serializer == "NONE"
+    if said and keyless:
+        report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
+    wanted = bool(envelope and envelope.tombstones and not keyless) if said is None else bool(said)
+    missing = _missing(keys) if wanted and not keyless else ()
+    if missing or (wanted and _runs_together(key.expression)):
+        lacks = f"its message key does not tell {', '.join(missing)}" if missing else "its message key's values touch"
+        text = f"table {table.name}: {lacks}, so that a tombstone would erase rows that were not deleted"
+        report("OnDeleteSendTombstone", f"{text}; {_remedy(keys, missing)}, or say OnDeleteSendTombstone: false")
+    return wanted
+
+
+def _missing(keys: Keys) -> tuple[str, ...]:
+    """Return the columns of the table's key by whose values message keys do not differ."""
+    told: set[str] = set()
+    for part in keys.key.expression:
+        match part:
+            case ColumnValue(name, spec=""):
+                told.add(name)
+            case Op(name="hvr_key_hash"):
+                told |= set(keys.hashed)
+            case Op(name="hvr_key_names", value_of=True):
+                told |= set(keys.table.key)
+    if not keys.key.expression:
+        told = {field.column for field in keys.fields if field.column and not field.expression and not field.lossy}
+    return tuple(name for name in keys.table.key if name not in told)
+
+
+def _runs_together(parts: tuple[Part, ...]) -> bool:
+    """Return whether one value is right behind another: 1 and 11 would be the same text as 11 and 1."""
+    return any(isinstance(one, ColumnValue) and isinstance(other, ColumnValue) for one, other in pairwise(parts))
+
+
+def _is_exact(column: Column) -> bool:
+    """Return whether a template can have a column, and its text tells all its values apart."""
+    return column.name.isidentifier() and not isinstance(column.type, Array | Bytes | Struct | Timestamp)
+
+
+def _remedy(keys: Keys, missing: tuple[str, ...]) -> str:
+    table, parts = keys.table, keys.key.expression
+    if not parts:
+        return f"send {', '.join(missing)} as it is: without Absent, IntegrateExpression and a narrower Datatype"
+    is_hash = all(isinstance(part, Op) for part in parts)
+    in_text = [column for column in table.columns if column.name in table.key and _is_exact(column)]
+    if not is_hash and len(in_text) == len(table.key):
+        return f"say MessageKey: '{'-'.join(f'{{{name}}}' for name in table.key)}'"
+    leave_out = "" if is_hash else ", without MessageKey"
+    if keys.flagged:
+        flags = [f"{{action: ColumnProperties, table: {table.name}, Name: {name}, {_FLAG}}}" for name in missing]
+        return f"flag these columns too: {', '.join(flags)}{leave_out}"
+    return f"hash all of the key: {{action: TableProperties, table: {table.name}, DistributionKeyLimit: 0}}{leave_out}"
