@@ -12,7 +12,7 @@ from tests.fuzz.oracle import envelope
 from tests.fuzz.oracle.records import Line, Record, rows_of
 from tests.fuzz.oracle.tables import Kind
 from tests.fuzz.oracle.tree import Number, an_object
-from tests.fuzz.oracle.verdict import Row, Skip, Wrong
+from tests.fuzz.oracle.verdict import MISSING, Row, Skip, Wrong
 
 Notes = set[str]
 _ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
@@ -144,7 +144,7 @@ def _image(image: Any, line: Line) -> Any:
     """Return an image without what stands for unchanged values: these are missing."""
     if not isinstance(image, dict):
         return image
-    return {name: value for name, value in image.items() if not values.is_unavailable(value, line.notes)}
+    return {name: MISSING if values.is_unavailable(value) else value for name, value in image.items()}
 
 
 def _convert(told: dict[str, values.Field], *, mysql: bool) -> Callable[[Any, str, Kind, Notes], Any]:

@@ -56,7 +56,7 @@ class Field:
 UNTOLD = Field()
 
 
-def is_unavailable(value: Any, notes: Notes) -> bool:
+def is_unavailable(value: Any) -> bool:
     """Return whether it stands for a value that did not change."""
     if isinstance(value, str) and value.startswith("{") and _PLACEHOLDER in value:  # hstore, as text of JSON
         return value == f'{{"{_PLACEHOLDER}":"{_PLACEHOLDER}"}}'
@@ -104,7 +104,8 @@ def _decimal(text: str, kind: Kind, field: Field, notes: Notes, *, quoted: bool,
         return _fitted(_unscaled(text, notes), kind.scale if field.scale is None else field.scale, kind)
     if mysql and (kind.size, kind.scale) == (20, 0):
         return _unsigned(text)
-    raise Wrong("a number in precise mode, which is set")
+    notes.add("a number for a decimal in precise mode, where Debezium writes base64")
+    return numbers.decimal(text, kind.size, kind.scale, notes)
 
 
 def _list(tree: Any, kind: Kind, field: Field, notes: Notes, *, mysql: bool) -> list[Any]:

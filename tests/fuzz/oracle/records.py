@@ -104,9 +104,7 @@ def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
 
 
 def _value(image: dict[str, Any], name: str, kind: Kind, convert: Convert, line: Line) -> Any:
-    if name not in image:
-        return MISSING
-    return image[name] if image[name] is MISSING else convert(image[name], name, kind, line.notes)
+    return convert(image[name], name, kind, line.notes) if name in image else MISSING
 
 
 def _known(line: Line, table: Table, image: Any, record: Record) -> dict[str, Any]:
@@ -117,8 +115,10 @@ def _known(line: Line, table: Table, image: Any, record: Record) -> dict[str, An
         raise Wrong("an image is no object")
     others = {name for name in image if name not in table.columns and not record.apart(name)}
     if others and not line.ignore:
-        raise Wrong("an unknown column")
-    known = {name: value for name, value in image.items() if name in table.columns}
+        if any(image[name] is not MISSING for name in others):
+            raise Wrong("an unknown column")
+        line.notes.add("an unknown column that did not change")
+    known = {name: value for name, value in image.items() if name in table.columns and value is not MISSING}
     if others and not known:
         line.notes.add(_ONLY_OTHERS)
     return known

@@ -49,12 +49,12 @@ def version_2(tree: Any, line: Line) -> list[Row]:
         raise Wrong("an unknown action")
     for name in ("columns", "identity"):
         _named(members.get(name))
-    if action == "B":
-        _position(members, line.notes)
-        return []
     for name in ("schema", "table", "nextlsn", "xid", "timestamp", "lsn"):
         if isinstance(members.get(name), (list, dict)):
             line.notes.add("an object or a list in a member that is not used here")
+    if action == "B":
+        _position(members, line.notes)
+        return []
     _unused_position(members, line.notes)
     if action in "CM":
         return []
