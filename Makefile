@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint bench faults lock docs clean
+.PHONY: quickstart test lint bench faults fuzz lock docs clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -30,6 +30,11 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.live_postgres --seconds 60 --kills 4
 	$(BIN)/python -m tests.faults.many_channels --channels 4 --starts 20
 	$(BIN)/python -m tests.faults.many_channels --channels 12 --starts 20
+
+# Records that are nearly right, in all dialects: once as they are decoded, once with each index of compiled loops checked.
+fuzz: $(VENV)/installed
+	$(BIN)/python -m tests.fuzz --lines 100000 --seed 1
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/python -m tests.fuzz --lines 100000 --seed 1
 
 # The pages and the JSON Schema that are made from the code; a test checks that they are current.
 docs: $(VENV)/installed

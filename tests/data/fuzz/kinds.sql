@@ -1,0 +1,1 @@
+create table kinds(id int primary key, si smallint, bi bigint, p decimal(12,2), w decimal(50,10), n numeric, r real, f double precision, ok boolean, v varchar(50), c text, b bytea, d date, t time, t3 time(3), ts timestamp, ts3 timestamp(3), ts9 timestamp(9), tz timestamptz, iv interval, u uuid, j jsonb);

@@ -1,0 +1,2 @@
+create table types(id bigint primary key, flag boolean, one tinyint(1), tiny tinyint, small smallint, medium mediumint, num int, big bigint, ubig bigint unsigned, price decimal(12,2), f float, d double, c char(4), v varchar(40), t text, b binary(4), vb varbinary(16), bl blob, day date, tm time(3), tmu time(6), dt datetime(3), dtu datetime(6), ts timestamp(6) null, y year, e enum('sad','ok','it''s "fine"'), j json);
+create table orders(id int primary key, qty int, note text);
