@@ -18,7 +18,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import IntegratorError
 from integrator.runs import RUN_DDL
-from integrator.sources.journal import Entry, Journal, Listing
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Entry, Listing
 from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"
