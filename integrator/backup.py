@@ -206,8 +206,9 @@ def _unpack(file: Path, to: Path, channel: str) -> Backup:
                     durable.write(to / name, data)
                     actual[name] = _checksum(data)
             recorded = json.loads(data)  # the last one
+    except OSError as error:
+        raise EnvironmentFault(f"{file}: cannot be imported: {error}") from error
     except (
-        OSError,
         EOFError,
         StopIteration,
         tarfile.TarError,

@@ -50,8 +50,8 @@ class Listing:
         base, pattern = self._place()
         try:
             found = _stored(base) if "://" in base else _local(base)
-        except UnicodeDecodeError as error:  # of Arrow, which decodes all names
-            raise EnvironmentFault(_no_utf8(error.object)) from error
+        except UnicodeDecodeError as error:  # of Arrow, which decodes all names of a store
+            raise EnvironmentFault(_no_utf8(f"{self.path}: ".encode() + error.object)) from error
         except (OSError, pa.ArrowInvalid) as error:
             raise EnvironmentFault(f"{self.path}: cannot be listed: {error}") from error
         files = [
@@ -130,6 +130,8 @@ def _local(base: str) -> list[tuple[str, Entry]]:
 def _stored(base: str) -> list[tuple[str, Entry]]:
     """Return the files in a store that Arrow knows, with their names; or a file alone."""
     filesystem, path = pyarrow.fs.FileSystem.from_uri(base)
+    if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
+        return _local(path)
     selected = filesystem.get_file_info(path)
     if selected.type == pyarrow.fs.FileType.NotFound:
         raise EnvironmentFault(f"{base}: there is no such directory or file; make it, or mend the path")
