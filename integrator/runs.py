@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.fs
 
-from integrator.dialects.reading import File
 from integrator.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from integrator.dialects.reading import File
 
 RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
 RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
@@ -37,6 +40,8 @@ class Run:
     @property
     def file(self) -> File:
         """The file, as dialects know it."""
+        from integrator.dialects.reading import File  # noqa: PLC0415 - a stream's source, which starts often, reads none
+
         return File(self.path, self.ordinal)
 
     @property
