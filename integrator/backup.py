@@ -39,6 +39,7 @@ from integrator.state import IMPORTING, State
 FORMAT = 1
 _BACKUP, _CHECKSUMS = "backup.json", "checksums.json"
 _UNPACKED = ".import"
+_WAIT_S = 1.0
 _PROGRESS = ("files.jsonl", "checkpoint", "synced")
 """What makes a state directory that is not empty."""
 _REPLACED = (*_PROGRESS, "added.json", "refreshed.json", "refresh", "suspended")
@@ -59,7 +60,8 @@ def export(state: State, channel: str, file: Path) -> Backup:
     """Write a backup of the last committed cycle into `file`, which is replaced. Raises EnvironmentFault."""
     committed = Checkpoint(Path(state.checkpoint)).committed()
     if not committed:
-        raise EnvironmentFault(f"{state.path}: no cycle of channel {channel} is synced yet; there is no progress")
+        raise EnvironmentFault(f"{state.path}: channel {channel} has no committed cycle, and no progress to back up")
+    temporary = file.with_name(f".{file.name}.tmp")
     locked = _try_lock(state, channel)
     try:
         if state.spool.exists() and not locked:
@@ -68,8 +70,8 @@ def export(state: State, channel: str, file: Path) -> Backup:
             )
         cycle = committed[-1]
         made = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        temporary = file.with_name(f".{file.name}.tmp")
         try:
+            Checkpoint(Path(state.checkpoint)).check_metadata()
             consistency.check_whole(state, cycle)
             backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_file, made)
             _pack(temporary, backup, _members(state, backup))
@@ -82,6 +84,7 @@ def export(state: State, channel: str, file: Path) -> Backup:
         durable.rename(temporary, file)
         return backup
     finally:
+        temporary.unlink(missing_ok=True)
         if locked:
             state.unlock()
 
@@ -155,7 +158,8 @@ def restore(state: State, channel: str, file: Path, *, replace: bool) -> Backup:
             )
         _remove(unpacked)
         backup = _unpack(file, unpacked, channel)
-        _replace(state, unpacked)
+        with state.integrating(_WAIT_S):  # no refresh sends rows
+            _replace(state, unpacked)
     finally:
         _remove(unpacked)
         state.unlock()

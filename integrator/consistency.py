@@ -47,12 +47,13 @@ def check_cycle(state: State, cycle: int) -> int:
 
     Raises EnvironmentFault if it is marked as synced with other files, or does not begin where the one before it ended.
     """
+    checkpoint = Checkpoint(Path(state.checkpoint))
     try:
-        last = Checkpoint(Path(state.checkpoint)).last_file(cycle)
+        last, before = checkpoint.last_file(cycle), checkpoint.last_file(cycle - 1) if cycle else 0
         if state.marks.has(cycle):
-            _compare(state, state.marks.read(cycle), last)
+            _compare(state, state.marks.read(cycle), before, last)
         elif cycle > 0:
-            _compare(state, state.marks.read(cycle - 1), Checkpoint(Path(state.checkpoint)).last_file(cycle - 1))
+            _compare(state, state.marks.read(cycle - 1), None, before)
     except Damaged as damaged:
         raise fault(state, str(damaged)) from damaged
     return last
@@ -110,7 +111,7 @@ def _check_whole(state: State, cycle: int, journal: Journal) -> None:
     _check_gap(state, [one for one in state.marks.cycles() if one <= cycle])
     mark = state.marks.read(cycle)
     state.marks.carry(mark)
-    _compare(state, mark, checkpoint.last_file(cycle))
+    _compare(state, mark, checkpoint.last_file(cycle - 1) if cycle else 0, checkpoint.last_file(cycle))
     _compare_journal(state, mark, journal)
 
 
@@ -133,7 +134,7 @@ def _check(state: State) -> Journal:
     _check_cycles(state, latest, committed[-1] if committed else -1, marks)
     for cycle, end in ends.items():
         if cycle in marks:
-            _compare(state, state.marks.read(cycle), end)
+            _compare(state, state.marks.read(cycle), ends.get(cycle - 1) if cycle else 0, end)
     if not marks:
         return Journal(state.journal, ends[latest])
     last = state.marks.read(marks[-1])
@@ -173,16 +174,17 @@ def _check_gap(state: State, marks: list[int]) -> None:
         )
 
 
-def _compare(state: State, mark: Mark, end: int) -> None:
-    """Raise Damaged if a cycle's mark has other files than the checkpoint has for the cycle, which end with `end`."""
-    offsets = Path(state.checkpoint) / "offsets"
-    begin = 0
-    if mark.cycle > 0:
-        begin = Checkpoint(Path(state.checkpoint)).last_file(mark.cycle - 1)
-    if (begin, end) != (mark.begins_after, mark.last_file):
+def _compare(state: State, mark: Mark, begin: int | None, end: int) -> None:
+    """Raise Damaged if a cycle's mark has other files than the checkpoint, where it has those after `begin` to `end`.
+
+    begin: None where the checkpoint need not have the cycle before.
+    """
+    if end != mark.last_file or (begin is not None and begin != mark.begins_after):
+        first = "?" if begin is None else begin + 1
         raise Damaged(
-            f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_file} of the "
-            f"journal, and in {offsets} it has files {begin + 1} to {end}: they are of different times"
+            f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_file} of "
+            f"the journal, and in {Path(state.checkpoint) / 'offsets'} it has files {first} to {end}: they are of "
+            "different times"
         )
 
 

@@ -123,11 +123,10 @@ class State:
     def suspended(self) -> str | None:
         """Why the channel is suspended; None if it is not."""
         try:
-            return (self.path / "suspended").read_text(
-                encoding="utf-8", errors="backslashreplace"
-            ).strip() or "no reason given"
+            reason = (self.path / "suspended").read_text(encoding="utf-8", errors="backslashreplace")
         except FileNotFoundError:
             return None
+        return reason.strip() or "no reason given"
 
     def refreshed(self) -> tuple[tuple[str, str], ...]:
         """Return the tables that were refreshed online, and up to which commit their rows have all changes."""

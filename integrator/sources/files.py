@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,15 @@ class ChangeFiles(DataSource):
         return _Reader(dict(self.options))
 
 
+@contextmanager
+def _across_processes() -> Iterator[None]:
+    """Raise an IntegratorError as text, which the driver makes the same error of."""
+    try:
+        yield
+    except IntegratorError as error:
+        raise RuntimeError(error.to_wire()) from None
+
+
 class _Part(InputPartition):
     """Consecutive files for one task, and those before them in the cycle."""
 
@@ -116,18 +126,18 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._frozen:
             self._look()
         max_bytes = 0 if isinstance(limit, ReadAllAvailable) else self._bytes
-        return {"files": self._journal.limit(start["files"], max_bytes)}
+        with _across_processes():
+            return {"files": self._journal.limit(start["files"], max_bytes)}
 
     def _look(self) -> None:
-        try:
-            numbered = number_of if self._listing.pattern == PATTERN else None
+        numbered = number_of if self._listing.pattern == PATTERN else None
+        with _across_processes():
             self._journal.take(self._listing.files(), numbered)
-        except IntegratorError as error:
-            raise RuntimeError(error.to_wire()) from None
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
         """Cut the cycle's files into consecutive parts of about equal size."""
-        entries = self._journal.between(start["files"], end["files"])
+        with _across_processes():
+            entries = self._journal.between(start["files"], end["files"])
         total = sum(entry.size for _, entry in entries)
         few = total <= self._one_task_bytes or self._tasks < self._shuffling_cores
         tasks = 1 if few else min(self._tasks, len(entries))

@@ -183,6 +183,7 @@ HARMLESS = {
     "the commits are gone": removed("checkpoint/commits"),
     "the last commit is gone": gone("checkpoint/commits/3"),
     "an old offset is gone": gone("checkpoint/offsets/0"),
+    "the offsets that Spark does not read are gone": gone("checkpoint/offsets/0", "checkpoint/offsets/1"),
     "an old mark is gone": gone("synced/0.json"),
     "the first cycle was begun": lambda state: (
         [removed(part)(state) for part in ("checkpoint", "synced")] and states.begin(state, 0)
