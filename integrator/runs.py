@@ -60,7 +60,11 @@ def check_unchanged(run: Run) -> None:
     except OSError as error:
         raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
     if size is None:
-        raise EnvironmentFault(f"{run.path}: the change file is gone; put it back, it has not been sent yet")
+        raise EnvironmentFault(
+            f"{run.path}: the change file is gone; put it back, it is in no synced cycle; if it is lost, or was "
+            "sent before the progress was lost, remove everything in the channel's state directory but spool to "
+            "send all files that are there"
+        )
     if size != run.size:
         raise EnvironmentFault(
             f"{run.path}: has {size} bytes and had {run.size} when it was taken: it was written on; write change files "
