@@ -30,17 +30,20 @@ class Synced:
     last_file: int
 
 
-def history(state: State) -> list[Synced]:
-    """Return the synced cycles that the state directory still knows, the earliest first. Raises EnvironmentFault."""
+def history(state: State) -> list[Synced | Damaged]:
+    """Return the synced cycles that the state directory still knows, the earliest first, or why one cannot be read.
+
+    A cycle before the last ones is of no use but to be gone back to, so that its damage does not stop the channel.
+    """
     return [_synced(state, cycle) for cycle in state.marks.cycles()]
 
 
-def _synced(state: State, cycle: int) -> Synced:
+def _synced(state: State, cycle: int) -> Synced | Damaged:
     try:
         mark = state.marks.read(cycle)
         at = datetime.fromtimestamp(mark.path.stat().st_mtime, timezone.utc)
     except Damaged as damaged:
-        raise consistency.fault(state, str(damaged)) from damaged
+        return damaged
     return Synced(cycle, at, mark.files, mark.rows, mark.messages, mark.bytes, mark.held, mark.last_file)
 
 

@@ -240,7 +240,10 @@ def one_round(line: Line, draw: random.Random, *, process: bool) -> Counter[str]
             counted["refused"] += not tried
             if len(tried) == MOST_REMEDIES:
                 raise AssertionError(f"{done}: no remedy helps, tried {tried}: {error}") from error
-            tried.append(follow(line, str(error), draw))
+            try:
+                tried.append(follow(line, str(error), draw))
+            except IntegratorError as refused:
+                raise AssertionError(f"{done}: a remedy is refused, after {tried}: {error}: {refused}") from refused
             counted[f"remedy: {tried[-1]}"] += 1
         except Exception as error:
             raise AssertionError(f"{done}: no error with a remedy, but {type(error).__name__}: {error}") from error
@@ -280,6 +283,7 @@ def run(
                 print(f"FAILED: {error}", flush=True)
                 failures.append(str(error))
     finally:
+        print(dict(counted), flush=True)
         for line in lines:
             line.consumer.close()
     assert not failures, "\n".join(failures)

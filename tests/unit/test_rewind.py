@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from integrator import consistency, rewind
+from integrator import consistency, rewind, show
 from integrator.errors import EnvironmentFault
 from tests.parts import states
 
@@ -86,3 +87,14 @@ def test_a_cycle_that_is_not_whole_is_not_gone_back_to(tmp_path):
     with pytest.raises(EnvironmentFault, match="cycle 3 cannot be gone back to"):  # Spark reads the offset before
         rewind.move_back(state, 3)
     assert len(rewind.history(state)) == CYCLES
+
+
+def test_a_damaged_mark_that_is_not_gone_back_to_does_not_stop_the_channel(tmp_path, capsys):
+    state = states.of_cycles(tmp_path / "state", CYCLES)
+    (state.path / "synced" / "0.json").write_bytes(b"")
+    consistency.check(state)
+    assert rewind.move_back(state, 3) == [4]
+    show.state(rewind.history(state), Console(soft_wrap=True))
+    said = capsys.readouterr().out
+    assert "0.json: the mark of a synced cycle cannot be read" in said
+    assert [line.split()[0] for line in said.splitlines()[2:]] == ["1", "2", "3"]
