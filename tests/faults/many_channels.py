@@ -27,7 +27,7 @@ from tests.parts.daemon import Daemon
 
 ROWS_A_FILE = 50
 FAILURES = ("failed", "failed, starts again")
-PATIENCE_S = 180
+PATIENCE_S = 600
 
 
 @dataclass
