@@ -5,7 +5,7 @@ daemon          the process: one Spark session, a job for each channel, signals
 job             one channel: a streaming query, continuous or at its times, and its graceful end
 refresh         whole tables: slices, the select moment, what is through
 send            the lines of a growing file into a channel's socket
-starting        streams start a few at a time
+starting        streams start one after another
 gate            a stream ends between two cycles
 restart         after failures that time may mend; heartbeat: a file that says that the daemon lives
 processes       failures of Spark's processes, told apart from those of the data
