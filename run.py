@@ -1,6 +1,6 @@
 """spark-submit's entry."""
 
-from integrator.cli import main
+from integrator.cli.main import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -67,7 +67,7 @@ def converter_class_path() -> str:
 def spark() -> Iterator[object]:
     """A session of four cores, so that cycles are cut and shuffled."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator import session
+    from integrator.run import session
 
     session.DEFAULTS["spark.master"] = "local[4]"
     started = session.start("tests")
@@ -93,7 +93,7 @@ def name() -> str:
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
     from integrator import plan
-    from integrator.job import Job
+    from integrator.run.job import Job
 
     def run(channel: Path) -> None:
         job = Job(plan.make(str(channel), "UTC"), threading.Event())

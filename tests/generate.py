@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from integrator import errors, schema
 from integrator.channel import base, locations, model, sources
+from integrator.contracts.layout import Options
+from integrator.contracts.recipe import STYLES
+from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
-from integrator.formats.contract import Options
 from integrator.plan import kafka
-from integrator.recipe import STYLES
 from integrator.schema import Column
-from integrator.substitutions import SUBSTITUTIONS
 from tests import action_pages
 from tests.action_pages import default_of, type_of
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator import schema
+from integrator.arrow.varints import constant, together, varint, zigzag
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import connect
 from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
-from integrator.formats.contract import Columns, Format, Frame, Options, SchemaId, prefix
-from integrator.formats.small import constant, together, varint, zigzag
+from integrator.formats.contract import Columns, Format, Frame, prefix
 from integrator.schema import Column, Type
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

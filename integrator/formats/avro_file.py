@@ -13,10 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.varints import together, varint, zigzag
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import avro
 from integrator.formats.avro_values import encoder, sayable
-from integrator.formats.contract import Columns, Format, Frame, Options, SchemaId
-from integrator.formats.small import together, varint, zigzag
+from integrator.formats.contract import Columns, Format, Frame
 
 Ints = npt.NDArray[np.int64]
 

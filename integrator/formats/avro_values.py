@@ -10,23 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import Mask, first, mask
-from integrator.formats import connect, durations
-from integrator.formats.binary_text import small_unscaled, twos_complement
-from integrator.formats.contract import (
-    Arrays,
-    ByColumn,
-    Columns,
-    Encoder,
-    Missing,
-    Options,
-    RefusedValue,
-    Unsayable,
-    Write,
-)
+from integrator.arrow import durations
+from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.base64 import small_unscaled, twos_complement
+from integrator.arrow.varints import Part, Small, constant, together, varint, zigzag
+from integrator.contracts.layout import Options
+from integrator.formats import connect
+from integrator.formats.contract import Arrays, ByColumn, Columns, Encoder, Missing, RefusedValue, Unsayable, Write
 from integrator.formats.json_object import relisted
 from integrator.formats.plain import text_of
-from integrator.formats.small import Part, Small, constant, together, varint, zigzag
 from integrator.schema import Column, Type
 
 Parts = Callable[[pa.Array], list[Part]]

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first
+from integrator.arrow.arrays import first
+from integrator.arrow.base64 import base64, decimals
+from integrator.arrow.durations import iso_text
+from integrator.contracts.layout import Options
 from integrator.formats import json_text
-from integrator.formats.binary_text import base64, decimals
-from integrator.formats.contract import Columns, Options, RefusedValue
-from integrator.formats.durations import iso_text
+from integrator.formats.contract import Columns, RefusedValue
 from integrator.formats.json_object import Value
 from integrator.schema import Type
 

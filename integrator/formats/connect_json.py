@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import connect
-from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId
+from integrator.formats.contract import Columns, Encoder, Format, Frame
 from integrator.formats.json_object import by_column, object_writer
 
 STRING_KEY = (b'{"schema":{"type":"string","optional":false},"payload":"', b'"}')

@@ -6,7 +6,7 @@ A row of a message is encoded alone; `Frame` says what stands around the rows of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrays import Mask
+from integrator.arrow.arrays import Mask
+from integrator.contracts.layout import Options, SchemaId
 from integrator.schema import Array, Column, Struct, Type
 
 Arrays = dict[str, pa.Array]
@@ -26,56 +27,6 @@ Encoder = Callable[[Arrays, Missing], pa.Array]
 Columns = Sequence[Column]
 
 PATH = "\0"
-
-Decimals = Literal["BASE64", "NUMERIC", "TEXT"]
-Times = Literal["ADAPTIVE", "CONNECT", "DEBEZIUM"]
-JsonMode = Literal["SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABLE_OBJECT", "TABLE_ARRAY"]
-
-
-@dataclass(frozen=True)
-class Csv:
-    """HVR's FileFormat Csv parameters (https://fivetran.com/docs/hvr6/action-reference/fileformat)."""
-
-    header_line: bool = False
-    field_separator: str = ","
-    line_separator: str = "\n"
-    quote: str = '"'
-    escape: str = '"'
-    file_terminator: str = ""
-    null: str = ""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How values are written where a format leaves the choice: plain data of FileFormat and the Kafka location."""
-
-    decimals: Decimals = "BASE64"
-    times: Times = "ADAPTIVE"
-    binary: Literal["BASE64", "HEX", "COPY"] = "BASE64"
-    json_mode: JsonMode = "SCHEMA_PAYLOAD"
-    csv: Csv = field(default_factory=Csv)
-    compact: bool = False
-    avro_basic: bool = False
-    """Avro before 1.8: no logical types."""
-    block_compress: Literal["NONE", "DEFLATE", "GZIP", "LZ4"] = "NONE"
-    parquet_version: Literal["v1", "v2", "v3"] = "v2"
-    page_size: int = 1024 * 1024
-    array: bool = False
-    """Messages are Avro arrays of the record."""
-    encoding: str = "UTF-8"
-    newlines: Literal["", "UNIX", "DOS"] = ""
-    compress: Literal["", "GZIP", "LZ4"] = ""
-    numbers: tuple[tuple[str, int], ...] = ()
-    """Protobuf's field numbers that are taken, by the field's path: those of the subject's latest version."""
-
-
-@dataclass(frozen=True)
-class SchemaId:
-    """What a registry calls a schema: a number, and a GUID where it gives one and messages are to carry that."""
-
-    id: int
-    guid: str | None = None
-
 
 Gather = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
 """From the rows of each message, one behind the other, and their number, to the body of each message."""

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import flat
-from integrator.formats.binary_text import binary_as
-from integrator.formats.contract import Arrays, Columns, Csv, Encoder, Format, Frame, Missing, Options, SchemaId
+from integrator.arrow.arrays import flat
+from integrator.arrow.base64 import binary_as
+from integrator.contracts.layout import Csv, Options, SchemaId
+from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing
 from integrator.formats.plain import text_of
 from integrator.schema import Type
 

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first_refused, flat
-from integrator.formats.contract import Options, RefusedValue
+from integrator.arrow.arrays import first_refused, flat
+from integrator.contracts.layout import Options
+from integrator.formats.contract import RefusedValue
 
 ENCODINGS = (
     "UTF-8", "US-ASCII", "ISO-8859-1", "ISO-8859-9", "WINDOWS-1251", "WINDOWS-1252", "UTF-16LE", "UTF-16BE",

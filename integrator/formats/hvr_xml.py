@@ -15,22 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import first, mask
+from integrator.arrow.arrays import first, mask
+from integrator.arrow.base64 import hexadecimal
+from integrator.contracts.layout import Options, SchemaId
 from integrator.errors import shown
-from integrator.formats.binary_text import hexadecimal
-from integrator.formats.contract import (
-    PATH,
-    Arrays,
-    Columns,
-    Encoder,
-    Format,
-    Frame,
-    Missing,
-    Options,
-    RefusedValue,
-    SchemaId,
-    Unsayable,
-)
+from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Format, Frame, Missing, RefusedValue, Unsayable
 from integrator.formats.json_object import object_writer, under
 from integrator.formats.plain import json_leaf, text_of
 from integrator.schema import Type

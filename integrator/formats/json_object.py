@@ -13,17 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.formats.contract import (
-    PATH,
-    Arrays,
-    ByColumn,
-    Columns,
-    Encoder,
-    Missing,
-    Options,
-    RefusedValue,
-    Unsayable,
-)
+from integrator.contracts.layout import Options
+from integrator.formats.contract import PATH, Arrays, ByColumn, Columns, Encoder, Missing, RefusedValue, Unsayable
 from integrator.schema import Type
 
 

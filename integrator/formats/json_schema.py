@@ -13,8 +13,9 @@ import json
 from typing import Any
 
 from integrator import schema
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import connect
-from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId, prefix
+from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
 from integrator.formats.json_object import by_column, object_writer
 from integrator.schema import Type
 

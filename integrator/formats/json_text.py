@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first, flat, plain_text
+from integrator.arrow.arrays import first, flat, plain_text
 from integrator.formats.contract import RefusedValue
 
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}

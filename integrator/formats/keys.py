@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.varints import together, varint, zigzag
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import avro, connect_json, json_schema, json_text, plain_json, protobuf
-from integrator.formats.contract import Columns, Encoder, Format, Frame, Options, SchemaId, prefix
-from integrator.formats.small import together, varint, zigzag
+from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
 
 SchemaType = Literal["", "AVRO", "JSON", "PROTOBUF"]
 Encode = Callable[[pa.Array], pa.Array]

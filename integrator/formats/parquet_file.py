@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from integrator import schema
-from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing, Options, SchemaId
-from integrator.formats.durations import iso_text
+from integrator.arrow.durations import iso_text
+from integrator.contracts.layout import Options, SchemaId
+from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing
 from integrator.schema import Type, arrow_type
 
 _VERSIONS = {"v1": "1.0", "v2": "2.4", "v3": "2.6"}

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import plain_text
+from integrator.arrow.arrays import plain_text
+from integrator.arrow.base64 import base64, binary_as, decimals
+from integrator.arrow.durations import iso_text
+from integrator.contracts.layout import Options
 from integrator.formats import json_text
-from integrator.formats.binary_text import base64, binary_as, decimals
 from integrator.formats.connect import in_years
-from integrator.formats.contract import Options
-from integrator.formats.durations import iso_text
 from integrator.formats.json_object import Leaf, Value, value_of
 from integrator.schema import Type
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from integrator.contracts.layout import JsonMode, Options, SchemaId
 from integrator.formats import plain
 from integrator.formats.connect_json import LINES
-from integrator.formats.contract import Columns, Encoder, Format, Frame, JsonMode, Options, SchemaId
+from integrator.formats.contract import Columns, Encoder, Format, Frame
 from integrator.formats.json_object import by_column, object_writer
 
 FRAMES: dict[JsonMode, Callable[[bytes], Frame]] = {

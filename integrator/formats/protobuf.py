@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from integrator import schema
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import proto_text
 from integrator.formats.avro import name_refusal
-from integrator.formats.contract import PATH, Columns, Format, Frame, Options, SchemaId, prefix
+from integrator.formats.contract import PATH, Columns, Format, Frame, prefix
 from integrator.formats.protobuf_values import ITEMS, LIST, STRUCT, encoder, numbered
 from integrator.schema import Column, Type
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrays import first
-from integrator.formats.binary_text import twos_complement
+from integrator.arrow.arrays import first
+from integrator.arrow.base64 import twos_complement
+from integrator.arrow.varints import Part, Small, constant, together, varint
 from integrator.formats.contract import RefusedValue
-from integrator.formats.small import Part, Small, constant, together, varint
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrays import Mask, first, mask
-from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Missing, Options, RefusedValue, Unsayable
-from integrator.formats.durations import iso_text
+from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.durations import iso_text
+from integrator.arrow.varints import Part, Small, constant, together, varint
+from integrator.contracts.layout import Options
+from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Missing, RefusedValue, Unsayable
 from integrator.formats.json_object import relisted
 from integrator.formats.protobuf_known import (
     I32,
@@ -30,7 +32,6 @@ from integrator.formats.protobuf_known import (
     time,
     timestamp,
 )
-from integrator.formats.small import Part, Small, constant, together, varint
 from integrator.schema import Column, Type
 
 STRUCT = "_message"

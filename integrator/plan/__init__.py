@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from integrator import added as adding
 from integrator.channel import load as loading
 from integrator.channel import scope
 from integrator.channel.actions import ColumnProperties, Integrate
@@ -16,6 +15,7 @@ from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
+from integrator.contracts.recipe import Recipe
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
@@ -28,8 +28,8 @@ from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, of_source
 from integrator.plan.tables import table_recipe
-from integrator.recipe import Recipe
 from integrator.schema import Table
+from integrator.tables import added as adding
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 

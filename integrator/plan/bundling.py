@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from integrator.channel.locations import KafkaLocation
+from integrator.contracts.layout import DEFAULT_THRESHOLD, Bundling, Layout, Options, Oversized
+from integrator.contracts.recipe import TableRecipe
 from integrator.formats import FORMATS
-from integrator.formats.contract import Options
-from integrator.layout import DEFAULT_THRESHOLD, Bundling, Layout, Oversized
-from integrator.recipe import TableRecipe
 
 Report = Callable[[str, str], None]
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.channel import scope
-from integrator.expression import Part, parse
+from integrator.contracts.recipe import CaptureRecipe
+from integrator.expressions.parse import Part, parse
+from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.restrict import restricted
 from integrator.plan.saying import Saying
-from integrator.properties import sql as engine
-from integrator.recipe import CaptureRecipe
 from integrator.schema import Column, Table, arrow_type
-from integrator.substitutions import ExpressionError
+from integrator.transform import sql as engine
 
 _ESCAPE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 

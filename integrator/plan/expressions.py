@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import schema
-from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text, natural_type
-from integrator.properties import sql
-from integrator.properties.cast import Refused, cast
-from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text, natural_type
+from integrator.expressions.substitutions import INTEG_SEQ_LENGTH, ExpressionError, op_mapping
 from integrator.schema import Table, Type
-from integrator.substitutions import INTEG_SEQ_LENGTH, ExpressionError, op_mapping
+from integrator.transform import sql
+from integrator.transform.cast import Refused, cast
 
 # What Arrow would cast, bending values on the way.
 LOSSY = (

@@ -8,15 +8,15 @@ from typing import Any
 
 from integrator import schema
 from integrator.channel.load import Source
+from integrator.contracts.recipe import Coercion, Field
 from integrator.errors import Problem
-from integrator.expression import Part, as_text, parse
+from integrator.expressions.parse import Part, as_text, parse
+from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size
 from integrator.plan.expressions import check_expression, convertible, is_lossy, operations_of
 from integrator.plan.keys import UNHASHED
 from integrator.plan.saying import Merged
-from integrator.recipe import Coercion, Field
 from integrator.schema import Column, Table, Type
-from integrator.substitutions import ExpressionError
 
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
 

@@ -10,11 +10,10 @@ from integrator.channel.actions import FileFormat
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
-from integrator.envelopes import ENVELOPES
+from integrator.contracts.layout import Csv, Layout, Options
+from integrator.encode.envelopes import ENVELOPES
 from integrator.errors import Problem
 from integrator.formats import FORMATS
-from integrator.formats.contract import Csv, Options
-from integrator.layout import Layout
 from integrator.plan.bundling import bundling_of, check_format
 
 KINDS = ("Json", "Avro", "Csv", "Xml", "Parquet")

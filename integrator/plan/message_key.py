@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from integrator import schema
-from integrator.envelopes import ENVELOPES
-from integrator.expression import ColumnValue, Part, parse
+from integrator.contracts.layout import Layout
+from integrator.contracts.recipe import Field, KeyRecipe
+from integrator.encode.envelopes import ENVELOPES
+from integrator.expressions.parse import ColumnValue, Part, parse
+from integrator.expressions.substitutions import ExpressionError
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
-from integrator.layout import Layout
-from integrator.properties import sql
-from integrator.recipe import Field, KeyRecipe
 from integrator.schema import Table
-from integrator.substitutions import ExpressionError
+from integrator.transform import sql
 
 DEFAULT_KEY = "{hvr_key_hash}"
 Report = Callable[[str, str], None]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from integrator import messages
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
+from integrator.contracts.recipe import Recipe
+from integrator.encode import messages
 from integrator.errors import Problem
 from integrator.formats.keys import SchemaType
-from integrator.recipe import Recipe
 
 DEFAULT_STRATEGY = "TopicNameSuffixStrategy"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from integrator import schema
-from integrator.expression import Text, parse, sql
+from integrator.contracts.recipe import CaptureRecipe
+from integrator.expressions.parse import Text, parse, sql
+from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.saying import Saying
-from integrator.properties import sql as engine
-from integrator.properties.restrict import reaching
-from integrator.recipe import CaptureRecipe
 from integrator.schema import Table
-from integrator.substitutions import ExpressionError
+from integrator.transform import sql as engine
+from integrator.transform.restrict import reaching
 
 
 def restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:

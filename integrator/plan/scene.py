@@ -12,8 +12,8 @@ from integrator.channel.base import Scoped
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
+from integrator.contracts.layout import Layout
 from integrator.errors import Problem
-from integrator.layout import Layout
 from integrator.plan.datatype_match import matcher
 from integrator.plan.saying import Merged, Parameters, Said
 from integrator.schema import Table

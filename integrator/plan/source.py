@@ -9,8 +9,8 @@ from typing import Any
 
 from integrator.channel.load import Source
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
+from integrator.contracts.recipe import DebeziumModes, TableRecipe
 from integrator.errors import Problem
-from integrator.recipe import DebeziumModes, TableRecipe
 from integrator.schema import Decimal, Table
 
 AnySource = FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation

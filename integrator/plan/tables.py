@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from integrator import messages
 from integrator.channel.actions import Capture, Integrate, Restrict, TableProperties
 from integrator.channel.load import Path_
-from integrator.envelopes import ENVELOPES
+from integrator.contracts.fragments import Shape
+from integrator.contracts.recipe import CaptureRecipe, Coercion, Recipe, TableRecipe
+from integrator.encode import messages
+from integrator.encode.envelopes import ENVELOPES
+from integrator.encode.messages import format_of
 from integrator.errors import Problem
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
-from integrator.fragments import Shape
-from integrator.messages import format_of
 from integrator.plan.capture import capture_of
 from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
@@ -25,9 +26,8 @@ from integrator.plan.saying import Merged, Said, Saying
 from integrator.plan.scene import Scene, column_properties, merged_of, said_of
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
-from integrator.properties.coerce import TYPES
-from integrator.recipe import CaptureRecipe, Coercion, Recipe, TableRecipe
 from integrator.schema import Bytes, Table
+from integrator.transform.coerce import TYPES
 
 
 def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRecipe | None:

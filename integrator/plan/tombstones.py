@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from integrator.envelopes import ENVELOPES
-from integrator.expression import ColumnValue, Op, Part
-from integrator.layout import Layout
-from integrator.recipe import Field, KeyRecipe
+from integrator.contracts.layout import Layout
+from integrator.contracts.recipe import Field, KeyRecipe
+from integrator.encode.envelopes import ENVELOPES
+from integrator.expressions.parse import ColumnValue, Op, Part
 from integrator.schema import Array, Bytes, Column, Struct, Table, Timestamp
 
 Report = Callable[[str, str], None]

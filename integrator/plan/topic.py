@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from integrator.channel.load import Path_
-from integrator.expression import constant_text, parse
+from integrator.expressions.parse import constant_text, parse
+from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.scene import Scene
 from integrator.schema import Table
-from integrator.substitutions import ExpressionError
 
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 

@@ -18,15 +18,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from integrator import registry, session
-from integrator.ahead import ahead
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.report import Report
+from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
 from integrator.plan import Plan
-from integrator.processes import of_process
-from integrator.produce import topics
-from integrator.produce.report import Report
-from integrator.recipe import Recipe
 from integrator.refresh import ledger as ledgers
 from integrator.refresh import moment
 from integrator.refresh.bars import Bars
@@ -34,9 +31,13 @@ from integrator.refresh.ledger import Ledger, Run
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting
-from integrator.second_pass import REPORT_DDL, second_pass
-from integrator.state import State
-from integrator.sync import summed
+from integrator.registry import client as registry
+from integrator.run import session
+from integrator.run.ahead import ahead
+from integrator.run.processes import of_process
+from integrator.run.second_pass import REPORT_DDL, second_pass
+from integrator.run.state import State
+from integrator.run.sync import summed
 
 REASON = "refresh"
 _WAIT_S = 600.0

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
-from integrator.dialects import postgres
+from integrator.decode.dialects import postgres
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.refresh.tables import POSTGRES, database_of, query
 

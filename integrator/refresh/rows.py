@@ -13,16 +13,16 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenTransaction, hexadecimal, integ_seq
-from integrator.dialects.values import ValueRefused, from_text, guarded
-from integrator.encode import TableEncoder
+from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenTransaction, hexadecimal, integ_seq
+from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Note
+from integrator.contracts.recipe import INSERT, TRUNCATE, Recipe
+from integrator.contracts.tally import Tally
+from integrator.decode.text.values import ValueRefused, from_text, guarded
+from integrator.encode.framing import framing_of
+from integrator.encode.table import TableEncoder
 from integrator.errors import DataError, crossing
-from integrator.fragments import FILE_BITS, SEED_BITS, Note
-from integrator.framing import framing_of
-from integrator.properties.expression import Clock
-from integrator.recipe import INSERT, TRUNCATE, Recipe
 from integrator.schema import Column, arrow_type, describe
-from integrator.tally import Tally
+from integrator.transform.expression import Clock
 
 _SLICE_DIGITS, _PART_DIGITS = 6, 10
 _PART_BITS = 12

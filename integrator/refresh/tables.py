@@ -17,8 +17,8 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from integrator import schema
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
+from integrator.contracts.recipe import TableRecipe
 from integrator.errors import EnvironmentFault
-from integrator.recipe import TableRecipe
 from integrator.schema import Column, Table
 
 POSTGRES, MYSQL, MARIADB = "postgresql", "mysql", "mariadb"

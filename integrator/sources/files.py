@@ -19,9 +19,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import crossing
-from integrator.runs import RUN_DDL
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry, Listing
+from integrator.sources.runs import RUN_DDL
 from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from integrator import digests, durable
+from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
+from integrator.sources import digests
 from integrator.sources.listing import Entry
 
 

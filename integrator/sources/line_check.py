@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.dialects.json_grammar import first_wrong as first_wrong_json
-from integrator.dialects.lines import Lines
+from integrator.decode.json.grammar import first_wrong as first_wrong_json
+from integrator.decode.json.lines import Lines
 
 
 def first_wrong(lines: bytes) -> tuple[int, str] | None:

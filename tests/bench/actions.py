@@ -11,13 +11,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from integrator.changes import OpenTransaction
-from integrator.dialects import DIALECTS
-from integrator.first_pass import reading_of
-from integrator.properties.capture import captured
-from integrator.properties.columns import to_columns
-from integrator.properties.expression import Clock
-from integrator.tally import Tally
+from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.tally import Tally
+from integrator.decode.dialects import DIALECTS
+from integrator.run.first_pass import reading_of
+from integrator.transform.capture import captured
+from integrator.transform.columns import to_columns
+from integrator.transform.expression import Clock
 from tests.bench import rows as table
 from tests.parts import pure
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator.first_pass import first_pass
-from integrator.fragments import Carry
-from integrator.layout import Mode
+from integrator.contracts.fragments import Carry
+from integrator.contracts.layout import Mode
+from integrator.contracts.report import Report
 from integrator.plan import make
-from integrator.produce.report import Report
-from integrator.runs import RUN
-from integrator.second_pass import second_pass
+from integrator.run.first_pass import first_pass
+from integrator.run.second_pass import second_pass
+from integrator.sources.runs import RUN
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL
 from tests.parts import pure

@@ -20,8 +20,8 @@ import fastavro
 import pyarrow as pa
 
 from integrator import schema
+from integrator.contracts.layout import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import Options
 from integrator.schema import Column, arrow_type
 from tests.bench.steps import median
 from tests.parts import protoc

@@ -15,18 +15,18 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator import messages
-from integrator.bundle import Bundler
-from integrator.changes import OpenTransaction
-from integrator.dialects import DIALECTS
-from integrator.dialects.reading import File
-from integrator.first_pass import first_pass, reading_of
-from integrator.fragments import Carry, Shape
-from integrator.properties.columns import to_columns
-from integrator.properties.expression import Clock
-from integrator.properties.key_hash import key_hash
-from integrator.runs import RUN
-from integrator.tally import Tally
+from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.fragments import Carry, Shape
+from integrator.contracts.tally import Tally
+from integrator.decode.contract import File
+from integrator.decode.dialects import DIALECTS
+from integrator.deliver.bundle import Bundler
+from integrator.encode import messages
+from integrator.run.first_pass import first_pass, reading_of
+from integrator.sources.runs import RUN
+from integrator.transform.columns import to_columns
+from integrator.transform.expression import Clock
+from integrator.transform.key_hash import key_hash
 from tests.bench import rows as table
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY

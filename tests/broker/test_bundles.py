@@ -7,8 +7,8 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 
 from integrator import plan
-from integrator.fragments import TRANSACTION_LENGTH, Shape
-from integrator.messages import columns as columns_of
+from integrator.contracts.fragments import TRANSACTION_LENGTH, Shape
+from integrator.encode.messages import columns as columns_of
 from integrator.sources import files as source
 from tests.conftest import DATA
 from tests.parts import channels, decode, kafka_io, rebuild

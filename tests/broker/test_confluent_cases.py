@@ -4,8 +4,8 @@ import pytest
 from confluent_kafka.schema_registry import Schema
 
 from integrator import schema
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import FORMATS
-from integrator.formats.contract import Options, SchemaId
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import decode

@@ -6,10 +6,10 @@ import json
 import pytest
 from rich.console import Console
 
-from integrator import show
+from integrator.cli import show
+from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
-from integrator.produce import topics
 from tests.parts import channels, kafka_io
 from tests.parts.brokers import free_port
 

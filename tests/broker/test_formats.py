@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
-from integrator import messages, plan
-from integrator.fragments import Shape
+from integrator import plan
+from integrator.contracts.fragments import Shape
+from integrator.encode import messages
 from tests.conftest import DATA
 from tests.parts import channels, decode, kafka_io, rebuild
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from integrator import plan
+from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.produce import topics
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority, encrypted
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from integrator import rewind
 from integrator.errors import EnvironmentFault
-from integrator.state import State
+from integrator.run import rewind
+from integrator.run.state import State
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io, pure
 

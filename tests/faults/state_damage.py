@@ -30,10 +30,10 @@ from pathlib import Path
 import structlog
 from confluent_kafka import Consumer, TopicPartition
 
-from integrator import cli
 from integrator import plan as planning
+from integrator.cli import main as cli
 from integrator.errors import EnvironmentFault, IntegratorError
-from integrator.job import Job
+from integrator.run.job import Job
 from integrator.sources.journal import Journal
 from tests.parts import channels
 from tests.parts.brokers import broker
@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=4)
     options = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator import session
+    from integrator.run import session
 
     session.DEFAULTS["spark.master"] = "local[2]"
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from integrator.compiled import compiled
+from integrator.arrow.compiled import compiled
 
 
 @compiled

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from integrator.dialects.reading import Reading
+from integrator.decode.contract import Reading
 from integrator.errors import DataError
 from tests.fuzz import units
 from tests.fuzz.compare import difference

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from integrator.changes import Changes, OpenTransaction
-from integrator.dialects import DIALECTS
-from integrator.dialects.reading import File, Reading
-from integrator.first_pass import reading_of
+from integrator.contracts.changes import Changes, OpenTransaction
+from integrator.decode.contract import File, Reading
+from integrator.decode.dialects import DIALECTS
 from integrator.plan import make
+from integrator.run.first_pass import reading_of
 from tests.fuzz.oracle.verdict import MISSING, Row
 from tests.fuzz.setups import Setup
 

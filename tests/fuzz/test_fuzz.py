@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from integrator.dialects import DIALECTS
+from integrator.decode.dialects import DIALECTS
 from tests.fuzz import units
 from tests.fuzz.check import Checker
 from tests.fuzz.mutate.json_lines import MUTATIONS

@@ -55,7 +55,7 @@ def broker() -> Iterator[Broker]:
             if found is not None:
                 yield found
                 return
-    from integrator.produce.embedded import EmbeddedCluster
+    from integrator.deliver.kafka.embedded import EmbeddedCluster
 
     with EmbeddedCluster() as cluster:
         kind = "librdkafka's in-process cluster (no Docker, no mvn and Java 17 here)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from integrator.produce.read_back import Received as Read
-from integrator.produce.read_back import read_back as read_all
+from integrator.deliver.kafka.read_back import Received as Read
+from integrator.deliver.kafka.read_back import read_back as read_all
 from tests.parts.java import converter_reads
 
 __all__ = ["Read", "converter_reads", "read_all"]

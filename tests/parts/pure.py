@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from integrator.bundle import Bundler
 from integrator.channel.load import Run
+from integrator.contracts.fragments import MARK, NOTE, Carry, Mark, Note
+from integrator.contracts.outgoing import Messages
+from integrator.contracts.recipe import Recipe
+from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, IntegratorError, from_wire
-from integrator.first_pass import first_pass
-from integrator.fragments import MARK, NOTE, Carry, Mark, Note
-from integrator.outgoing import Messages
 from integrator.plan import make
-from integrator.recipe import Recipe
-from integrator.runs import RUN
+from integrator.run.first_pass import first_pass
+from integrator.sources.runs import RUN
 
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
 

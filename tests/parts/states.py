@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from integrator.fragments import Carry
+from integrator.contracts.fragments import Carry
+from integrator.run.state import State
+from integrator.run.sync import Cycle
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
-from integrator.state import State
-from integrator.sync import Cycle
 
 FILES = 2
 """Files in each cycle."""

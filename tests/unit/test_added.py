@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from integrator import added
 from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
 from integrator.plan import make
+from integrator.run.state import State
 from integrator.schema import Column, Integer, Table
-from integrator.state import State
+from integrator.tables import added
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v text);"

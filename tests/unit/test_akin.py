@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from integrator import alike
+from integrator.encode import alike
 from tests.parts import pure
 from tests.unit.test_alike import EXTRA, JSON, both
 from tests.unit.test_any_channel import OP, TIMEKEY

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from integrator import alike
-from integrator.arrays import FEW_ROWS
-from integrator.dialects import hvr_json
-from integrator.dialects.reading import Reading
+from integrator.arrow.arrays import FEW_ROWS
+from integrator.decode.contract import Reading
+from integrator.decode.dialects import hvr_json
+from integrator.encode import alike
 from integrator.errors import DataError, IntegratorError
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY, changes

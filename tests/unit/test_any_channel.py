@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from integrator.dialects.reading import Reading
+from integrator.decode.contract import Reading
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v varchar(9), big text);"

@@ -7,8 +7,8 @@ import tarfile
 
 import pytest
 
-from integrator import backup, consistency
 from integrator.errors import EnvironmentFault
+from integrator.run import backup, consistency
 from tests.parts import states
 
 CYCLES = 4

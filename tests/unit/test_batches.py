@@ -4,8 +4,8 @@ import random
 
 import pyarrow as pa
 
-from integrator.outgoing import Messages
-from integrator.produce.batches import Batches
+from integrator.contracts.outgoing import Messages
+from integrator.deliver.kafka.batches import Batches
 
 
 def messages(topic, *texts):

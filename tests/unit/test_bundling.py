@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from integrator.bundle import Bundler
+from integrator.contracts.fragments import TRANSACTION_LENGTH, Carry
+from integrator.contracts.outgoing import RECORD_OVERHEAD
+from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError
-from integrator.fragments import TRANSACTION_LENGTH, Carry
-from integrator.outgoing import RECORD_OVERHEAD
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
@@ -158,7 +158,7 @@ def test_readers_of_each_format_read_a_bundle(fmt, compress, tmp_path):
 def test_an_avro_array_of_the_record_goes_with_a_registry(tmp_path):
     registry = ', Kafka_Schema_Registry: "http://localhost:1", Schema_Registry: {Bundle_As_Array: true}'
     recipe = pure.recipe(tmp_path, DDL, TIMEKEY, kafka=f", Kafka_Message_Bundling: THRESHOLD{registry}")
-    from integrator.messages import value_schema
+    from integrator.encode.messages import value_schema
 
     [message] = pure.messages(recipe, pure.hvr(tmp_path, row("a", 1, 1, 1), row("a", 1, 1, 2)))
     schema = fastavro.parse_schema(json.loads(value_schema(recipe.tables[0], recipe)))
@@ -305,7 +305,7 @@ def test_rows_of_an_unfinished_transaction_are_held_for_the_next_cycle(tmp_path)
     bundler = Bundler(recipe)
     sent = pure.unpacked(pure.bundled(recipe, fragments, bundler) + list(bundler.end(note.open.unfinished)))
     assert [m.value.count(b"integ_seq") for m in sent] == [1]
-    from integrator.fragments import to_held
+    from integrator.contracts.fragments import to_held
 
     carry = Carry(0, note.open, held=to_held(bundler.held))
     fragments, [note] = pure.fragments(recipe, second, carry=carry)

@@ -9,8 +9,8 @@ import random
 
 import pytest
 
-from integrator import show
-from integrator.dialects.reading import Reading
+from integrator.cli import show
+from integrator.decode.contract import Reading
 from integrator.errors import ConfigurationError
 from tests.parts import pure
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from integrator.properties.coerce import TYPES
+from integrator.transform.coerce import TYPES
 from tests.parts import pure
 
 # column: its type at the source, and in the messages

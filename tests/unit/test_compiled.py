@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from integrator.compiled import compiled
+from integrator.arrow.compiled import compiled
 
 SOURCE = """
 def total(numbers):
@@ -18,7 +18,7 @@ def total(numbers):
 PROCESS = """
 import resource, sys
 import numpy as np
-from integrator.compiled import compiled
+from integrator.arrow.compiled import compiled
 sys.path.insert(0, sys.argv[1])
 from of_test import total
 if len(sys.argv) > 2:

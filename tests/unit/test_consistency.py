@@ -8,10 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from integrator import added, consistency, rewind
+from integrator.contracts.fragments import FRAGMENT, to_held
 from integrator.errors import EnvironmentFault
-from integrator.fragments import FRAGMENT, to_held
+from integrator.run import consistency, rewind
 from integrator.sources.journal import Journal
+from integrator.tables import added
 from tests.parts import states
 
 HELD = to_held([pa.RecordBatch.from_pylist([{"topic": "t", "op": 1}], schema=FRAGMENT)])

@@ -7,12 +7,12 @@ import json
 import pyarrow as pa
 import pytest
 
+from integrator.contracts.outgoing import Messages
+from integrator.deliver.kafka import producer
+from integrator.deliver.kafka.delivery import Delivery
+from integrator.deliver.kafka.embedded import EmbeddedCluster
+from integrator.deliver.kafka.read_back import read_back
 from integrator.errors import DataError
-from integrator.outgoing import Messages
-from integrator.produce import producer
-from integrator.produce.delivery import Delivery
-from integrator.produce.embedded import EmbeddedCluster
-from integrator.produce.read_back import read_back
 from tests.parts import pure
 
 pytestmark = pytest.mark.broker

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.dialects import DIALECTS
-from integrator.dialects.looking import dialect_of
+from integrator.decode.detect import dialect_of
+from integrator.decode.dialects import DIALECTS
 from integrator.errors import DataError
 from tests.parts import pure
 

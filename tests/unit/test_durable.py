@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from integrator import durable
-from integrator.fragments import Carry
+from integrator.contracts.fragments import Carry
 from integrator.refresh.ledger import Ledger, Run
 from integrator.refresh.slices import Slice
+from integrator.run.state import State
+from integrator.run.sync import Cycle
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
 from integrator.sources.spool import Spool
-from integrator.state import State
-from integrator.sync import Cycle
 
 
 @pytest.fixture

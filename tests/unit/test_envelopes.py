@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from integrator.dialects.reading import Reading
+from integrator.decode.contract import Reading
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 

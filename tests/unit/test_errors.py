@@ -11,12 +11,13 @@ from typing import NoReturn
 import pytest
 from structlog.testing import capture_logs
 
-from integrator import cli, daemon
 from integrator.channel.secret import Secrets
-from integrator.dialects import DIALECTS
-from integrator.dialects.reader import Dialect
+from integrator.cli import main as cli
+from integrator.decode.dialect import Dialect
+from integrator.decode.dialects import DIALECTS
 from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
-from integrator.gate import Gate
+from integrator.run import daemon
+from integrator.run.gate import Gate
 from tests.parts import pure
 
 SHORT = [

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from integrator.channel.load import Run
+from integrator.contracts.fragments import Carry
 from integrator.errors import ConfigurationError
-from integrator.expression import parse
-from integrator.fragments import Carry
-from integrator.substitutions import SUBSTITUTIONS, ExpressionError
+from integrator.expressions.parse import parse
+from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError
 from tests.parts import pure
 
 DDL = 'create table shop."T"(k int, v text, at timestamptz(3), primary key(k, v));'

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.changes import OpenTransaction
+from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.fragments import Carry
 from integrator.errors import DataError
-from integrator.fragments import Carry
 from tests.parts import pure
 
 DDL = """create table orders(id int primary key, v text, d date, b bytea, n decimal(10,2), f real, ok boolean,

@@ -5,8 +5,9 @@ import random
 
 import pytest
 
-from integrator.dialects import hvr_members, reading
-from integrator.first_pass import reading_of
+from integrator.decode import contract as reading
+from integrator.decode.json import tables as hvr_members
+from integrator.run.first_pass import reading_of
 from tests.parts import pure
 from tests.unit.test_akin import DDL, WHOLE, records
 from tests.unit.test_alike import outcome

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.gate import Ended, Gate
-from integrator.job import Job
-from integrator.state import State
+from integrator.run.gate import Ended, Gate
+from integrator.run.job import Job
+from integrator.run.state import State
 
 
 class Query:

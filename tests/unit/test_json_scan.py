@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from integrator.dialects.json_scan import NOT_SO, Names, Objects, Room, scan
+from integrator.decode.json.scan import NOT_SO, Names, Objects, Room, scan
 
 NAMES = ["a", "b", "hvr_op", "a_long_name_of_27_characters", "ü", "x\\y", 'q"', "ab", "exactly7"]
 

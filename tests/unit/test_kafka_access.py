@@ -5,9 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from integrator import plan, show
+from integrator import plan
+from integrator.cli import show
+from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError
-from integrator.produce import topics
 
 LOGIN = "Stream_User: me, Stream_Password: pa55word"
 TICKET = "Kafka_Kerberos_Client_Principal: me@HERE, Kafka_Kerberos_Keytab: FILE"

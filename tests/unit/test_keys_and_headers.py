@@ -7,8 +7,8 @@ import fastavro
 import pytest
 import xxhash
 
+from integrator.contracts.layout import SchemaId
 from integrator.errors import ConfigurationError, DataError
-from integrator.formats.contract import SchemaId
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
@@ -99,7 +99,7 @@ def test_the_old_key_of_a_key_update_has_a_tombstone_in_every_layout(said, kafka
 
 
 def test_an_avro_key_record_reads_back(tmp_path):
-    from integrator import messages
+    from integrator.encode import messages
 
     recipe = pure.recipe(
         tmp_path, DDL, "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA}", kafka=REGISTRY
@@ -309,7 +309,7 @@ def test_sizes_are_of_each_message_not_of_the_longest_key_and_value(tmp_path):
 
 
 def test_the_end_of_a_transaction_is_looked_for_where_a_key_or_header_counts_down(tmp_path):
-    from integrator.first_pass import reading_of
+    from integrator.run.first_pass import reading_of
 
     for more in ("MessageKey: '{hvr_tx_countdown}'", "MessageHeaders: 'left={hvr_tx_countdown}'"):
         assert reading_of(pure.recipe(tmp_path, DDL, f"  - {{action: Integrate, {more}}}")).whole_files

@@ -5,9 +5,9 @@ import ctypes
 import pyarrow as pa
 import pytest
 
+from integrator.contracts.outgoing import Messages
+from integrator.deliver.kafka.librdkafka import RECORD, Client, records_of
 from integrator.errors import EnvironmentFault
-from integrator.outgoing import Messages
-from integrator.produce.librdkafka import RECORD, Client, records_of
 
 BINARY = {
     "bytes": pa.array([b"one", b"", b"three"]),

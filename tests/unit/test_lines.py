@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.dialects import lines
-from integrator.dialects.json_text import quote_scalars
-from integrator.dialects.lines import arrow_json, container_of, parse_lines, read_lines, whole_lines
-from integrator.dialects.table_files import batches
+from integrator.decode.json import lines
+from integrator.decode.json.lines import arrow_json, container_of, parse_lines, read_lines, whole_lines
+from integrator.decode.json.text import quote_scalars
+from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
 JSON = st.recursive(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.dialects.looking import dialect_of
+from integrator.decode.detect import dialect_of
 from integrator.errors import DataError
 from tests.parts import pure
 from tests.unit.test_dialects import DDL as ORDERS

@@ -97,7 +97,7 @@ def test_a_column_named_like_a_field_of_a_struct_is_missing_where_it_is_missing(
 
 
 def test_capture_no_truncate_sends_none_and_keeps_not_null(tmp_path):
-    from integrator import messages
+    from integrator.encode import messages
 
     kafka = ', Kafka_Schema_Registry: "http://localhost:1"'
     timekey = '  - {action: ColumnProperties, Name: k, Datatype: varchar, Length: 45, Extra: true, TimeKey: true, IntegrateExpression: "{hvr_integ_seq}"}\n'

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from integrator.fragments import DEAD_HEADERS
-from integrator.outgoing import RECORD_OVERHEAD, header_size
+from integrator.contracts.fragments import DEAD_HEADERS
+from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 

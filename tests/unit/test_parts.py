@@ -9,18 +9,18 @@ import pyarrow.fs
 import pytest
 import xxhash
 
-from integrator.ahead import ahead
-from integrator.changes import OpenTransaction
-from integrator.dialects.lines import open_file
+from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.fragments import Carry, Note, Shape
+from integrator.contracts.report import Report
+from integrator.decode.json.lines import open_file
+from integrator.deliver.kafka.senders import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
-from integrator.fragments import Carry, Note, Shape
-from integrator.produce.report import Report
-from integrator.produce.senders import sending
-from integrator.properties.key_hash import canonical
+from integrator.run.ahead import ahead
+from integrator.run.state import State
+from integrator.run.sync import verdict
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry, Listing
-from integrator.state import State
-from integrator.sync import verdict
+from integrator.transform.key_hash import canonical
 from tests.parts import pure
 
 CANONICAL = [

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from integrator.formats import proto_text, protobuf
-from integrator.readable import why_unreadable
+from integrator.registry.compatible import why_unreadable
 
 
 def avro(*fields):

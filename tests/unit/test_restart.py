@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from integrator.channel.model import Restart
 from integrator.errors import DataError, DeliveryError, EnvironmentFault
-from integrator.heartbeat import Heart
-from integrator.restart import restarting
+from integrator.run.heartbeat import Heart
+from integrator.run.restart import restarting
 
 
 class Job:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from integrator import consistency, rewind, show
+from integrator.cli import show
 from integrator.errors import EnvironmentFault
+from integrator.run import consistency, rewind
 from tests.parts import states
 
 CYCLES = 5

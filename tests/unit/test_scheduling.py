@@ -11,14 +11,15 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from integrator import plan, progress
+from integrator import plan
+from integrator.contracts.fragments import Carry
+from integrator.deliver.kafka.pace import Pace
 from integrator.errors import ConfigurationError
-from integrator.fragments import Carry
-from integrator.job import Job
 from integrator.plan.schedule import Schedule
-from integrator.produce.pace import Pace
+from integrator.run import progress
+from integrator.run.job import Job
+from integrator.run.sync import Cycle
 from integrator.sources.listing import Listing
-from integrator.sync import Cycle
 from tests.parts import pure
 
 BERLIN = ZoneInfo("Europe/Berlin")

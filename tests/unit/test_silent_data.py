@@ -45,7 +45,9 @@ def airbyte(**data):
 
 
 def goldengate(**members):
-    return json.dumps({"table": "S.ORDERS", "op_type": "I", "op_ts": "2026-11-23 01:02:03", "pos": "0" * 19 + "1", **members})
+    return json.dumps(
+        {"table": "S.ORDERS", "op_type": "I", "op_ts": "2026-11-23 01:02:03", "pos": "0" * 19 + "1", **members}
+    )
 
 
 def maxwell(**members):
@@ -143,7 +145,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("point", "dialect", "ddl", "source", "lines", "expected"), CASES, ids=lambda case: str(case)[:30])
+@pytest.mark.parametrize(
+    ("point", "dialect", "ddl", "source", "lines", "expected"), CASES, ids=lambda case: str(case)[:30]
+)
 def test_odd_records(point, dialect, ddl, source, lines, expected, tmp_path):
     made = pure.recipe(tmp_path, ddl, f"  - {pure.PLAIN}\n{OP}", dialect, ", Kafka_Default_Topic: t", source)
     path = tmp_path / "f"

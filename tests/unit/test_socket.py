@@ -13,10 +13,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.sources import SocketLocation, SocketTls
+from integrator.cli.send import Target, send
+from integrator.contracts.fragments import Carry
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
-from integrator.fragments import Carry
 from integrator.plan import make
-from integrator.send import Target, send
 from integrator.sources.connection import Endpoint, Limits
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry

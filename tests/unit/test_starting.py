@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from integrator import starting
 from integrator.errors import EnvironmentFault, ProcessLost
-from integrator.processes import of_process
+from integrator.run import starting
+from integrator.run.processes import of_process
 from integrator.sources.files import _source_of
 
 PATIENCE_S = 10

@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
-from integrator import rewind
+from integrator.contracts.fragments import Carry, to_held
 from integrator.errors import ConfigurationError
-from integrator.fragments import Carry, to_held
-from integrator.state import State
-from integrator.sync import Cycle
+from integrator.run import rewind
+from integrator.run.state import State
+from integrator.run.sync import Cycle
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v text);"

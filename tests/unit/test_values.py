@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from integrator import schema
-from integrator.dialects.values import ValueRefused, from_text
+from integrator.decode.text.values import ValueRefused, from_text
 
 ARRAYS = [
     ("{a,b}", ["a", "b"]),

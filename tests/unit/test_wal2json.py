@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from integrator.contracts.fragments import Carry
 from integrator.errors import DataError
-from integrator.fragments import Carry
 from tests.conftest import DATA
 from tests.parts import pure
 

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from integrator.spans import Columns, SlotsByName, Spans, Whole
-from integrator.weave import Columns as Values
-from integrator.weave import Pattern, Rows, around, woven
+from integrator.arrow.spans import Columns, SlotsByName, Spans, Whole
+from integrator.encode.weave import Columns as Values
+from integrator.encode.weave import Pattern, Rows, around, woven
 
 PATTERNS = {
     # between, and around, values: a row of the values 1, 2

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from integrator.contracts.layout import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import Options, Unsayable
+from integrator.formats.contract import Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
 

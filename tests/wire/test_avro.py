@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator import schema
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import avro, avro_file
-from integrator.formats.contract import Options, SchemaId, Unsayable
+from integrator.formats.contract import Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import java

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator import schema
-from integrator.formats.binary_text import base64 as to_base64
+from integrator.arrow.base64 import base64 as to_base64
+from integrator.contracts.layout import Options
 from integrator.formats.connect_json import encoder, frame, schema_text
-from integrator.formats.contract import Options, Unsayable
+from integrator.formats.contract import Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import kafka_io

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from integrator import schema
+from integrator.contracts.layout import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import Options, Unsayable
+from integrator.formats.contract import Unsayable
 from integrator.formats.keys import KEYS, key_options
-from integrator.properties.cast import json_text
 from integrator.schema import Column
+from integrator.transform.cast import json_text
 
 PLAIN = Options(decimals="NUMERIC", json_mode="ROW_FRAGMENTS")
 JSON = [("SCHEMA_PAYLOAD", Options()), ("PAYLOAD", Options()), ("JSON", PLAIN), ("REGISTRY_JSON", Options())]

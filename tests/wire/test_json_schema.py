@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from integrator import schema
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import json_schema
-from integrator.formats.contract import Options, SchemaId, Unsayable
+from integrator.formats.contract import Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.wire import neutral

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from integrator import schema
+from integrator.contracts.layout import Options
 from integrator.formats import parquet_file
-from integrator.formats.contract import Options
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.wire import neutral

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator import schema
+from integrator.contracts.layout import Options, SchemaId
 from integrator.formats import protobuf
-from integrator.formats.contract import Options, SchemaId, Unsayable
+from integrator.formats.contract import Unsayable
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import decode, protoc

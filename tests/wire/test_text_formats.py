@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from integrator import schema
+from integrator.contracts.layout import Csv, Options
 from integrator.formats import csv_text, hvr_xml, plain_json
-from integrator.formats.contract import Csv, Options, RefusedValue, Unsayable
+from integrator.formats.contract import RefusedValue, Unsayable
 from integrator.formats.finish import compressor, text_bytes
 from integrator.schema import Column
 from tests.cases import CASES, array

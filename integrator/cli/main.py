@@ -1,0 +1,304 @@
+"""The commands: the only argv, console output and exit code.
+
+Exit codes: 0 done; 1 a defect of the integrator; 2 configuration (the author of the channel acts); 3 data (the owner of
+the data); 4 delivery (run it again); 5 environment (the operator).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import ssl
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from integrator import plan as planning
+from integrator.channel.load import Run
+from integrator.channel.secret import Secrets
+from integrator.cli import send as sending
+from integrator.cli import show
+from integrator.deliver.kafka import topics
+from integrator.errors import Defect, IntegratorError
+from integrator.plan import Plan
+from integrator.registry import client as registry
+from integrator.run import backup, progress, rewind
+from integrator.run.state import State
+
+app = typer.Typer(
+    help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
+Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
+Refreshing = Annotated[bool, typer.Option("--refresh", help="The channel as refresh has it: whole tables.")]
+ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
+
+
+@app.callback(invoke_without_command=True)
+def integrate(
+    context: typer.Context,
+    channel: Annotated[
+        list[str] | None, typer.Option(help="The channel's YAML file; several for several channels in one process.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Integrate what is there, and end.")] = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Integrate database changes into Kafka."""
+    if context.invoked_subcommand is not None:
+        return
+    if not channel:
+        raise typer.BadParameter("--channel FILE is needed")
+    from integrator.run import daemon  # noqa: PLC0415 - check and plan need no Spark
+
+    plans = [_plan(context, file, contexts, variables) for file in channel]
+    if len({plan.state for plan in plans}) < len(plans):
+        raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
+    progress.configure(*(plan.secrets for plan in plans))
+    daemon.integrate(plans, once=once)
+
+
+def _plan(
+    context: typer.Context,
+    channel: str,
+    contexts: list[str] | None,
+    variables: list[str] | None,
+    *,
+    refreshing: bool = False,
+) -> Plan:
+    """Make the plan; its secrets are hidden in what `main` prints, and librdkafka has seen its properties."""
+    given = [tuple(text.partition("=")[::2]) for text in variables or []]
+    if any("=" not in text for text in variables or []):
+        raise typer.BadParameter("--variable is written NAME=VALUE")
+    run = Run(frozenset(contexts or []), tuple((name, value) for name, value in given))
+    made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
+    context.obj.append(made.secrets)
+    topics.check(made.recipe.producer)
+    return made
+
+
+@app.command()
+def check(
+    context: typer.Context,
+    channel: ChannelFile,
+    connect: Annotated[
+        bool, typer.Option("--connect", help="Also try brokers, topics and the schema registry.")
+    ] = False,
+    refreshing: Refreshing = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Check a channel completely; needs neither Spark nor Kafka."""
+    plan = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
+    said += "".join(f"\n{note}" for note in plan.notes)
+    if connect:
+        absent = topics.missing(plan.recipe.producer, plan.topics)
+        if absent and plan.create_topics is None:
+            topics.ensure(plan.recipe.producer, plan.topics, None)  # says what to do
+        said += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
+        said += f", to be created: {', '.join(absent)}" if absent else ""
+        said += "".join(f"\n{line}" for line in registry.check(plan))
+    Console(soft_wrap=True).print(said, highlight=False)
+
+
+@app.command()
+def plan(
+    context: typer.Context,
+    channel: ChannelFile,
+    table: Annotated[list[str] | None, typer.Option(help="Show these tables only.")] = None,
+    refreshing: Refreshing = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    show.plan(made, table or [], Console(soft_wrap=True))
+
+
+@app.command()
+def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    channel: ChannelFile,
+    back_to: Annotated[
+        int | None, typer.Option("--back-to", help="Go back to this synced cycle: all that came after is sent again.")
+    ] = None,
+    export: Annotated[Path | None, typer.Option("--export", help="Write a backup of the progress into a file.")] = None,
+    restored: Annotated[Path | None, typer.Option("--import", help="Have the progress be as in a backup.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="With --import: what is there is lost.")] = False,
+    cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
+    refreshing: Refreshing = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
+    if sum(option is not None for option in (back_to, export, restored)) > 1:
+        raise typer.BadParameter("--back-to, --export and --import exclude each other")
+    if replace and restored is None:
+        raise typer.BadParameter("--replace goes with --import")
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    kept, console = State(made.state), Console(soft_wrap=True)
+    if back_to is not None and kept.path.exists():
+        kept.lock(made.channel, 0)
+        try:
+            again = rewind.move_back(kept, back_to)
+        finally:
+            kept.unlock()
+        said = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
+        console.print(f"channel {made.channel} goes on behind cycle {back_to}; {said}", highlight=False)
+    if export is not None:
+        made_of = backup.export(kept, made.channel, export)
+        console.print(
+            f"{export}: channel {made.channel} after cycle {made_of.cycle}, {made_of.files} files", highlight=False
+        )
+    if restored is not None:
+        made_of = backup.restore(kept, made.channel, restored, replace=replace)
+        console.print(
+            f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}", highlight=False
+        )
+    if kept.suspended is not None:
+        console.print(f"suspended: {kept.suspended}", highlight=False)
+    show.state(rewind.history(kept)[-cycles:], console)
+
+
+@app.command()
+def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    channel: ChannelFile,
+    table: Annotated[list[str] | None, typer.Option(help="Refresh these tables only.")] = None,
+    slices: Annotated[
+        list[str] | None,
+        typer.Option("--slice", help="[T.]COL%N, [T.]COL<B1<B2, [T.]N or [T.]V1;V2: cut tables into slices."),
+    ] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="So many slices at once.")] = 1,
+    truncate_record: Annotated[
+        bool, typer.Option("--truncate-record", help="A truncate record before the first rows of each table.")
+    ] = False,
+    select_moment: Annotated[
+        str | None, typer.Option("--select-moment", help="lsn=…, scn=… or hvr_tx_seq=…: where the rows stand.")
+    ] = None,
+    online: Annotated[
+        bool, typer.Option("--online", help="Changes up to the moment are passed over, those after it are applied.")
+    ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Do not go on with an unfinished refresh.")] = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Send whole tables into Kafka; one that was cut off goes on with the slices that are not through."""
+    from integrator.refresh import job  # noqa: PLC0415 - check and plan need no Spark
+
+    made = _plan(context, channel, contexts, variables, refreshing=True)
+    progress.configure(made.secrets)
+    given = (tuple(table or ()), tuple(slices or ()), parallel, truncate_record, select_moment, online, anew)
+    for name, rows in job.refresh(made, job.Options(*given)).items():
+        Console(soft_wrap=True).print(f"{name}: {rows:,} rows", highlight=False)
+
+
+@app.command()
+def suspend(
+    context: typer.Context,
+    channel: ChannelFile,
+    reason: Annotated[str, typer.Option(help="Shown by state and in the log.")] = "by the operator",
+    refreshing: Refreshing = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Have a channel's daemon wait behind the cycle that it is in."""
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    State(made.state).suspend(reason)
+    Console(soft_wrap=True).print(f"channel {made.channel} is suspended: {reason}", highlight=False)
+
+
+@app.command()
+def resume(
+    context: typer.Context,
+    channel: ChannelFile,
+    refreshing: Refreshing = False,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Have a suspended channel's daemon go on."""
+    made = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    State(made.state).resume()
+    Console(soft_wrap=True).print(f"channel {made.channel} goes on", highlight=False)
+
+
+@app.command()
+def send(
+    file: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="The file whose lines are sent.")],
+    to: Annotated[str, typer.Option(help="host:port of the channel's socket.")],
+    sender: Annotated[str, typer.Option(help="Our name there: letters, digits, - and _.")],
+    authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
+    certificate: Annotated[str | None, typer.Option(help="With TLS: PEM file of our own, its key in it.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,
+) -> None:
+    """Send the lines of a growing file into a channel's socket; ${SOCKET_SECRET} is its secret."""
+    host, _, port = to.rpartition(":")
+    if not host or not port.isdigit():
+        raise typer.BadParameter("--to is written HOST:PORT")
+    if certificate and not authority:
+        raise typer.BadParameter("--certificate goes with --authority")
+    tls = ssl.create_default_context(cafile=authority) if authority else None
+    if tls is not None and certificate:
+        tls.load_cert_chain(certificate)
+    target = sending.Target(host, int(port), sender, os.environ.get("SOCKET_SECRET"), tls)
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    received = sending.send(file, target, ended, follow=not once)
+    Console(soft_wrap=True).print(f"{received} lines are received", highlight=False)
+
+
+@app.command()
+def quickstart(
+    channel: ChannelFile = "channels/quickstart.yaml",
+) -> None:
+    """Run a channel against an embedded broker, read the topics back, and show what arrived."""
+    from integrator.cli import quickstart as demo  # noqa: PLC0415 - check and plan need no Spark
+
+    demo.run(channel, local_timezone())
+
+
+def local_timezone() -> str:
+    """Return the IANA name of this machine's time zone: what %[localtime] means."""
+    name = os.environ.get("TZ", "").lstrip(":")
+    if name:
+        return name
+    link = Path("/etc/localtime")
+    target = str(link.resolve()) if link.exists() else ""
+    return target.partition("zoneinfo/")[2] or time.tzname[0] or "UTC"
+
+
+def main() -> int:
+    """Run the command of argv; return the exit code."""
+    secrets: list[Secrets] = []
+    try:
+        ended = app(standalone_mode=False, obj=secrets)  # a code, where SIGINT ended it
+    except IntegratorError as error:
+        return _told(error, secrets)
+    except typer.Exit as end:
+        return end.exit_code
+    except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
+        if not hasattr(error, "format_message"):
+            return _told(Defect.of(error, "run.py"), secrets)
+        print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
+        return 2
+    return ended if isinstance(ended, int) else 0
+
+
+def _told(error: IntegratorError, secrets: list[Secrets]) -> int:
+    """Print an error without its secrets; return the exit code."""
+    text = str(error)
+    for known in secrets:
+        text = known.mask(text)
+    print(f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})", file=sys.stderr)  # noqa: T201
+    return error.kind.exit_code

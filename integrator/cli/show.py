@@ -1,0 +1,169 @@
+"""A plan on the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from integrator.channel.secret import mask_properties
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
+from integrator.contracts.recipe import CaptureRecipe, Field, KeyRecipe, Recipe
+from integrator.durable import Damaged
+from integrator.encode.messages import value_schema
+from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text
+from integrator.plan import Plan
+from integrator.plan.source import AnySource
+from integrator.run.rewind import Synced
+from integrator.schema import describe
+
+
+def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
+    """Print synced cycles, and which of them cannot be gone back to because their mark is damaged."""
+    grid = Grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait", box=None)
+    for one in cycles:
+        if isinstance(one, Damaged):
+            console.print(f"{one}; the channel cannot be gone back to that cycle", highlight=False, markup=False)
+            continue
+        numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.held)
+        grid.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *map(str, numbers))
+    console.print(grid if cycles else "no cycle is synced yet", highlight=False)
+
+
+def _source(location: AnySource) -> str:
+    if isinstance(location, FilesLocation):
+        return f"{location.path} ({location.dialect}, by {location.order})"
+    if isinstance(location, SnapshotLocation):
+        return f"{location.path} ({location.format})"
+    if isinstance(location, JdbcLocation):
+        return location.url.partition("?")[0]
+    where = f"listens on {location.listen}" if location.listen else f"connects to {location.connect}"
+    return f"{where} ({location.dialect})"
+
+
+def plan(plan: Plan, only: list[str], console: Console) -> None:
+    """Print what `plan` would send; `only` these tables, if any are named."""
+    recipe = plan.recipe
+    say = partial(console.print, highlight=False, markup=False)
+    say(f"channel   {plan.channel}")
+    say(f"source    {_source(plan.source)}")
+    say(f"kafka     {plan.brokers}")
+    producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
+    say(f"producer  {producer}")
+    say(f"messages  {_layout(recipe)}, {_bundling(recipe)}, at most {recipe.max_bytes} bytes")
+    if plan.registry:
+        say(f"registry  {', '.join(plan.registry.urls)}")
+    say(f"state     {plan.state}")
+    for note in plan.notes:
+        say(f"note: {note}")
+    for table in recipe.tables:
+        if only and table.table.name not in only:
+            continue
+        operations = ", ".join(map(str, table.operations))
+        say(f"\ntable {table.table.name} → topic {table.topic}", style="bold")
+        say(f"style {table.style}: operations {operations} are sent")
+        hashed = f"; {{hvr_key_hash}} is of {', '.join(table.distribution_key)}"
+        say(f"key: {', '.join(table.key)}{hashed}")
+        for line in captured(table.capture):
+            say(f"captured: {line}")
+        say(f"message key: {_key(table.message_key)}")
+        for name, parts in table.headers:
+            say(f"header {name}: {expression_text(parts)}")
+        if table.tombstones:
+            console.print("a delete is followed by a tombstone")
+        grid = Grid("column", "type", "null", "value")
+        for field in table.fields:
+            grid.add_row(
+                escape(field.name),
+                escape(describe(field.type)),
+                "yes" if field.nullable else "no",
+                escape(_value(field)),
+            )
+        console.print(grid)
+        _schemas(plan, table.table.name, console)
+
+
+def captured(said: CaptureRecipe) -> Iterator[str]:
+    """Yield what is done to the change rows of a table first, a line each."""
+    if said.condition is not None:
+        yield f"only rows for which {said.condition.text}"
+    if said.addresses:
+        yield f"only rows for {', '.join(said.subscribed)}, by {expression_text(said.addresses)}"
+    yield from (f"{name} is {expression_text(parts)}" for name, parts in said.expressions)
+    yield from (f"{name} is {source} in the records" for name, source in said.names)
+    yield from (f"{name} is not in the records" for name in said.absent)
+    yield from (f"{name} is cut to {size} bytes" for name, size in said.trims)
+    for names, what in ((said.blanks, "without blanks at the end"), (said.days, "without time")):
+        if names:
+            yield f"{', '.join(names)} {what}"
+    yield from (f"{one!r} becomes {other!r}" for one, other in said.characters)
+    yield from (f"{name} is {text!r} where it is missing" for name, text in said.missing)
+    if said.augment:
+        yield "what a new row lacks is taken from the old one"
+    if said.coalesce:
+        yield "changes of a key in a transaction are one"
+
+
+def _layout(recipe: Recipe) -> str:
+    layout = recipe.layout
+    mode = f" {layout.options.json_mode}" if layout.format == "JSON" else ""
+    return layout.format + mode + (f" in the envelope {layout.envelope}" if layout.envelope else "")
+
+
+def _bundling(recipe: Recipe) -> str:
+    bundling = recipe.layout.bundling
+    threshold = f" of {bundling.threshold} bytes" if bundling.keyless else ""
+    return bundling.mode + threshold + (", concatenated" if bundling.concatenated else "")
+
+
+def _key(key: KeyRecipe) -> str:
+    made_of = ", ".join(column.name for column in key.columns) or expression_text(key.expression)
+    return f"{key.serializer} of {made_of}" if made_of else "none"
+
+
+def _schemas(plan: Plan, name: str, console: Console) -> None:
+    """Print the schemas of a table's messages, with their subjects where a registry is to have them."""
+    [table] = [table for table in plan.recipe.tables if table.table.name == name]
+    found = [said for said in plan.registrations if said.table == name]
+    for said in found:
+        console.print(f"subject {said.subject} ({said.type})", highlight=False, markup=False)
+        _text(said.text, console)
+    text = "" if found else value_schema(table, plan.recipe)
+    if text:
+        _text(text, console)
+
+
+def _text(text: str, console: Console) -> None:
+    if text.startswith(("{", '"')):
+        console.print_json(text, indent=None)
+    else:
+        console.print(text, highlight=False, markup=False)
+
+
+def _value(field: Field) -> str:
+    if field.soft_delete:
+        return "1 if deleted, else 0"
+    return expression_text(field.expression) if field.expression else (field.source or "empty")
+
+
+def expression_text(parts: tuple[Part, ...]) -> str:
+    """Return an expression as it may be written."""
+    texts = []
+    for part in parts:
+        match part:
+            case Text(text):
+                texts.append(text)
+            case Op(name, spec, value_of):
+                inner = f"{{{name}{' ' + spec if spec else ''}}}"
+                texts.append(f"{{{inner}}}" if value_of else inner)
+            case ColumnValue(name, spec, allow):
+                words = [name, *(["%[allow_missings]"] if allow else []), *([spec] if spec else [])]
+                texts.append(f"{{{' '.join(words)}}}")
+            case Constant(value):
+                texts.append("null" if value is None else repr(value))
+            case Sql(text, _):
+                texts.append(f"sql: {text}")
+    return "".join(texts)

@@ -1,0 +1,296 @@
+"""Change rows: the contract between dialects and everything behind them.
+
+One `Changes` holds rows of one table, a `Joint` those of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, flat, mask, of_width
+from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
+from integrator.errors import ColumnsFound
+
+SEQUENCE_WIDTHS = (20, 16, 7)
+"""hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
+MAX_ROWS_IN_TRANSACTION = 16 ** SEQUENCE_WIDTHS[2]
+
+_HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Change rows of one table, in source order. An update is two adjacent rows, old then new.
+
+    columns: typed values by the table's column names; null where the value is null or missing.
+    missing: for columns that have any, True where the source record has no value (which is not null).
+    op: int8, HVR's operation codes. integ_seq: 45 characters, text order = change order. tx_seq: 20 hex digits.
+    countdown: int32, rows left in the transaction with this one; 0 where its end is not known.
+    cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
+    cap_user: string; null where the source does not say.
+    line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
+    left_out: as missing, for values that the source has and the message will not (Oversized_Rows: SKELETON).
+    """
+
+    table: str
+    file: str
+    columns: dict[str, pa.Array]
+    missing: dict[str, Mask]
+    op: pa.Array
+    integ_seq: pa.Array
+    tx_seq: pa.Array
+    countdown: pa.Array
+    cap_tstamp: pa.Array
+    cap_user: pa.Array
+    line: npt.NDArray[np.int64]
+    order: npt.NDArray[np.int64]
+    left_out: dict[str, Mask] = field(default_factory=dict)
+    tracked: Mask | None = None
+
+    def __len__(self) -> int:
+        return len(self.op)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that the rows are of: one."""
+        return (self.table,)
+
+    @property
+    def own(self) -> tuple[Mapping[str, pa.Array], ...]:
+        """No columns but those of its table."""
+        return ()
+
+    def apart(self) -> list[Changes]:
+        """Return the rows of each table."""
+        return [self]
+
+    @property
+    def gaps(self) -> dict[str, Mask]:
+        """The values that messages will not have, missing in the source or left out, by column."""
+        names = {**self.missing, **self.left_out}
+        none = np.zeros(len(self), bool)
+        return {name: self.missing.get(name, none) | self.left_out.get(name, none) for name in names}
+
+    @property
+    def paired(self) -> Mask:
+        """Say which rows are old ones of updates whose new ones stand next: told before any row is left out."""
+        if self.tracked is not None:
+            return self.tracked
+        op = self.op.to_numpy(zero_copy_only=False)
+        paired = np.zeros(len(op), bool)
+        paired[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
+        paired[:-1] &= np.diff(self.order) == 1
+        return paired
+
+    def slice(self, table: str, start: int, size: int) -> Changes:
+        """Return `size` rows from `start` on, which are of `table`."""
+        end = start + size
+        return Changes(
+            table=table,
+            file=self.file,
+            columns={name: column.slice(start, size) for name, column in self.columns.items()},
+            missing={name: gone[start:end] for name, gone in self.missing.items() if gone[start:end].any()},
+            op=self.op.slice(start, size),
+            integ_seq=self.integ_seq.slice(start, size),
+            tx_seq=self.tx_seq.slice(start, size),
+            countdown=self.countdown.slice(start, size),
+            cap_tstamp=self.cap_tstamp.slice(start, size),
+            cap_user=self.cap_user.slice(start, size),
+            line=self.line[start:end],
+            order=self.order[start:end],
+            left_out={name: gone[start:end] for name, gone in self.left_out.items() if gone[start:end].any()},
+            tracked=self.paired[start:end],
+        )
+
+    def where(self, mask: Mask) -> Changes:
+        """Return the rows for which `mask` is True; two rows that become neighbours by that are no update."""
+        if mask.all():
+            return self
+        keep = pa.array(mask)
+        whole = self.paired & np.append(mask[1:], [False])
+        return Changes(
+            table=self.table,
+            file=self.file,
+            columns={name: column.filter(keep) for name, column in self.columns.items()},
+            missing={name: gone[mask] for name, gone in self.missing.items()},
+            op=self.op.filter(keep),
+            integ_seq=self.integ_seq.filter(keep),
+            tx_seq=self.tx_seq.filter(keep),
+            countdown=self.countdown.filter(keep),
+            cap_tstamp=self.cap_tstamp.filter(keep),
+            cap_user=self.cap_user.filter(keep),
+            line=self.line[mask],
+            order=self.order[mask],
+            left_out={name: gone[mask] for name, gone in self.left_out.items()},
+            tracked=whole[mask],
+        )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Change rows of several tables, table behind table, each in source order: see `Changes`.
+
+    rows: all of them, as if of the first table; no update goes from one table into the next. sizes: rows of each table.
+    own: the columns of each table, without missing values, where they are not the same; then `rows` is without any.
+    """
+
+    rows: Changes
+    tables: tuple[str, ...]
+    sizes: tuple[int, ...]
+    own: tuple[Mapping[str, pa.Array], ...] = ()
+
+    @staticmethod
+    def of(
+        rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[Mapping[str, pa.Array]] = ()
+    ) -> Joint:
+        """Return rows of several tables; where one ends is told by `sizes`."""
+        paired = rows.paired.copy()
+        paired[np.cumsum(sizes) - 1] = False
+        return Joint(replace(rows, tracked=paired), tuple(tables), tuple(sizes), tuple(own))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def order(self) -> npt.NDArray[np.int64]:
+        """The places of the rows among all rows of the batch."""
+        return self.rows.order
+
+    def apart(self) -> list[Changes]:
+        """Return the rows of each table."""
+        starts = np.cumsum((0, *self.sizes)).tolist()
+        shares = zip(self.tables, starts[:-1], self.sizes, strict=True)
+        apart = [self.rows.slice(table, start, size) for table, start, size in shares]
+        if not self.own:
+            return apart
+        return [replace(rows, columns=dict(own)) for rows, own in zip(apart, self.own, strict=True)]
+
+    def only(self, places: Sequence[int]) -> Joint:
+        """Return the rows of some of the tables that have columns of their own."""
+        if len(places) == len(self.tables):
+            return self
+        chosen = np.zeros(len(self.tables), bool)
+        chosen[list(places)] = True
+        rows = self.rows.where(np.repeat(chosen, self.sizes))
+        at = sorted(places)
+        names, sizes = tuple(self.tables[place] for place in at), tuple(self.sizes[place] for place in at)
+        return Joint(rows, names, sizes, tuple(self.own[place] for place in at))
+
+
+AnyChanges: TypeAlias = "Changes | Joint"
+
+
+def together(parts: Sequence[Changes]) -> Changes:
+    """Return the rows of parts of one file, with the same columns, behind each other; all as the dialect made them."""
+
+    def arrays(name: str) -> pa.Array:
+        return pa.concat_arrays([getattr(part, name) for part in parts])
+
+    def gone(name: str) -> Mask:
+        return np.concatenate([part.missing.get(name, np.zeros(len(part), bool)) for part in parts])
+
+    return Changes(
+        table=parts[0].table,
+        file=parts[0].file,
+        columns={name: pa.concat_arrays([part.columns[name] for part in parts]) for name in parts[0].columns},
+        missing={name: gone(name) for name in parts[0].columns if any(name in part.missing for part in parts)},
+        op=arrays("op"),
+        integ_seq=arrays("integ_seq"),
+        tx_seq=arrays("tx_seq"),
+        countdown=arrays("countdown"),
+        cap_tstamp=arrays("cap_tstamp"),
+        cap_user=arrays("cap_user"),
+        line=np.concatenate([part.line for part in parts]),
+        order=np.concatenate([part.order for part in parts]),
+    )
+
+
+def behind_each_other(parts: Sequence[Changes], tables: Sequence[str], sizes: Sequence[int]) -> Joint:
+    """Return parts of several tables, of so many rows each, as one."""
+    rows = together(parts)
+    if all(part.tracked is None for part in parts):
+        return Joint.of(rows, tables, sizes)
+    return Joint(replace(rows, tracked=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes))
+
+
+def null_before(changes: Changes, added: Sequence[tuple[str, int, int]], ordinal: int) -> Changes:
+    """Return changes of the file `ordinal` in which added columns are null, not missing, where there were none yet.
+
+    added: columns, each with the number of the file and the line that has it first. Raises ColumnsFound where one comes
+    earlier than that: tasks of a cycle read files in any order.
+    """
+    missing = dict(changes.missing)
+    for name, file, line in added:
+        before = np.full(len(changes), ordinal < file) | ((ordinal == file) & (changes.line < line))
+        valued = before & mask(pc.is_valid(changes.columns[name]))
+        if valued.any():
+            first = int(changes.line[valued].min())
+            text = f"{changes.file}:{first}: table {changes.table}: {name} is here before where it was found first"
+            raise ColumnsFound(text, {changes.table: {name: ("", first)}}, ordinal)
+        if name in missing:
+            missing[name] = missing[name] & ~before
+    return replace(changes, missing={name: gone for name, gone in missing.items() if gone.any()}) if added else changes
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """Where a file, or a part of one, stands in the order of transactions: what the next part continues.
+
+    tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
+    rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
+    so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
+    where the part says nothing of that. identity: what tells the transaction from others, where `tx` does not: parts
+    that begin at different places of it write another `tx`.
+    """
+
+    tx: str | None = None
+    rows: int = 0
+    since_start: bool = True
+    goes_on: bool | None = None
+    identity: str | None = None
+
+    def after(self, before: OpenTransaction) -> OpenTransaction:
+        """Return the state after this part, given the state `before` it."""
+        if not self.since_start:
+            return self
+        same = self.tx == before.tx if self.identity is None else self.identity == before.identity
+        if self.tx is None or same:
+            goes_on = before.goes_on if self.goes_on is None else self.goes_on
+            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start, goes_on, before.identity)
+        return OpenTransaction(self.tx, self.rows, since_start=False, goes_on=self.goes_on, identity=self.identity)
+
+    @property
+    def unfinished(self) -> str:
+        """What the integ_seq of the rows of this transaction begins with, if it is known to go on; else empty."""
+        return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
+
+
+def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
+    """Return each value as `width` upper-case hex digits."""
+    digits = np.empty((len(values), width), np.uint8)
+    for place in range(width):
+        shift = 4 * (width - 1 - place)
+        digits[:, place] = _HEX[(values >> np.uint64(shift)) & np.uint64(15)] if shift < 64 else ord("0")
+    return of_width(digits)
+
+
+def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64]) -> pa.Array:
+    """Join the segments of hvr_integ_seq: hex text of a commit (20) and a transaction (16), and row numbers.
+
+    I2: a pure function of the source position, so a change sent again is the same, byte for byte.
+    """
+    joined = np.full((len(row), sum(SEQUENCE_WIDTHS) + 2), ord("|"), np.uint8)
+    begin = 0
+    for segment, width in zip(
+        (commit, transaction, hexadecimal(row.astype(np.uint64), SEQUENCE_WIDTHS[2])), SEQUENCE_WIDTHS, strict=True
+    ):
+        joined[:, begin : begin + width] = flat(segment)[0].reshape(len(row), width)
+        begin += width + 1
+    return of_width(joined)

@@ -1,0 +1,216 @@
+"""The fragment: the contract between the two passes. A row is one encoded change row, or a note about a file.
+
+topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or the place of
+what stands behind a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
+same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see `Shape`;
+headers: the values of the message headers; payload: the encoded row, without what the format puts around it, or null
+for a tombstone.
+
+Schema texts are long and the same for all rows of a table, so they are added after the shuffle.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.arrow.arrays import Mask
+from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.streams import Source, Span
+
+Places = npt.NDArray[np.int64]
+
+FRAGMENT = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("key", pa.binary()),
+        ("table", pa.string()),
+        ("op", pa.int8()),
+        ("integ_seq", pa.string()),
+        ("rank", pa.int32()),
+        ("more", pa.bool_()),
+        ("cap_tstamp", pa.int64()),
+        ("shape", pa.string()),
+        ("headers", pa.list_(pa.binary())),
+        ("payload", pa.binary()),
+    ]
+)
+FRAGMENT_DDL = (
+    "topic string, key binary, table string, op tinyint, integ_seq string, rank int, more boolean, cap_tstamp bigint, "
+    "shape string, headers array<binary>, payload binary"
+)
+DEAD = "!"
+"""The shape of a part of a dead letter: its payload is the part, its headers are `DEAD_HEADERS`."""
+DEAD_HEADERS = ("reason", "topic", "table", "key", "op", "integ_seq", "place", "size", "part", "parts")
+"""What the headers of a dead letter say: why it is one; where it would have gone; the row; the file and line it was
+read from; the bytes of its message; which part of the message's value this one is, and of how many."""
+TRANSACTION_LENGTH = 37
+"""How much of an integ_seq is the same for all rows of a transaction: the segments before the row's."""
+NOTE = -1
+"""The op of a row that is a Note: its payload is that, in JSON."""
+MARK = -2
+"""The op of a row that is a Mark."""
+
+
+def with_column(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    """Return fragments with other values in a column."""
+    return rows.set_column(FRAGMENT.get_field_index(name), FRAGMENT.field(name), values)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which fields of a table a row has: all but `absent` ones (places in the recipe), nullable all in a truncate row.
+
+    A value that the source left out is not null: the row's schema does not have the field, so that no reader can take
+    the one for the other.
+    """
+
+    absent: tuple[int, ...] = ()
+    truncate: bool = False
+
+    def to_text(self) -> str:
+        """Return the shape as short text: empty for a full row."""
+        bits = sum(1 << place for place in self.absent)
+        return ("T" if self.truncate else "") + (f"{bits:x}" if bits else "")
+
+    @staticmethod
+    def of_text(text: str) -> Shape:
+        """Return the shape that `to_text` wrote."""
+        bits = int(text.lstrip("T") or "0", 16)
+        absent = tuple(place for place in range(bits.bit_length()) if bits >> place & 1)
+        return Shape(absent, text.startswith("T"))
+
+
+@dataclass(frozen=True)
+class Carry:
+    """Where the last synced cycle ended: the number of its last file, and the transaction that is open there."""
+
+    ordinal: int = 0
+    open: OpenTransaction = field(default_factory=OpenTransaction)
+    integ_key: int = 0
+    """The least seed that {hvr_integ_key} may have next."""
+    held: bytes = field(default=b"", repr=False)
+    """Rows of that transaction that were not sent yet, for they are to share a message with those to come: fragments as
+    an Arrow IPC stream."""
+    streams: dict[str, OpenTransaction] = field(default_factory=dict)
+    """The transactions that are open in streams that have names (senders)."""
+    spans: dict[str, Span] = field(default_factory=dict)
+    """Of each stream the span of its last file."""
+    sources: dict[str, Source] = field(default_factory=dict)
+    """Of which table of the source the records of a table were, as in `Note`."""
+
+    def open_in(self, stream: str) -> OpenTransaction:
+        """Return the transaction that is open in a stream."""
+        return self.streams.get(stream, OpenTransaction()) if stream else self.open
+
+    def held_rows(self) -> list[pa.RecordBatch]:
+        """Return the held rows."""
+        return list(pa.ipc.open_stream(self.held)) if self.held else []
+
+
+SEED_BITS, FILE_BITS = 32, 24
+"""{hvr_integ_key}: 16 hex digits; seconds since 1970 above; below the file in the cycle, and the row in the file."""
+
+
+def seed_of(carry: Carry, now: datetime) -> int:
+    """Return the seed of {hvr_integ_key} in a cycle: the second, or a later one if that is taken."""
+    return max(int(now.timestamp()), carry.integ_key)
+
+
+def to_held(rows: list[pa.RecordBatch]) -> bytes:
+    """Return fragments as an Arrow IPC stream; nothing for none."""
+    if not rows:
+        return b""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, FRAGMENT) as writer:
+        for batch in rows:
+            writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def joined_held(parts: Iterable[bytes]) -> bytes:
+    """Return what several tasks hold as one."""
+    return to_held([batch for part in parts for batch in Carry(held=part).held_rows()])
+
+
+@dataclass(frozen=True)
+class Note:
+    """What the first pass knows of a file that it has read to its end."""
+
+    ordinal: int
+    rows: int
+    open: OpenTransaction
+    not_sent: dict[str, int]
+    """What was read and not sent, by reason: operations that the replication style leaves out, and what is no row."""
+    unheld: int = 0
+    """Rows that the cycle before had held, and that go on their way before those of this file."""
+    warnings: dict[str, int] = field(default_factory=dict)
+    """Values that were changed, by reason."""
+    details: list[dict[str, Any]] = field(default_factory=list)
+    """What is said of some of those."""
+    stream: str = ""
+    path: str = ""
+    span: Span = field(default_factory=Span)
+    sources: dict[str, Source] = field(default_factory=dict)
+    """Of which table of the source the records of a table are, where its definition leaves that open."""
+
+    def to_json(self) -> str:
+        """Return the note as text."""
+        return json.dumps({**self.__dict__, "open": list(self.open.__dict__.values())})
+
+    @staticmethod
+    def of_json(text: str | bytes) -> Note:
+        """Return the note that `to_json` wrote."""
+        note = json.loads(text)
+        sources = {name: Source(*source) for name, source in note["sources"].items()}
+        return Note(**{**note, "open": OpenTransaction(*note["open"]), "span": Span(*note["span"]), "sources": sources})
+
+    def to_fragment(self) -> pa.RecordBatch:
+        """Return the note as a row of fragments."""
+        return _aside([""], NOTE, self.to_json())
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a task's last file ends: in a transaction that the source says goes on, or not (empty)."""
+
+    ordinal: int
+    unfinished: str
+
+    def to_fragments(self, topics: Sequence[str]) -> pa.RecordBatch:
+        """Return the mark as rows that reach whoever sends to `topics`."""
+        return _aside(topics, MARK, json.dumps([self.ordinal, self.unfinished]))
+
+    @staticmethod
+    def last(texts: Iterable[str | bytes]) -> Mark:
+        """Return the mark of the last file among those in rows' payloads."""
+        return max((Mark(*json.loads(text)) for text in texts), key=lambda mark: mark.ordinal, default=Mark(0, ""))
+
+
+def _aside(topics: Sequence[str], op: int, payload: str) -> pa.RecordBatch:
+    """Return rows that are no change: they stand behind all changes of their topic."""
+    row = {"op": op, "integ_seq": "~", "rank": 0, "more": False, "table": "", "shape": "", "payload": payload.encode()}
+    return pa.RecordBatch.from_pylist([{"topic": topic, **row} for topic in topics], schema=FRAGMENT)
+
+
+def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[Shape, Places | None]]:
+    """Return the shapes among rows, each with the places of its rows; None for all of them.
+
+    missing: by the field's place in the recipe, True for rows that have no value for it.
+    """
+    if not missing and not truncate.any():
+        return [(Shape(), None)]
+    places = list(missing)
+    bits = np.column_stack([truncate, *missing.values()])
+    distinct, index = np.unique(bits, axis=0, return_inverse=True)
+    return [
+        (Shape(tuple(sorted(places[i] for i in np.flatnonzero(row[1:]))), bool(row[0])), np.flatnonzero(index == code))
+        for code, row in enumerate(distinct)
+    ]

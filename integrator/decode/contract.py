@@ -1,0 +1,184 @@
+"""What every dialect is given, and what it hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+
+from integrator.contracts.changes import AnyChanges, OpenTransaction
+from integrator.contracts.recipe import DebeziumModes, UnknownColumns
+from integrator.contracts.streams import Source, Span
+from integrator.decode.json.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
+from integrator.decode.source_tables import Catalogue, SourceTables
+from integrator.errors import ColumnsFound, DataError
+from integrator.schema import Table
+
+ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
+"""What to do about a column that the table's definition does not have."""
+
+_TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
+
+
+@dataclass(frozen=True)
+class File:
+    """A change file: its path, and its number in the order in which files were taken."""
+
+    path: str
+    number: int = 0
+
+    def lines(self, reading: Reading, most_bytes: int | None = None) -> Iterator[Lines]:
+        """Yield the file's lines, in blocks of at most so many bytes, or all at once where that is asked for."""
+        if reading.whole_files:
+            return whole_lines(self.path)
+        return read_lines(self.path, min(reading.block_bytes, most_bytes or reading.block_bytes))
+
+
+Before = Callable[[], OpenTransaction]
+"""Asked for only when a file's first record needs it: finding out may mean to read the file before."""
+
+
+class Standing:
+    """Where a file stands in the order of transactions: asked of the file before only where a record needs it."""
+
+    def __init__(self, before: Before) -> None:
+        self._before = before
+        self.known: OpenTransaction | None = None
+
+    @property
+    def open(self) -> OpenTransaction:
+        """The transaction that is open before the next record."""
+        if self.known is None:
+            self.known = self._before()
+        return self.known
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The tables of the channel, and how to read."""
+
+    tables: tuple[Table, ...]
+    default_table: str | None
+    ignore_unknown_tables: bool
+    unknown_columns: UnknownColumns
+    absent: tuple[Table, ...]
+    """Tables that the channel has and does not send: their records are counted."""
+    whole_files: bool
+    """Read each file as one batch: needed where a transaction's end must be known, for {hvr_tx_countdown}."""
+    debezium: DebeziumModes = field(default_factory=DebeziumModes)
+    time_zone: str = "UTC"
+    """Of moments that are written without a zone where the column has one."""
+    timestamp_column: str | None = None
+    known_sources: tuple[tuple[str, Source], ...] = ()
+    """Of tables whose records came in earlier cycles: which table of the source they were of."""
+    repeated_positions: bool = False
+    """Whether changes may come again, or at positions that are not after those before."""
+
+    @property
+    def block_bytes(self) -> int:
+        """How much of a file is decoded at once: more for many tables, of which each costs something a block.
+
+        Blocks of 16 MiB come into memory that was used before; larger ones into new pages.
+        """
+        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(self.tables) // _TABLES_A_BLOCK)
+
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """Of each table a number, the same for tables whose columns have the same names and types.
+
+        Records of tables that share them can be parsed together.
+        """
+        numbers: dict[object, int] = {}
+        columns = {table.name: tuple((one.name, one.type) for one in table.columns) for table in self.tables}
+        return {name: numbers.setdefault(of_table, len(numbers)) for name, of_table in columns.items()}
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The tables by their names."""
+        return Catalogue(self.tables, self.absent)
+
+    def source_tables(self) -> SourceTables:
+        """Return what looks up the tables of a file's records."""
+        return SourceTables(self.catalogue, ignores_unknown=self.ignore_unknown_tables, known=dict(self.known_sources))
+
+    @property
+    def only_table(self) -> Table | None:
+        """The table of all records, where these do not name theirs."""
+        return next((table for table in self.tables if table.name == self.default_table), None)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A part of a file: its change rows, where it ended, and what in it was no change row of the channel.
+
+    changes: by table, or of alike tables together.
+    unknown: how many values of columns that the tables do not have were passed over, by column.
+    span: the positions of the first and the last change of the file so far, without the dialect.
+    sources: of which table of the source the records of a table are, where its definition leaves that open.
+    """
+
+    changes: Sequence[AnyChanges]
+    open: OpenTransaction
+    ignored: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    span: Span = field(default_factory=Span)
+    sources: Mapping[str, Source] = field(default_factory=dict)
+
+
+def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:
+    """Return what says that columns are to be added: by name the first line that has it, and what its values are.
+
+    Raises DataError for values of which no column can be made without being told of its type.
+    """
+    columns = {}
+    for name, (line, kind) in found.items():
+        said = next((said for is_of, said in _DATATYPES if is_of(kind)), None)
+        if said is None:
+            raise DataError(
+                f"{file}:{line}: table {table}: column {name!r} is not in its definition, and is not added by itself: "
+                f"its values are {kind}; define it"
+            )
+        columns[name] = (said, line)
+    line = min(line for line, _ in found.values())
+    text = f"{file}:{line}: table {table}: not in its definition: {', '.join(found)}"
+    return ColumnsFound(text, {table: columns})
+
+
+class Finds:
+    """The columns that are found in a block, of all tables: told at once, for each telling ends a cycle."""
+
+    def __init__(self) -> None:
+        self._found: list[ColumnsFound] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note ColumnsFound, and go on."""
+        try:
+            yield
+        except ColumnsFound as found:
+            self._found.append(found)
+
+    def tell(self) -> None:
+        """Raise ColumnsFound for all that was noted, if anything was."""
+        if self._found:
+            text, more = str(self._found[0]), len(self._found) - 1
+            tables = {table: columns for found in reversed(self._found) for table, columns in found.tables.items()}
+            ordinal = self._found[0].ordinal
+            raise ColumnsFound(f"{text}; and {more} more tables" if more else text, tables, ordinal)
+
+
+_DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), "text"),
+    (lambda kind: pa.types.is_integer(kind) and kind != pa.uint64(), "bigint"),
+    (pa.types.is_floating, "double"),
+    (pa.types.is_boolean, "boolean"),
+)
+"""What a column is that is added, by its first values."""
+
+
+def unknown_column(table: str, name: str) -> str:
+    """Return as what values of a column that a table does not have are counted."""
+    return f"values of {table}.{name}, which the table does not have"

@@ -1,0 +1,96 @@
+"""Choosing a dialect by looking at a file's first record."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from integrator.decode.json.lines import container_of, open_file
+from integrator.decode.table_files import first_row
+from integrator.errors import DataError
+
+_FIRST = 4 * 1024 * 1024
+_LINES = 100
+
+MARKS: tuple[tuple[str, frozenset[str], frozenset[str] | None], ...] = (
+    ("hvr", frozenset({"hvr_op"}), None),
+    ("delta-cdf", frozenset({"_change_type"}), None),
+    ("debezium", frozenset({"__deleted"}), None),
+    ("debezium", frozenset({"__op"}), None),
+    ("dms", frozenset({"Op"}), None),
+    ("goldengate", frozenset({"op_type", "table"}), None),
+    ("wal2json", frozenset({"change"}), None),
+    ("wal2json", frozenset({"action"}), None),
+    ("debezium", frozenset({"payload", "schema"}), None),
+    ("debezium", frozenset({"op", "source"}), None),
+    ("debezium", frozenset({"status", "id", "event_count"}), None),
+    ("debezium", frozenset({"ddl", "source"}), None),
+    ("canal", frozenset({"isDdl", "type"}), None),
+    ("maxwell", frozenset({"database", "type", "ts"}), None),
+    ("dms", frozenset({"metadata"}), frozenset({"data", "control", "before-image"})),
+    *(
+        ("airbyte", frozenset({"type", part}), None)
+        for part in ("record", "state", "log", "trace", "control", "catalog", "spec", "connectionStatus")
+    ),
+    ("opencdc", frozenset({"operation", "payload"}), None),
+)
+"""A dialect, the names that its records have, and where that matters those that they may have beside them.
+
+The first that fits is taken: those whose names no column has come before those whose names one might have."""
+
+
+def dialect_of(file: str) -> str:
+    """Return the name of the dialect that a file is in; hvr for an empty one. Raises DataError where none fits."""
+    container = container_of(file)
+    if container == "empty":
+        return "hvr"
+    if container == "parquet":
+        with open_file(file) as stream:
+            records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
+    else:
+        records = _records(file) if container == "json" else [set(first_row(file))]
+    for names in records:
+        for dialect, needed, others in MARKS:
+            if needed <= names and (others is None or names <= needed | others):
+                return dialect
+    if not records:
+        raise DataError(
+            f"{file}: no line of its first ones is a JSON object; write one record a line, or say the dialect"
+        )
+    if all(names <= {"ts_ms"} for names in records):  # tombstones and heartbeats alone
+        return "debezium"
+    shown = ", ".join(sorted(records[0])[:20]) or "nothing"
+    raise DataError(
+        f"{file}: its first record is of no dialect that is known by its names, which are {shown}; say which"
+    )
+
+
+def _records(file: str) -> list[set[str]]:
+    """Return the names in each of the first records; a tombstone (null) has none."""
+    with open_file(file) as stream:
+        start = stream.read(_FIRST)
+        while b"\n" not in start and (more := stream.read(_FIRST)):
+            start += more
+    start = start.removeprefix(codecs.BOM_UTF8)
+    found: list[set[str]] = []
+    for line in start.split(b"\n")[:_LINES]:
+        try:
+            record: Any = json.loads(line)
+        except (ValueError, RecursionError):  # told of by whoever reads it
+            continue
+        if isinstance(record, dict) or record is None:
+            found.append(set(record or ()))
+    return found or _over_lines(start)
+
+
+def _over_lines(start: bytes) -> list[set[str]]:
+    """Return the names in a record that is written over several lines, where the text begins with one."""
+    try:
+        record, _ = json.JSONDecoder().raw_decode(start.decode(errors="ignore").lstrip())
+    except (ValueError, RecursionError):
+        return []
+    return [set(record)] if isinstance(record, dict) else []

@@ -1,0 +1,115 @@
+"""Where Debezium's events stand, by connector: https://debezium.io/documentation/reference/stable/connectors/."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, mask
+from integrator.contracts.changes import SEQUENCE_WIDTHS
+from integrator.decode.contract import File
+from integrator.decode.fields import Where, digits
+from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
+from integrator.decode.records import Records
+from integrator.errors import DataError
+
+Ints = npt.NDArray[np.int64]
+
+
+class Source(Protocol):
+    """The source block of events."""
+
+    def text(self, name: str) -> pa.Array:
+        """Return a field of it."""
+        ...
+
+
+Text = Callable[[str], pa.Array]
+Place = tuple[pa.Array, pa.Array, pa.Array]
+"""The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
+
+
+def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Ints, found: Records) -> Positions:
+    """Return the positions of the events at `at`, the `found` ones; `marks` are of transactions, with a status."""
+    keep = pa.array(at)
+    by_connector = _by_fields(source, keep)
+    where = Where(file.path, found.line)
+    if by_connector is None:
+        nothing = pa.nulls(len(at), pa.string())
+        transaction, commit, segment = nothing, by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
+    else:
+        transaction, commit, segment = by_connector(lambda name: source.text(name).take(keep), where)
+    lost = np.flatnonzero(mask(pc.is_null(commit)))
+    if len(lost):
+        raise DataError(
+            f"{file.path}:{found.line[lost[0]]}: the event's source block does not say its position, as others do"
+        )
+    ends, closed = _ends(status, marks, at)
+    return Positions(transaction, commit, segment, found.row_counts, ends, closed)
+
+
+def _by_fields(source: Source, keep: pa.Array) -> Callable[[Text, Where], Place] | None:
+    """Choose by the field that only one kind of database has."""
+    for name, place in {"commit_lsn": _sql_server, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
+        if source.text(name).take(keep).null_count < len(keep):
+            return place
+    return None
+
+
+def _postgres(text: Text, where: Where) -> Place:
+    sequence = text("sequence")
+    parts = pc.extract_regex(sequence, r'^\[\s*(?:null|"(?P<last>\d*)")\s*,\s*(?:null|"\d*")\s*\]$')
+    where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')
+    last = pc.struct_field(parts, "last")
+    last = pc.if_else(pc.equal(last, ""), None, last)
+    lsn, xid, snapshot = text("lsn"), text("txId"), _snapshot(text)
+    where.check(xid, ~mask(pc.match_substring_regex(xid, r"^\d{1,18}$")), "source.txId", "the number of a transaction")
+    digits(lsn, SEQUENCE_WIDTHS[1], where, "source.lsn")
+    commit = pc.if_else(snapshot, lsn, pc.coalesce(last, lsn))
+    transaction = pc.if_else(snapshot, pc.binary_join_element_wise("snapshot", lsn, " "), xid)
+    segment = pc.if_else(snapshot, NO_TRANSACTION, number(xid))
+    return transaction, digits(commit, SEQUENCE_WIDTHS[0], where, "source.lsn"), segment
+
+
+def _snapshot(text: Text) -> pa.Array:
+    return pc.invert(pc.is_in(pc.fill_null(text("snapshot"), "false"), pa.array(["false"])))
+
+
+def _mysql(text: Text, where: Where) -> Place:
+    file, pos, gtid = text("file"), text("pos"), text("gtid")
+    place = pc.binary_join_element_wise(file, pos, ":")
+    commit, transaction = binlog(place, where, "source.file and source.pos"), pc.coalesce(gtid, place)
+    of_gtid = pc.struct_field(pc.extract_regex(gtid, r":(?P<number>\d+)$"), "number")
+    return transaction, commit, number(of_gtid)
+
+
+def _sql_server(text: Text, where: Where) -> Place:
+    lsn = text("commit_lsn")
+    wrong = ~mask(pc.match_substring_regex(lsn, r"^[0-9a-fA-F]{1,8}:[0-9a-fA-F]{1,8}:[0-9a-fA-F]{1,4}$"))
+    where.check(lsn, wrong, "source.commit_lsn", "a position such as 00000027:00000ac0:0002")
+    commit = pc.utf8_upper(pc.utf8_lpad(pc.replace_substring(lsn, ":", ""), SEQUENCE_WIDTHS[0], "0"))
+    return lsn, commit, pa.repeat(NO_TRANSACTION, len(lsn))
+
+
+def _oracle(text: Text, where: Where) -> Place:
+    scn, xid = pc.coalesce(text("commit_scn"), text("scn")), text("txId")
+    hexadecimal_id = pc.match_substring_regex(xid, "^[0-9a-fA-F]{1,16}$")
+    segment = pc.if_else(hexadecimal_id, pc.utf8_upper(pc.utf8_lpad(xid, SEQUENCE_WIDTHS[1], "0")), NO_TRANSACTION)
+    transaction = pc.coalesce(xid, pc.binary_join_element_wise("snapshot", scn, " "))
+    return transaction, digits(scn, SEQUENCE_WIDTHS[0], where, "source.scn"), pc.fill_null(segment, NO_TRANSACTION)
+
+
+def _ends(status: pa.Array, marks: Mask, at: Ints) -> tuple[Mask | None, bool]:
+    """Say behind which events a mark of their transaction's end stands (None: there are no marks), or before all."""
+    if not marks.any():
+        return None, False
+    closing = np.flatnonzero(mask(pc.equal(status, "END")) & marks)
+    before = np.searchsorted(at, closing) - 1
+    ends = np.zeros(len(at), bool)
+    ends[before[before >= 0]] = True
+    return ends, bool((before < 0).any())

@@ -1,0 +1,164 @@
+"""Delta Lake's change data feed, as JSON lines, CSV or Parquet (https://docs.delta.io/latest/delta-change-data-feed.html).
+
+Rows have `_change_type`, `_commit_version` and `_commit_timestamp` beside the columns of one table. Operations: insert,
+delete, and update_preimage with update_postimage, which stand in any order and are one update where version and key are
+the same; others are a delete and an insert.
+
+Positions: the commit's version, which is also the transaction. There is no order in a commit: deletes come first, then
+updates, then inserts, each in the order of lines. A file is read as a whole, and holds whole commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrow.arrays import first, mask
+from integrator.contracts.changes import SEQUENCE_WIDTHS
+from integrator.decode.contract import File, Reading
+from integrator.decode.dialect import Decoded
+from integrator.decode.fields import INSTANT, Where, digits
+from integrator.decode.images import stamps, utc_typed
+from integrator.decode.json.grammar import checked
+from integrator.decode.json.lines import BLOCK_BYTES, Lines, container_of, open_file, whole_lines
+from integrator.decode.json.objects import Objects
+from integrator.decode.positions import NO_TRANSACTION, Positions
+from integrator.decode.records import Ints, Records
+from integrator.decode.row_values import RowValues
+from integrator.decode.table_files import batches, control
+from integrator.errors import DataError
+from integrator.schema import Column, Table
+
+TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
+PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
+_STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
+
+
+def parts(file: File, reading: Reading) -> Iterator[Decoded]:
+    """Yield the changes of a file. Raises DataError."""
+    container = container_of(file.path)
+    if container == "empty":
+        return
+    table = reading.only_table
+    if table is None:
+        raise DataError(
+            f"{file.path}: a change data feed does not say its table, and the channel has several; name it at the "
+            "source location (table: …)"
+        )
+    if container == "json":
+        for lines in whole_lines(file.path):
+            yield _decoded(_of_json(lines, table), lines.numbers, file, table)
+    else:
+        if container == "csv":
+            _check_quotes(file)
+        found = list(batches(file.path, container, TYPE))
+        if not found:
+            return
+        rows = pa.Table.from_batches(found)
+        start = 1 if container == "parquet" else 2
+        yield _decoded(rows, np.arange(start, start + len(rows)), file, table)
+
+
+def _check_quotes(file: File) -> None:
+    """Raise DataError for quotes as Spark writes them by default, which no reader of CSV tells from backslashes."""
+    with open_file(file.path) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            if b'\\"' in block:
+                raise DataError(
+                    f'{file.path}: has \\" in it: write it with option("escape", "\\""), or as JSON or Parquet'
+                )
+
+
+def _of_json(lines: Lines, table: Table) -> pa.Table:
+    """Return rows of JSON as text; a column that a row does not have is null, as Spark leaves null out."""
+    expected = f"a row of {table.name} with {TYPE}"
+    objects = Objects(checked(lines, expected), expected)
+    for column in table.columns:
+        if isinstance(column.type, schema.Array):
+            where = Where(lines.file, lines.numbers)
+            values = objects.raw(column.name)
+            where.check(
+                values, mask(pc.starts_with(values, "{")), f"table {table.name}, column {column.name}", "a list"
+            )
+    names = dict.fromkeys((*(column.name for column in table.columns), TYPE, VERSION, STAMP, *objects.names))
+    return pa.table({name: objects.text(name) for name in names})
+
+
+def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
+    for name in (TYPE, VERSION):
+        lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
+        if lost is not None:
+            raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
+    kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
+    numbered = control(file.path, line, VERSION, rows[VERSION].combine_chunks(), pa.int64())
+    version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
+    wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
+    if wrong is not None:
+        raise DataError(
+            f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(PHASES)}"
+        )
+    kinds = np.asarray(kind.to_pylist(), "U20")
+    before = _preimages(rows, kinds, version, file, table)
+    used = np.zeros(len(rows), bool)
+    used[before[before >= 0]] = True
+    action = np.select(
+        [(kinds == "insert") | ((kinds == "update_postimage") & (before < 0)), kinds == "update_postimage"],
+        ["I", "U"],
+        "D",
+    )
+    phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
+    where = Where(file.path, line)
+    order = np.lexsort((np.arange(len(rows)), phase, numbers))
+    order = order[~used[order]]
+    stamp = pa.nulls(len(rows), INSTANT)
+    if STAMP in rows.column_names:
+        moments = rows[STAMP].combine_chunks()
+        is_text = pa.types.is_string(moments.type)
+        stamp = (
+            stamps(file.path, line, _STAMP, moments, "UTC")
+            if is_text
+            else control(file.path, line, STAMP, moments, INSTANT)
+        )
+    keep = pa.array(order)
+    found = Records(
+        lines=Lines(file.path, b"", line, np.zeros(len(rows) + 1, np.int32)),
+        action=action[order],
+        schema=pa.nulls(len(order), pa.string()),
+        table=pa.repeat(table.name, len(order)),
+        values=RowValues(
+            rows,
+            order,
+            np.where(before[order] >= 0, before[order], order),
+            frozenset((TYPE, VERSION, STAMP)),
+            utc_typed,
+        ),
+        old=before[order] >= 0,
+        line=line[order],
+        cap_tstamp=stamp.take(keep),
+    )
+    version = version.take(keep)
+    commit = digits(version, SEQUENCE_WIDTHS[0], where.take(order), VERSION)
+    return found, Positions(version, commit, pa.repeat(NO_TRANSACTION, len(order)), found.row_counts)
+
+
+def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File, table: Table) -> Ints:
+    """Return for each row the place of the image before it, -1 where there is none."""
+    before = np.full(len(rows), -1, np.int64)
+    pre, post = np.flatnonzero(kinds == "update_preimage"), np.flatnonzero(kinds == "update_postimage")
+    if not table.key or not len(pre) or not len(post):
+        return before
+    absent = [name for name in table.key if name not in rows.column_names]
+    if absent:
+        raise DataError(f"{file.path}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
+    parts = [rows[name].combine_chunks().cast(pa.string()) for name in table.key]
+    lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "null") for part in parts]
+    told = [text for part, length in zip(parts, lengths, strict=True) for text in (length, pc.fill_null(part, ""))]
+    names = pc.binary_join_element_wise(version, *told, " ")
+    place = pc.index_in(names.take(pa.array(post)), names.take(pa.array(pre)))
+    found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)
+    before[post[found >= 0]] = pre[found[found >= 0]]
+    return before

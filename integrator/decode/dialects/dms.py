@@ -1,0 +1,103 @@
+"""AWS DMS: messages for Kafka and Kinesis as JSON lines, and files for S3 as CSV or Parquet, chosen by looking.
+
+https://docs.aws.amazon.com/dms/latest/userguide/CHAP_Target.Kafka.html and CHAP_Target.S3.html. Operations: load and
+insert, update, delete; in files I, U and D in the column Op, which files of a full load may lack: then all rows are
+inserts. CSV has a header (AddColumnName) or the columns of the table in their order, behind Op and, where there is one
+more, the timestamp. Control records are counted.
+
+Positions: the order of files and lines; in messages, a transaction is what has one `transaction-id`.
+
+An image of a message lacks what is null or unchanged, if DMS was not told to IncludeNullAndEmpty: that is missing. So
+is what an old image does not have, which holds the key, or all but large values (ColumnFilter). In CSV, the word NULL
+is null, as is an empty field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from integrator import schema
+from integrator.decode.contract import File, Reading
+from integrator.decode.dialect import Decoded
+from integrator.decode.dialects import dms_json
+from integrator.decode.images import stamps
+from integrator.decode.json.grammar import checked
+from integrator.decode.json.lines import Lines, container_of
+from integrator.decode.kinds import Kinds
+from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.records import Records
+from integrator.decode.row_values import RowValues
+from integrator.decode.table_files import Csv, Ints, batches, control, first_row, numbered
+from integrator.errors import DataError
+from integrator.schema import Column, Table
+
+OP, STAMP = "Op", "dms_timestamp"
+KINDS = Kinds({"I": "I", "U": "U", "D": "D", "INSERT": "I", "UPDATE": "U", "DELETE": "D"})
+_STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
+
+
+def parts(file: File, reading: Reading) -> Iterator[Decoded]:
+    """Yield the changes of a file. Raises DataError."""
+    container = container_of(file.path)
+    if container == "json":
+        yield from (dms_json.decode(checked(lines, dms_json.EXPECTED), file, reading) for lines in file.lines(reading))
+    elif container != "empty":
+        yield from _of_tables(file, container, reading)
+
+
+def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded]:
+    table = reading.only_table
+    if table is None:
+        raise DataError(
+            f"{file.path}: files of DMS do not say their table, and the channel has several; name it at the source "
+            "location (table: …), and read the directory of each table by a channel of its own"
+        )
+    written = _written(file, table) if container == "csv" else None
+    line = 1 if container == "parquet" or (written and written.names) else 2
+    for batch in batches(file.path, container, "", written=written):
+        numbers, line = numbered(batch, line, container)
+        yield _decoded(pa.Table.from_batches([batch]), numbers, file, table, reading)
+
+
+def _written(file: File, table: Table) -> Csv:
+    """Tell how a CSV file is written by its first line."""
+    columns = [column.name for column in table.columns]
+    row = first_row(file.path)
+    if OP in row or set(row) >= set(columns):
+        return Csv(nulls=("NULL", ""))
+    before = {0: (), 1: (OP,), 2: (OP, STAMP)}.get(len(row) - len(columns))
+    if before is None:
+        raise DataError(
+            f"{file.path}:1: {len(row)} fields, and no header; table {table.name} has {len(columns)} columns, which "
+            "stand alone, behind Op, or behind Op and a timestamp"
+        )
+    return Csv((*before, *columns), ("NULL", ""))
+
+
+def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Reading) -> Decoded:
+    size = len(rows)
+    lines = Lines(file.path, b"", line, np.zeros(size + 1, np.int32))
+    words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
+    action, _, ignored = KINDS.sort(control(file.path, line, OP, words, pa.string()), lines, OP)
+    name = reading.timestamp_column or STAMP
+    stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
+    if name in rows.column_names:
+        texts = control(file.path, line, name, rows[name].combine_chunks(), pa.string())
+        stamp = stamps(file.path, line, _STAMP, texts, "UTC")
+    every = np.arange(size)
+    found = Records(
+        lines=lines,
+        action=action,
+        schema=pa.nulls(size, pa.string()),
+        table=pa.repeat(table.name, size),
+        values=RowValues(rows, every, every, frozenset((OP, name)), dms_json.typed),
+        old=np.zeros(size, bool),
+        line=line,
+        cap_tstamp=stamp,
+        ignored=ignored,
+    )
+    nothing = pa.nulls(size, pa.string())
+    return found, Positions(nothing, by_line(file.number, line), pa.repeat(NO_TRANSACTION, size), found.row_counts)

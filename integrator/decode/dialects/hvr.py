@@ -1,0 +1,234 @@
+"""The `hvr` dialect: one record is one change row, in JSON lines, CSV with a header, or Parquet, chosen by looking.
+
+A record has the columns of its table and these, of which only hvr_op and hvr_tx_seq are always needed:
+
+hvr_op            HVR's operation code, 0 to 5; an update is two records, 3 or 4 (old image) and then 2
+hvr_tx_seq        the transaction's place in the order of commits: 1 to 20 hex digits
+hvr_tbl_name      the table; may be left out where the location names one, or the channel has only one
+hvr_tx_countdown  rows left in the transaction with this one: 3, 2, 1; then the order needs no counting over files
+hvr_integ_seq     the row's place itself, 45 characters; then hvr_tx_seq is its first segment, and may be left out
+hvr_cap_tstamp    commit time, with zone; hvr_cap_user: the user who made the change
+hvr_missing       names of columns that the record has no value for, with commas between: for CSV and Parquet. In JSON
+                  lines, a column that is not there is missing, and null is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Octets, first, flat, mask, of_width
+from integrator.arrow.compiled import compiled
+from integrator.contracts.changes import (
+    MAX_ROWS_IN_TRANSACTION,
+    SEQUENCE_WIDTHS,
+    AnyChanges,
+    Changes,
+    Joint,
+    OpenTransaction,
+    integ_seq,
+)
+from integrator.decode.ascending import Ascending
+from integrator.decode.contract import Batch, Before, File, Reading, Standing
+from integrator.decode.dialects import hvr_json, hvr_tables
+from integrator.decode.dialects.hvr_records import META, UNKNOWN, Records
+from integrator.decode.fields import Where
+from integrator.decode.json.lines import container_of, read_lines
+from integrator.decode.source_tables import SourceTables
+from integrator.errors import DataError
+
+Ints = npt.NDArray[np.int64]
+
+_ZERO, _NINE, _A, _F, _A_LOWER, _F_LOWER = b"09AFaf"
+_SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
+_NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
+
+
+def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+    """Yield the change rows of a file."""
+    ascending = Ascending(checked=not reading.repeated_positions)
+    order, tables = _Order(file.path, before, ascending), reading.source_tables()
+    for records, ignored in _records(file, reading, tables):
+        changes = order.place(records)
+        unknown = {reason: count for part in records for reason, count in part.unknown.items()}
+        yield Batch(changes, order.open, ignored, unknown, ascending.span, tables.known)
+
+
+def tail(file: File, _reading: Reading) -> OpenTransaction:
+    """Return the last transaction of the file, and how many of its last rows belong to it."""
+    state = OpenTransaction()
+    columns: Iterator[tuple[pa.Array, pa.Array]]
+    container = container_of(file.path)
+    if container == "empty":
+        return state
+    if container == "json":
+        columns = (hvr_json.transactions(lines) for lines in read_lines(file.path))
+    else:
+        columns = hvr_tables.transactions(file.path, container)
+    for tx, countdown in columns:
+        state = _trailing(_padded(file.path, tx, None), countdown).after(state)
+    return state
+
+
+def _records(file: File, reading: Reading, tables: SourceTables) -> Iterator[tuple[list[Records], dict[str, int]]]:
+    match container_of(file.path):
+        case "empty":
+            return iter(())
+        case "json":
+            return hvr_json.records(file, reading, tables)
+        case container:
+            return hvr_tables.records(file.path, container, reading, tables)
+
+
+def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
+    """Return transaction sequences as 20 upper-case hex digits."""
+    digits, offsets = flat(tx_seq)
+    padded = np.full((len(tx_seq), SEQUENCE_WIDTHS[0]), ord("0"), np.uint8)
+    at = _pad(digits, offsets, padded)
+    if at < len(tx_seq):
+        place = f"{file}:{line[at]}" if line is not None else file
+        raise DataError(f"{place}: hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text")
+    return of_width(padded)
+
+
+@compiled
+def _pad(digits: Octets, offsets: Ints, padded: npt.NDArray[np.uint8]) -> int:
+    """Write hex digits to the right, in upper case; return the first row that is something else, or their number."""
+    width = padded.shape[1]
+    for row in range(len(padded)):
+        begin, end = offsets[row], offsets[row + 1]
+        if begin == end or end - begin > width:
+            return row
+        for place in range(begin, end):
+            digit = digits[place]
+            if _A_LOWER <= digit <= _F_LOWER:
+                digit -= _A_LOWER - _A
+            if not (_ZERO <= digit <= _NINE or _A <= digit <= _F):
+                return row
+            padded[row, width - end + place] = digit
+    return len(padded)
+
+
+def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:
+    """Say for each row whether its transaction is another than the row's before it."""
+    starts = np.ones(len(tx), bool)
+    if len(tx) > 1:
+        starts[1:] = mask(pc.not_equal(tx.slice(1), tx.slice(0, len(tx) - 1)))
+    return starts
+
+
+def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
+    """Return where rows end, seen alone; the last one says by its countdown whether its transaction goes on."""
+    if not len(tx):
+        return OpenTransaction()
+    first, goes_on = int(np.flatnonzero(_starts(tx))[-1]), (countdown[len(tx) - 1].as_py() or 0) > 1
+    return OpenTransaction(tx[len(tx) - 1].as_py(), len(tx) - first, since_start=first == 0, goes_on=goes_on)
+
+
+class _Order(Standing):
+    """Numbers the rows of each transaction, on from where the file before ended."""
+
+    def __init__(self, file: str, before: Before, ascending: Ascending) -> None:
+        super().__init__(before)
+        self.file, self.ascending = file, ascending
+
+    def place(self, records: list[Records]) -> list[AnyChanges]:
+        """Give each row of a batch its place in the order of changes."""
+        order = np.concatenate([part.order for part in records]) if records else np.empty(0, np.int64)
+        if not len(order):
+            return []
+        meta = {name: pa.concat_arrays([part.meta[name] for part in records]) for name in META}
+        given, tx_seq = meta["hvr_integ_seq"], meta["hvr_tx_seq"]
+        line = np.concatenate([part.line for part in records])
+        self._check_op(meta["hvr_op"], line)
+        if given.null_count < len(given):
+            self._check_given(given, line)
+            tx_seq = pc.if_else(pc.is_valid(given), pc.utf8_slice_codeunits(given, 0, SEQUENCE_WIDTHS[0]), tx_seq)
+        padded = _padded(self.file, tx_seq, line)
+        countdown = pc.fill_null(meta["hvr_tx_countdown"], 0)
+        left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
+        self._check_countdown(left, line)
+        rank = self._ranks(padded, order, left, counting=bool(given.null_count and (left <= 0).any()))
+        rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
+        sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
+        sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
+        self._check_order(sequence, order, line)
+        told = {
+            "op": meta["hvr_op"].cast(pa.int8()),
+            "integ_seq": sequence,
+            "tx_seq": padded,
+            "countdown": countdown,
+            "cap_tstamp": meta["hvr_cap_tstamp"],
+            "cap_user": meta["hvr_cap_user"],
+        }
+        changes: list[AnyChanges] = []
+        at = 0
+        for part in records:
+            size = len(part.order)
+            if part.table != UNKNOWN:
+                own = {name: values.slice(at, size) for name, values in told.items()}
+                rows = Changes(
+                    part.table, self.file, part.columns, part.missing, **own, line=part.line, order=part.order
+                )
+                tables, sizes = [table for table, _ in part.shares], [size for _, size in part.shares]
+                changes.append(Joint.of(rows, tables, sizes, part.own) if part.shares else rows)
+            at += size
+        return changes
+
+    def _ranks(self, tx: pa.Array, order: Ints, left: Ints, *, counting: bool) -> Ints:
+        in_order = len(order) < 2 or bool((np.diff(order) > 0).all())
+        sequence = None if in_order else np.argsort(order, kind="stable")
+        sorted_tx = tx if sequence is None else tx.take(pa.array(sequence))
+        countdown = pa.array(left if sequence is None else left[sequence])
+        starts = _starts(sorted_tx)
+        places = np.arange(len(tx))
+        rank = places - np.maximum.accumulate(np.where(starts, places, 0))
+        if counting:
+            first = int(np.flatnonzero(starts)[1]) if starts.sum() > 1 else len(tx)
+            if self.open.tx == sorted_tx[0].as_py():
+                rank[:first] += self.open.rows
+            self.known = _trailing(sorted_tx, countdown).after(self.open)
+            if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
+                raise DataError(f"{self.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
+        else:
+            self.known = _trailing(sorted_tx, countdown)
+        if sequence is None:
+            return rank
+        result = np.empty_like(rank)
+        result[sequence] = rank
+        return result
+
+    def _check_order(self, sequence: pa.Array, order: Ints, line: Ints) -> None:
+        """Raise DataError for a row whose position is not after that of the row before it in the file."""
+        if len(order) > 1 and not (np.diff(order) > 0).all():
+            at = np.argsort(order, kind="stable")
+            sequence, line = sequence.take(pa.array(at)), line[at]
+        self.ascending.extend_with(sequence, sequence, Where(self.file, line))
+
+    def _check_countdown(self, left: Ints, line: Ints) -> None:
+        at = first((left < 0) | (left >= MAX_ROWS_IN_TRANSACTION))
+        if at is not None:
+            raise DataError(
+                f"{self.file}:{line[at]}: hvr_tx_countdown is {left[at]}; expected the rows left in the transaction, "
+                f"this one included: 1 to {MAX_ROWS_IN_TRANSACTION - 1}, or 0 where that is not known"
+            )
+
+    def _check_op(self, op: pa.Array, line: Ints) -> None:
+        at = first(~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))))
+        if at is not None:
+            raise DataError(
+                f"{self.file}:{line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, "
+                "3 before key update, 4 before other update, 5 truncate"
+            )
+
+    def _check_given(self, given: pa.Array, line: Ints) -> None:
+        at = first(pc.invert(pc.match_substring_regex(given, _SEQUENCE)))
+        if at is not None:
+            raise DataError(
+                f"{self.file}:{line[at]}: hvr_integ_seq is {given[at].as_py()!r}; expected 20, 16 and 7 upper-case hex "
+                "digits joined by |"
+            )

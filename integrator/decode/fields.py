@@ -1,0 +1,83 @@
+"""Fields of envelopes, which come as text -> numbers, moments and positions. The first that is none is an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, first, first_refused, mask
+from integrator.contracts.changes import hexadecimal
+from integrator.errors import DataError, shown
+
+Ints = npt.NDArray[np.int64]
+INSTANT = pa.timestamp("us", "UTC")
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_SECONDS = (-62_135_596_800, 253_402_300_799)
+"""0001-01-01 00:00:00 and 9999-12-31 23:59:59, in seconds since 1970-01-01: years of four digits."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where records stand: their file, and the line of each."""
+
+    file: str
+    line: Ints
+
+    def take(self, places: Ints) -> Where:
+        """Return where the records at these places stand."""
+        return Where(self.file, self.line[places])
+
+    def check(self, texts: pa.Array, wrong: Mask, name: str, expected: str) -> None:
+        """Raise DataError for the first text that is wrong; `name` is the field's. Null is never wrong."""
+        at = first(wrong & mask(pc.is_valid(texts)))
+        if at is not None:
+            value = shown(texts[at].as_py())
+            raise DataError(f"{self.file}:{self.line[at]}: {name} is {value}; expected {expected}")
+
+
+def integers(texts: pa.Array, where: Where, name: str) -> pa.Array:
+    """Return whole numbers of 64 bits; null stays null. Raises DataError."""
+    return _numbers(texts, r"^-?\d{1,19}$", pa.int64(), where, name)
+
+
+def _numbers(texts: pa.Array, pattern: str, kind: pa.DataType, where: Where, name: str) -> pa.Array:
+    expected = f"a whole number of 64 bits{', not negative' if kind == pa.uint64() else ''}"
+    where.check(texts, ~mask(pc.match_substring_regex(texts, pattern)), name, expected)
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid:  # too large
+        wrong = np.zeros(len(texts), bool)
+        wrong[first_refused(len(texts), lambda start, stop: _are(texts.slice(start, stop - start), kind))] = True
+        where.check(texts, wrong, name, expected)
+        raise
+
+
+def _are(texts: pa.Array, kind: pa.DataType) -> bool:
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def instants(texts: pa.Array, where: Where, name: str, unit: str) -> pa.Array:
+    """Return numbers of a unit (s, ms, us, ns) since 1970-01-01 as moments of microseconds. Raises DataError."""
+    numbers = integers(texts, where, name)
+    most = min(_SECONDS[1] * _PER_SECOND[unit], (1 << 63) - 1)
+    least = max(_SECONDS[0] * _PER_SECOND[unit], -(1 << 63))
+    inside = pc.and_(pc.greater_equal(numbers, least), pc.less_equal(numbers, most))
+    where.check(texts, ~mask(inside), name, f"{unit} since 1970-01-01, of the years 0001 to 9999")
+    return numbers.cast(pa.timestamp(unit, "UTC")).cast(INSTANT, safe=False)  # nanoseconds are cut off
+
+
+def digits(texts: pa.Array, width: int, where: Where, name: str) -> pa.Array:
+    """Return decimal numbers as `width` upper-case hex digits; null stays null. Raises DataError."""
+    most = min(16**width, 1 << 64) - 1
+    numbers = _numbers(texts, r"^\d{1,20}$", pa.uint64(), where, name)
+    values = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
+    where.check(texts, values > most, name, f"a whole number from 0 to {most}")
+    return pc.if_else(pc.is_valid(texts), hexadecimal(values, width), None)

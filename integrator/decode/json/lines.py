@@ -1,0 +1,261 @@
+"""Files of JSON lines, read in blocks of whole lines and parsed by Arrow; the first bad line is named."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs
+import pyarrow.json
+
+from integrator.arrow.arrays import Octets, Raw, first, first_refused, flat
+from integrator.errors import DataError, EnvironmentFault
+
+BLOCK_BYTES = 16 * 1024 * 1024
+FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
+"""Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
+one encoding begins the sooner."""
+_SHOWN = 200
+_MARK = codecs.BOM_UTF8
+"""Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
+_PACKED = (".gz", ".zst", ".bz2", ".lz4")
+"""Names of files that Arrow unpacks. Of one without a byte it makes no bytes, and no error."""
+_ANEW = "write it anew, whole, under another name first"
+_SHORT = 4  # characters of a line too short to hold a record, its end included
+_NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
+
+_PARSED_BYTES = 1024 * 1024
+"""What Arrow's parser takes at once: it stays in a core's cache, and a block of lines is shared among cores."""
+
+Parse = Callable[[Raw], pa.Table]
+AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
+
+
+def open_file(path: str) -> pa.NativeFile:
+    """Open a local path or a URI that Arrow knows (s3, gs, hdfs, file); .gz, .zst and .bz2 are unpacked."""
+    try:
+        filesystem, inside = (
+            pyarrow.fs.FileSystem.from_uri(path) if "://" in path else (pyarrow.fs.LocalFileSystem(), path)
+        )
+        if inside.endswith(_PACKED) and filesystem.get_file_info(inside).size == 0:
+            raise EnvironmentFault(f"{path}: 0 bytes, which no compressed file has (RFC 1952: its header); {_ANEW}")
+        return filesystem.open_input_stream(inside, compression="detect")
+    except (OSError, pa.ArrowInvalid) as error:
+        raise EnvironmentFault(f"{path}: the change file cannot be read: {error}") from error
+
+
+def cut_off(path: str, error: Exception) -> EnvironmentFault:
+    """Return the error for a file of which only the beginning could be read."""
+    return EnvironmentFault(f"{path}: the change file cannot be read on: {error}; {_ANEW}")
+
+
+def container_of(file: str) -> str:
+    """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
+    with open_file(file) as stream:
+        try:
+            start = stream.read(64).removeprefix(_MARK).lstrip()
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(file, error) from error
+    if not start:
+        return "empty"
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    return "json" if re.match(rb"\{|null\s*(\n|$)", start) else "csv"
+
+
+def cut(line: str) -> str:
+    """Return the beginning of a line, as messages show it."""
+    return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Whole lines of a file: their bytes without the blank ones, and the number of each line in the file."""
+
+    file: str
+    data: Raw
+    numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
+    offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @cached_property
+    def array(self) -> pa.Array:
+        """The lines as Arrow strings, sharing the bytes."""
+        buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.data)]
+        return pa.Array.from_buffers(pa.string(), len(self), buffers)
+
+    @cached_property
+    def text(self) -> Octets:
+        """The bytes, as numpy sees them."""
+        text = np.frombuffer(self.data, np.uint8)
+        text.flags.writeable = False  # whether they are a bytearray or not
+        return text
+
+    def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
+        """Return the lines at `indices`."""
+        taken = self.array.take(pa.array(indices))
+        data, offsets = flat(taken)
+        return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32))
+
+
+def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
+    number, rest = 1, b""
+    with open_file(path) as stream:
+        for doubled in itertools.count():
+            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), block_bytes))
+            if len(data) == len(rest):
+                break
+            if not doubled and data.startswith(_MARK):
+                del data[: len(_MARK)]
+            end = data.rfind(b"\n", len(rest)) + 1  # 0: a line longer than a block
+            rest = bytes(data[end:])
+            if end:
+                del data[end:]
+                lines, number = _lines(path, data, number)
+                if len(lines):
+                    yield lines
+    if rest.strip():
+        yield _lines(path, rest + b"\n", number)[0]
+
+
+def whole_lines(path: str) -> Iterator[Lines]:
+    """Yield the lines of a file all at once, if it has any."""
+    with open_file(path) as stream:
+        try:
+            data = stream.read().removeprefix(_MARK)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(path, error) from error
+    if data.strip():
+        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1)[0]
+
+
+def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytearray:
+    """Return what is begun, and at most `size` bytes behind it: read into their place, for a copy costs pages anew."""
+    data = bytearray(len(begun) + size)
+    data[: len(begun)] = begun
+    try:
+        with memoryview(data) as view:
+            read = stream.readinto(view[len(begun) :])
+    except (OSError, pa.ArrowInvalid) as error:
+        raise cut_off(path, error) from error
+    del data[len(begun) + read :]
+    return data
+
+
+def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
+    """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+    after = number + len(ends)
+    numbers = np.arange(number, after)
+    if (np.diff(ends, prepend=-1) <= _SHORT).any() or data[ends[0] - 1] == _RETURN:
+        kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(bytes(data).split(b"\n")[:-1]) if line.strip()]
+        data = b"".join(line + b"\n" for _, line in kept)
+        numbers = numbers[[at for at, _ in kept]]
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+    lines = Lines(path, data, numbers, np.concatenate([[0], ends + 1]).astype(np.int32))
+    try:
+        lines.array.validate(full=True)
+    except pa.ArrowInvalid:
+        for at, line in enumerate(bytes(data).split(b"\n")):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                shown = line[max(0, error.start - 40) : error.start + 10]
+                raise DataError(
+                    f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8"
+                ) from None
+        raise
+    return lines, after
+
+
+def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
+    """Return slices of `data` as Arrow strings, in any order: what is between them is never looked at."""
+    bounds = np.empty(2 * len(starts) + 1, np.int32)
+    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, ends, len(data)
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
+    every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
+    return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
+def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
+    """Return a parser of JSON lines into `schema`; `unexpected` fields are an `error`, or `ignore`d, or `infer`red."""
+
+    def parsed(data: Raw, bytes_at_once: int, unexpected: str) -> pa.Table:
+        read = pyarrow.json.ReadOptions(use_threads=bytes_at_once < len(data), block_size=bytes_at_once)
+        options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
+        return pyarrow.json.read_json(pa.BufferReader(data), read_options=read, parse_options=options)
+
+    # Types are found in one part only: Arrow 26 dies where a field is a number in one and an object in another.
+    in_parts = "error" if unexpected == "infer" else unexpected
+
+    def parse(data: Raw) -> pa.Table:
+        if len(data) > _PARSED_BYTES:
+            try:
+                return parsed(data, _PARSED_BYTES, in_parts)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                pass  # a line that is longer, a field more, or something wrong, which is told of below
+        return parsed(data, len(data) + 1, unexpected)
+
+    return parse
+
+
+def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str] = frozenset()) -> pa.Table:
+    """Parse each line as one record. Raises DataError naming the first line that is not what is `expected`.
+
+    `known` are the only names a record may have, where `parse` refuses others: then the error names the other.
+    """
+    odd = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != _OPEN)
+    null = first(pc.starts_with(pc.utf8_trim_whitespace(lines.array.take(pa.array(odd))), "null")) if len(odd) else None
+    if null is not None:  # Arrow's parser dies of it
+        raise DataError(f"{lines.file}:{lines.numbers[odd[null]]}: null, which is no record; expected {expected}")
+    try:
+        table = parse(lines.data)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        at, reason = _first_bad(lines, parse)
+        line = lines.array[at].as_py().rstrip("\n")
+        if "unexpected field" in reason:
+            try:
+                reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
+            except ValueError as error:
+                reason = str(error)
+        raise DataError(
+            f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {cut(line)}"
+        ) from None
+    if table.num_rows != len(lines):
+        at = next(i for i in range(len(lines)) if not _is_one(lines.array[i].as_py(), parse))
+        raise DataError(f"{lines.file}:{lines.numbers[at]}: not one record in this line; expected {expected}")
+    return table
+
+
+def _is_one(line: str, parse: Parse) -> bool:
+    try:
+        return bool(parse(line.encode()).num_rows == 1)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a part of one
+        return False
+
+
+def _first_bad(lines: Lines, parse: Parse) -> tuple[int, str]:
+    """Return the first line that cannot be parsed, and why."""
+
+    def reason(start: int, stop: int) -> str | None:
+        try:
+            parse(lines.take(np.arange(start, stop)).data)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            return str(error).replace(" in row 0", "")
+        return None
+
+    at = first_refused(len(lines), lambda start, stop: reason(start, stop) is None)
+    return at, reason(at, at + 1) or "cannot be parsed"

@@ -1,0 +1,175 @@
+"""Files that are tables already, CSV and Parquet, batch by batch."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from integrator.arrow.arrays import first_refused
+from integrator.decode.json.lines import BLOCK_BYTES, cut_off, open_file
+from integrator.errors import DataError, shown
+
+ROWS = 65_536
+_UNCASTABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+_NAMED = 5  # of the names that a header has twice
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Csv:
+    """How a CSV file is written: the names of its columns, where it has no header; words that stand for null."""
+
+    names: tuple[str, ...] = ()
+    nulls: tuple[str, ...] = ("",)
+
+
+def batches(
+    file: str, container: str, needed: str, only: list[str] | None = None, written: Csv | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield a file's rows, text in CSV; of the columns `only`, those that are there.
+
+    Raises DataError for what is no such file, or has no column named as `needed`, if that is not empty.
+    """
+    try:
+        if container == "parquet":
+            with open_file(file) as stream:
+                opened = pyarrow.parquet.ParquetFile(
+                    pa.BufferReader(stream.read_buffer()), coerce_int96_timestamp_unit="us"
+                )
+                columns = None if only is None else [name for name in only if name in opened.schema_arrow.names]
+                yield from map(_plain, opened.iter_batches(ROWS, columns=columns))
+        else:
+            yield from _csv(file, needed, only, written or Csv())
+    except pa.ArrowInvalid as error:
+        if container == "csv":
+            _check_rows(file)
+        raise DataError(f"{file}: not {container}, or broken: {error}") from None
+    except OSError as error:
+        raise cut_off(file, error) from error
+
+
+def _check_rows(file: str) -> None:
+    """Raise DataError for the first line that is not UTF-8, or row that has other fields than the first.
+
+    Arrow's reader has found one, and does not say in which line it is.
+    """
+    with open_file(file) as stream:
+        data = stream.read()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{file}:{number}: not UTF-8 near {line[max(0, error.start - 20) : error.start + 10]!r}; write change "
+                "files in UTF-8"
+            ) from None
+    limit = csv.field_size_limit(len(data) + 1)
+    try:
+        rows = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+        fields, begin = len(next(rows)), rows.line_num + 1
+        for row in rows:
+            if row and len(row) != fields:
+                raise DataError(
+                    f"{file}:{begin}: the row has {len(row)} fields; expected {fields}, as in the first row"
+                )
+            begin = rows.line_num + 1
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows whose text and bytes are Arrow's plain ones: not by dictionary, with long offsets, or views."""
+    for place, values in enumerate(batch.columns):
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            kind = pa.string()
+        elif pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+            kind = pa.binary()
+        if kind != values.type:
+            batch = batch.set_column(place, batch.schema.field(place).with_type(kind), values.cast(kind))
+    return batch
+
+
+def control(file: str, lines: Ints, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return a column by which a file is read, as `kind`. Raises DataError for the first value that cannot be it."""
+
+    def accepts(start: int, stop: int) -> bool:
+        try:
+            values.slice(start, stop - start).cast(kind)
+        except _UNCASTABLE:
+            return False
+        return True
+
+    try:
+        return values.cast(kind)
+    except _UNCASTABLE:
+        at = first_refused(len(values), accepts) if len(values) else None
+        where = f"{file}:{lines[at]}: {name} is {shown(values[at].as_py())}" if at is not None else f"{file}: {name} is"
+        raise DataError(f"{where}, of Arrow's type {values.type}; expected is {kind}") from None
+
+
+def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tuple[Ints, int]:
+    """Return in which line of a file each row begins, where the first is in this one; and the line behind the last.
+
+    Values of CSV may have ends of lines in them.
+    """
+    sizes = np.ones(rows.num_rows, np.int64)
+    for values in rows.columns if container == "csv" else ():
+        if pa.types.is_string(values.type):
+            ends = pc.fill_null(pc.count_substring(values, "\n"), 0)
+            sizes += ends.to_numpy(zero_copy_only=False) if isinstance(ends, pa.Array) else ends.to_numpy()
+    after = first + np.cumsum(sizes)
+    return after - sizes, int(after[-1]) if len(after) else first
+
+
+def first_row(file: str) -> list[str]:
+    """Return the fields of a CSV file's first row. Raises DataError."""
+    with open_file(file) as stream:
+        try:
+            start = stream.read(BLOCK_BYTES).decode("utf-8-sig", "replace")
+        except OSError as error:
+            raise cut_off(file, error) from error
+    limit = csv.field_size_limit(len(start) + 1)
+    try:
+        return next(csv.reader(io.StringIO(start, newline="")), [])
+    except csv.Error as error:
+        raise DataError(f"{file}:1: no CSV: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:
+    header = list(written.names) or first_row(file)
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise DataError(f"{file}:1: the header has {', '.join(map(shown, sorted(twice)[:_NAMED]))} twice")
+    if needed and needed not in header and not written.names:
+        raise DataError(
+            f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}; it begins "
+            f"{','.join(header)[:100].encode()!r}"
+        )
+    with open_file(file) as stream:
+        yield from pyarrow.csv.open_csv(
+            stream,
+            read_options=pyarrow.csv.ReadOptions(
+                block_size=BLOCK_BYTES, use_threads=False, column_names=list(written.names) or None
+            ),
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()),
+                null_values=list(written.nulls),  # an empty field is null, a quoted empty one is empty text
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                include_columns=None if only is None else [name for name in only if name in header],
+            ),
+        )

@@ -1,0 +1,73 @@
+"""One task's delivery: every message is acknowledged, or the Report says what failed first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integrator.contracts.fragments import Note
+from integrator.contracts.outgoing import RECORD_OVERHEAD, Messages
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.report import Report
+from integrator.deliver.kafka.batches import Batch, Batches
+from integrator.deliver.kafka.pace import Pace
+from integrator.deliver.kafka.producer import acquire, discard
+from integrator.errors import DataError
+
+
+class Delivery:
+    """Sends the messages of one task, and accounts for each."""
+
+    def __init__(self, recipe: Recipe, tasks: int = 1) -> None:
+        """Send for one of `tasks` tasks, which share the rate limit."""
+        self._recipe = recipe
+        self._pace = Pace(recipe.rate_limit / tasks) if recipe.rate_limit else None
+        self._producer = acquire(recipe.producer)
+        self._batches = Batches()
+        self._bytes = 0
+
+    def send(self, messages: Messages) -> None:
+        """Send messages; they may wait for more of their topic, at the longest until `report`.
+
+        Once one has failed no more are sent, for the cycle will be sent again. Raises DataError.
+        """
+        if self._producer.latch.error:
+            return
+        limit = self._recipe.max_bytes - RECORD_OVERHEAD
+        longest = int(messages.sizes.max(initial=0))
+        if longest > limit:  # I5; the first pass has told the row, so this is a last line
+            ends = np.cumsum([count for _, count in messages.runs])
+            topic = messages.runs[int(np.searchsorted(ends, messages.sizes.argmax(), side="right"))][0]
+            raise DataError(f"{topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
+        self._bytes += int(messages.sizes.sum())
+        for batch in self._batches.add(messages):
+            self._send(batch)
+
+    def _send(self, batch: Batch) -> None:
+        parts = ((0, len(batch)),) if self._pace is None else self._pace.parts(len(batch))
+        for start, size in parts:
+            if self._producer.latch.error:
+                return
+            self._producer.send(batch.slice(start, size) if size < len(batch) else batch)
+
+    def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
+        """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
+        for batch in self._batches.rest():
+            self._send(batch)
+        left = self._producer.flush(self._recipe.delivery_timeout_s)
+        latch = self._producer.latch
+        error = latch.error
+        if left and not error:
+            error = f"{left} messages are not acknowledged after {self._recipe.delivery_timeout_s} s"
+        if error and latch.transport:
+            error = f"{error}; the client last said: {latch.transport}"
+        if error:
+            discard(self._recipe.producer)
+        return Report(
+            messages=latch.accepted,
+            acknowledged=latch.accepted - latch.failed - left,
+            bytes=self._bytes,
+            error=error,
+            newest=newest,
+            operations={name: count for name, count in operations.items() if count},
+            notes=tuple(notes),
+        )

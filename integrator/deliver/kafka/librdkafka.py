@@ -1,0 +1,272 @@
+"""librdkafka through its C interface: messages enter its queue out of Arrow's buffers, without a Python object each.
+
+The library is the one that confluent-kafka ships, whose own interface takes a dict for each message: with it, handing
+messages over was a third of all that Python does for them. Functions and structures are those of rdkafka.h, of which
+none has changed within the library's first major version.
+https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.html
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.contracts.outgoing import Headers, Messages
+from integrator.errors import EnvironmentFault
+
+_PRODUCER = 0
+_COPY = 2
+_FATAL = -150
+_NO_MORE, _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 0, 2, 3, 4, 5, 7, 9
+"""Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
+_TEXT_BYTES = 512
+
+
+class _Record(ctypes.Structure):
+    """rd_kafka_message_t."""
+
+    _fields_ = (
+        ("err", ctypes.c_int),
+        ("rkt", ctypes.c_void_p),
+        ("partition", ctypes.c_int32),
+        ("payload", ctypes.c_void_p),
+        ("len", ctypes.c_size_t),
+        ("key", ctypes.c_void_p),
+        ("key_len", ctypes.c_size_t),
+        ("offset", ctypes.c_int64),
+        ("private", ctypes.c_void_p),
+    )
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = (("mem", ctypes.c_void_p), ("size", ctypes.c_size_t))
+
+
+class _HeaderOf(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("val", ctypes.c_char_p), ("size", ctypes.c_ssize_t))
+
+
+class _Value(ctypes.Union):
+    _fields_ = (
+        ("rkt", ctypes.c_void_p),
+        ("i", ctypes.c_int),
+        ("i32", ctypes.c_int32),
+        ("mem", _Memory),
+        ("header", _HeaderOf),
+        ("pad", ctypes.c_char * 64),
+    )
+
+
+class _Argument(ctypes.Structure):
+    """rd_kafka_vu_t."""
+
+    _fields_ = (("vtype", ctypes.c_int), ("u", _Value))
+
+
+RECORD = np.dtype(_Record)
+Records = npt.NDArray[np.void]
+"""Of RECORD: what librdkafka is given of each message, with the addresses of its key and value."""
+_EMPTY = ctypes.create_string_buffer(1)
+"""An address for values without bytes, which are not null."""
+
+_Reported = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Record), ctypes.c_void_p)
+_Noticed = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+_POINTER, _INT, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
+_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "rd_kafka_conf_new": (_POINTER, ()),
+    "rd_kafka_conf_set": (_INT, (_POINTER, _TEXT, _TEXT, _TEXT, _SIZE)),
+    "rd_kafka_conf_set_dr_msg_cb": (None, (_POINTER, _Reported)),
+    "rd_kafka_conf_set_error_cb": (None, (_POINTER, _Noticed)),
+    "rd_kafka_conf_destroy": (None, (_POINTER,)),
+    "rd_kafka_new": (_POINTER, (_INT, _POINTER, _TEXT, _SIZE)),
+    "rd_kafka_destroy": (None, (_POINTER,)),
+    "rd_kafka_topic_new": (_POINTER, (_POINTER, _TEXT, _POINTER)),
+    "rd_kafka_topic_name": (_TEXT, (_POINTER,)),
+    "rd_kafka_topic_destroy": (None, (_POINTER,)),
+    "rd_kafka_produce_batch": (_INT, (_POINTER, ctypes.c_int32, _INT, _POINTER, _INT)),
+    "rd_kafka_produceva": (_POINTER, (_POINTER, ctypes.POINTER(_Argument), _SIZE)),
+    "rd_kafka_poll": (_INT, (_POINTER, _INT)),
+    "rd_kafka_flush": (_INT, (_POINTER, _INT)),
+    "rd_kafka_purge": (_INT, (_POINTER, _INT)),
+    "rd_kafka_outq_len": (_INT, (_POINTER,)),
+    "rd_kafka_last_error": (_INT, ()),
+    "rd_kafka_err2str": (_TEXT, (_INT,)),
+    "rd_kafka_err2name": (_TEXT, (_INT,)),
+    "rd_kafka_fatal_error": (_INT, (_POINTER, _TEXT, _SIZE)),
+    "rd_kafka_error_string": (_TEXT, (_POINTER,)),
+    "rd_kafka_error_destroy": (None, (_POINTER,)),
+}
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    """Return the librdkafka that confluent-kafka uses, its functions declared. Raises EnvironmentFault."""
+    package = Path(confluent_kafka.__file__).parent
+    shipped = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
+    places = [*map(str, shipped), "librdkafka.so.1", "librdkafka.1.dylib"]  # built from source: the system's
+    told = []
+    for place in places:
+        try:
+            loaded = ctypes.CDLL(place)
+            for name, (result, arguments) in _FUNCTIONS.items():
+                function = getattr(loaded, name)
+                function.restype, function.argtypes = result, arguments
+        except (OSError, AttributeError) as error:
+            told.append(str(error))
+        else:
+            return loaded
+    raise EnvironmentFault(
+        f"confluent-kafka's librdkafka is not found ({'; '.join(told)}); install its wheel from PyPI"
+    )
+
+
+def records_of(messages: Messages) -> Records:
+    """Return messages as librdkafka is given them: they are good as long as `messages` is there."""
+    records = np.zeros(len(messages.values), RECORD)
+    for address, size, values in (("key", "key_len", messages.keys), ("payload", "len", messages.values)):
+        if not pa.types.is_binary(values.type):
+            raise TypeError(f"keys and values are binary, not {values.type}")
+        _, offsets, data = values.buffers()
+        if not len(values):
+            continue
+        ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.uint64)
+        start = data.address if data is not None and data.size else ctypes.addressof(_EMPTY)
+        records[address], records[size] = ends[:-1] + np.uint64(start), np.diff(ends)
+        if values.null_count:
+            null = values.is_null().to_numpy(zero_copy_only=False)
+            records[address][null], records[size][null] = 0, 0
+    return records
+
+
+class Client:
+    """A producer of librdkafka. It calls back in `poll` and `flush`, in the thread that calls these.
+
+    What a call back raises is raised there: ctypes would only print it, and a message that failed would pass for
+    acknowledged (I1).
+    """
+
+    def __init__(
+        self, properties: Mapping[str, str], failed: Callable[[str], None], noticed: Callable[[str, bool], None]
+    ) -> None:
+        """Make a producer; EnvironmentFault says what is wrong with its properties.
+
+        failed: is told of each message that was not delivered, once. noticed: of each error of the client, and whether
+        it is fatal.
+        """
+        self._library = library()
+        self._failed, self._told = failed, noticed
+        self._callbacks = (_Reported(self._reported), _Noticed(self._noticed))  # which C does not keep alive
+        self._topics: dict[str, int] = {}
+        self._raised: BaseException | None = None
+        configuration, text = self._library.rd_kafka_conf_new(), ctypes.create_string_buffer(_TEXT_BYTES)
+        for name, value in properties.items():
+            if self._library.rd_kafka_conf_set(configuration, name.encode(), value.encode(), text, len(text)):
+                self._library.rd_kafka_conf_destroy(configuration)
+                raise EnvironmentFault(f"the Kafka client's property {name}: {text.value.decode()}")
+        self._library.rd_kafka_conf_set_dr_msg_cb(configuration, self._callbacks[0])
+        self._library.rd_kafka_conf_set_error_cb(configuration, self._callbacks[1])
+        self._handle = self._library.rd_kafka_new(_PRODUCER, configuration, text, len(text))
+        if not self._handle:
+            self._library.rd_kafka_conf_destroy(configuration)
+            raise EnvironmentFault(f"the Kafka client does not start: {text.value.decode()}")
+
+    def close(self) -> None:
+        """End the client. What is on its way is lost; `failed` is not told."""
+        for topic in self._topics.values():
+            self._library.rd_kafka_topic_destroy(topic)
+        self._topics = {}
+        self._library.rd_kafka_destroy(self._handle)
+
+    def __len__(self) -> int:
+        """Return how many messages are on their way, and how many calls back are due."""
+        return int(self._library.rd_kafka_outq_len(self._handle))
+
+    def poll(self, timeout_s: float) -> None:
+        """Call callbacks, those of `timeout_s` to come too."""
+        self._library.rd_kafka_poll(self._handle, round(timeout_s * 1000))
+        self._raise()
+
+    def flush(self, timeout_s: float) -> int:
+        """Wait until no message is on its way, or `timeout_s` is over; return how many are left."""
+        self._library.rd_kafka_flush(self._handle, round(timeout_s * 1000))
+        self._raise()
+        return len(self)
+
+    def purge(self) -> None:
+        """Throw away what is on its way."""
+        in_queue, in_flight = 1, 2
+        self._library.rd_kafka_purge(self._handle, in_queue | in_flight)
+
+    def produce(self, topic: str, partition: int, records: Records) -> tuple[int, str]:
+        """Take messages, in their order; return how many, and why others were not. partition: -1 is the partitioner's.
+
+        Their bytes are copied.
+        """
+        place = records.ctypes.data
+        taken = self._library.rd_kafka_produce_batch(self._topic(topic), partition, _COPY, place, len(records))
+        if taken == len(records):
+            return taken, ""
+        return taken, self._named(int(records["err"][np.flatnonzero(records["err"])[0]]))
+
+    def produce_with_headers(self, topic: str, partition: int, record: np.void, headers: Headers) -> str:
+        """Take one message, its bytes copied; return why it was not taken, if so."""
+        arguments = (_Argument * (5 + len(headers)))()
+        for argument, kind in zip(arguments, (_RKT, _PARTITION, _FLAGS, _VALUE, _KEY), strict=False):
+            argument.vtype = kind
+        arguments[0].u.rkt, arguments[1].u.i32, arguments[2].u.i = self._topic(topic), partition, _COPY
+        arguments[3].u.mem = _Memory(int(record["payload"]), int(record["len"]))
+        arguments[4].u.mem = _Memory(int(record["key"]), int(record["key_len"]))
+        for argument, (name, value) in zip(arguments[5:], headers, strict=True):
+            argument.vtype = _HEADER
+            argument.u.header = _HeaderOf(name.encode(), value, len(value or b""))
+        error = self._library.rd_kafka_produceva(self._handle, arguments, len(arguments))
+        if not error:
+            return ""
+        text: bytes = self._library.rd_kafka_error_string(error)
+        self._library.rd_kafka_error_destroy(error)
+        return text.decode()
+
+    def _topic(self, name: str) -> int:
+        if name not in self._topics:
+            made = self._library.rd_kafka_topic_new(self._handle, name.encode(), None)
+            if not made:
+                raise EnvironmentFault(f"topic {name}: {self._named(self._library.rd_kafka_last_error())}")
+            self._topics[name] = made
+        return self._topics[name]
+
+    def _named(self, error: int) -> str:
+        said = self._library.rd_kafka_err2str(error).decode()
+        return f"{said} ({self._library.rd_kafka_err2name(error).decode()})"
+
+    def _raise(self) -> None:
+        if self._raised is not None:
+            raise self._raised
+
+    def _reported(self, _handle: int, record: Any, _opaque: int) -> None:
+        try:
+            message = record.contents
+            if message.err:
+                topic = self._library.rd_kafka_topic_name(message.rkt).decode()
+                self._failed(f"{topic} [{message.partition}]: {self._named(message.err)}")
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
+            self._raised = error
+
+    def _noticed(self, handle: int, error: int, reason: bytes, _opaque: int) -> None:
+        try:
+            fatal = error == _FATAL
+            said = reason.decode(errors="replace")
+            if fatal:
+                text = ctypes.create_string_buffer(_TEXT_BYTES)
+                error = self._library.rd_kafka_fatal_error(handle, text, len(text))
+                said = text.value.decode(errors="replace")
+            self._told(f"{said} ({self._library.rd_kafka_err2name(error).decode()})", fatal)
+        except BaseException as raised:  # noqa: BLE001 - as above: a fatal error is not to be lost
+            self._raised = raised

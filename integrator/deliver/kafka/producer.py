@@ -1,0 +1,143 @@
+"""The Kafka client: one librdkafka producer a Python worker, reused over cycles, with a clean latch for each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integrator.deliver.kafka.batches import Batch
+from integrator.deliver.kafka.librdkafka import Client
+
+QUIET = {"log_level": "2"}
+"""librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""
+
+_CHUNK = 2048
+_WAIT_S = 0.002
+_FLUSH_SLICE_S = 1.0
+_GRACE_S = 10.0
+
+
+class Latch:
+    """Counts a task's messages, and keeps the first failure."""
+
+    def __init__(self) -> None:
+        self.accepted = 0
+        self.failed = 0
+        self.error: str | None = None
+        self.transport: str | None = None
+
+    def fail(self, text: str, count: int = 1) -> None:
+        """Note `count` failures; the first one's text stays."""
+        self.failed += count
+        self.error = self.error or text
+
+
+class KafkaProducer:
+    """Sends messages in order, never drops one unsaid, and says what became of them."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        self.latch = Latch()
+        self._capacity = int(properties.get("queue.buffering.max.messages", "100000"))
+        self._client = Client(
+            {
+                **QUIET,
+                **properties,
+                # Memory is bounded by the number of messages in flight, see `send`; the queue refuses none by size.
+                "queue.buffering.max.kbytes": "2147483647",
+                # Success needs no callback: what is not reported failed, and is not left, was acknowledged.
+                "delivery.report.only.error": "true",
+            },
+            self._failed,
+            self._noticed,
+        )
+        self._budget = int(properties.get("queue.buffering.max.kbytes", "262144")) * 1024
+
+    def send(self, batch: Batch) -> None:
+        """Hand messages of one topic to librdkafka, waiting while as many as it may hold are on their way.
+
+        Once one has failed no more are taken, for the cycle will be sent again.
+
+        The queue is never asked to take more than it can hold: librdkafka would refuse one message of a batch and take
+        the next one, which would break the order (I3).
+        """
+        room = max(1, min(self._capacity, self._budget * len(batch) // max(batch.size, 1)))
+        if any(part.messages.headers for part in batch.parts):
+            self._send_with_headers(batch, room)
+            return
+        records = np.concatenate([part.records[part.begin : part.end] for part in batch.parts])
+        chunk, partition = min(room, _CHUNK), batch.parts[0].messages.partition
+        for start in range(0, len(records), chunk):
+            some = records[start : start + chunk]
+            self._wait(room, len(some))
+            if self.latch.error:
+                return
+            self.latch.accepted += len(some)
+            taken, refusal = self._client.produce(batch.topic, partition, some)
+            if taken < len(some):
+                # taken and still reported later are counted by the callback, so only refusals are counted here
+                self.latch.fail(f"{batch.topic}: {refusal}", len(some) - taken)
+            self._client.poll(0)
+
+    def _send_with_headers(self, batch: Batch, room: int) -> None:
+        """Send message by message, for batches of librdkafka have no headers."""
+        for part in batch.parts:
+            for place in range(part.begin, part.end):
+                self._wait(room, 1)
+                if self.latch.error:
+                    return
+                self.latch.accepted += 1
+                headers = part.messages.headers[place] if part.messages.headers else ()
+                refusal = self._client.produce_with_headers(
+                    batch.topic, part.messages.partition, part.records[place], headers
+                )
+                if refusal:
+                    self.latch.fail(f"{batch.topic}: {refusal}")
+        self._client.poll(0)
+
+    def _wait(self, room: int, more: int) -> None:
+        while (on_their_way := len(self._client)) and on_their_way + more > room and not self.latch.failed:
+            self._client.poll(_WAIT_S)
+
+    def flush(self, timeout_s: float) -> int:
+        """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left."""
+        left = len(self._client)
+        waited = 0.0
+        while left and waited < timeout_s + _GRACE_S:
+            left = self._client.flush(_FLUSH_SLICE_S)
+            waited += _FLUSH_SLICE_S
+        return left
+
+    def abandon(self) -> None:
+        """Throw away what is on its way: the cycle has failed, and will be sent again as a whole."""
+        try:
+            self._client.purge()
+            self._client.flush(_FLUSH_SLICE_S)
+        finally:
+            self._client.close()
+
+    def _failed(self, text: str) -> None:
+        self.latch.fail(text)
+
+    def _noticed(self, text: str, fatal: bool) -> None:
+        self.latch.transport = text
+        if fatal:
+            self.latch.error = self.latch.error or text
+
+
+_PRODUCERS: dict[tuple[tuple[str, str], ...], KafkaProducer] = {}
+
+
+def acquire(properties: dict[str, str]) -> KafkaProducer:
+    """Return this worker's producer for `properties`, connected already where it was used before, its latch clean."""
+    key = tuple(sorted(properties.items()))
+    if key not in _PRODUCERS:
+        _PRODUCERS[key] = KafkaProducer(properties)
+    producer = _PRODUCERS[key]
+    producer.latch = Latch()
+    return producer
+
+
+def discard(properties: dict[str, str]) -> None:
+    """Give up this worker's producer for `properties`: after a failure the next cycle begins with a new one."""
+    producer = _PRODUCERS.pop(tuple(sorted(properties.items())), None)
+    if producer is not None:
+        producer.abandon()

@@ -1,0 +1,92 @@
+"""The topics that are there, and creating those that are not: asked before the first row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from integrator.channel.locations import TopicCreation
+from integrator.deliver.kafka.producer import QUIET
+from integrator.errors import ConfigurationError, EnvironmentFault
+
+TIMEOUT_S = 10.0
+_PRODUCER_ONLY = (
+    "acks", "request.required.acks", "enable.idempotence", "linger.ms", "queue.", "batch.", "compression", "message.",
+    "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",
+    "request.timeout.ms",
+)  # fmt: skip
+
+
+def check(properties: dict[str, str]) -> None:
+    """Have librdkafka look at the producer's properties; no broker is asked. Raises ConfigurationError."""
+    try:
+        AdminClient({**QUIET, **{name: value for name, value in properties.items() if name != "bootstrap.servers"}})
+    except KafkaException as error:
+        raise ConfigurationError(
+            f"librdkafka refuses its settings: {error.args[0].str()}; mend HVR_KAFKA_PROPERTY, or the Kafka location's "
+            "properties (docs/reference.md)"
+        ) from None
+
+
+def ensure(properties: dict[str, str], topics: Sequence[str], creation: TopicCreation | None) -> list[str]:
+    """Have all `topics` there; return the names of those that were created.
+
+    Raises EnvironmentFault if the brokers cannot be reached, or topics are missing and may not or cannot be created.
+    """
+    client, missing = _missing(properties, topics)
+    if missing and creation is None:
+        raise EnvironmentFault(
+            f"missing at {properties['bootstrap.servers']}: the topics {', '.join(missing)}; create them, or let the "
+            "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location"
+        )
+    if missing and creation is not None:
+        _create(client, missing, creation)
+    return missing
+
+
+def missing(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
+    """Return which of `topics` are not there. Raises EnvironmentFault if the brokers cannot be reached."""
+    return _missing(properties, topics)[1]
+
+
+def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminClient, list[str]]:
+    heard: list[str] = []
+    settings: dict[str, Any] = {**QUIET, **_client(properties), "error_cb": lambda error: heard.append(error.str())}
+    client = AdminClient(settings)
+    try:
+        there = client.list_topics(timeout=TIMEOUT_S).topics
+    except KafkaException as error:
+        client.poll(0)  # hears what went wrong
+        said = f"; the client last said: {heard[-1]}" if heard else ""
+        raise EnvironmentFault(
+            f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()})"
+            f"{said}; start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, certificates)"
+        ) from None
+    return client, [topic for topic in topics if topic not in there]
+
+
+def _client(properties: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in properties.items() if not name.startswith(_PRODUCER_ONLY)}
+
+
+def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation) -> None:
+    new = [
+        NewTopic(
+            topic,
+            num_partitions=creation.Partitions,
+            replication_factor=creation.Replication_Factor,
+            config=creation.Topic_Config,
+        )
+        for topic in topics
+    ]
+    for topic, future in client.create_topics(new, operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S).items():
+        try:
+            future.result()
+        except KafkaException as error:
+            reason = error.args[0]
+            if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise EnvironmentFault(f"the topic {topic} cannot be created: {reason.str()}") from None

@@ -1,0 +1,188 @@
+"""Tables of which a batch has few rows each are encoded together: those that differ in their names only, or are akin.
+
+A call of Arrow costs some microseconds, however few the rows; over hundreds of tables that would be most of the time
+(I6: the cost of a row does not depend on the number of tables).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from integrator.arrow.arrays import FEW_ROWS, in_groups
+from integrator.contracts.changes import AnyChanges, Changes, Joint, behind_each_other
+from integrator.contracts.fragments import Places, with_column
+from integrator.contracts.recipe import CaptureRecipe, Recipe, TableRecipe
+from integrator.contracts.tally import Tally
+from integrator.encode.akin import Kin, kin_of
+from integrator.encode.family import Family, is_full, truncates
+from integrator.encode.framing import framing_of
+from integrator.encode.table import TableEncoder
+from integrator.errors import DataError
+from integrator.expressions.parse import Op, Part, Sql
+from integrator.transform.expression import Clock
+
+NAMING = ("hvr_tbl_name", "hvr_tbl_base_name", "hvr_schema", "hvr_row_uuid")
+"""Substitutions that give another value where only the table's name is another."""
+
+Encoded = tuple[pa.RecordBatch, Places]
+
+
+@lru_cache(maxsize=8)
+def encoders_of(recipe: Recipe) -> Encoders:
+    """Return the encoders of a channel, which a process keeps from cycle to cycle."""
+    return Encoders(recipe)
+
+
+class Encoders:
+    """The encoders of all tables, made when they are needed."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._framing = framing_of(recipe)
+        self._tables = {table.table.name: table for table in recipe.tables}
+        self._encoders: dict[str, TableEncoder] = {}
+        self._first: dict[object, str] = {}
+        self._like: dict[str, str] = {}
+        self._stand_ins: dict[TableRecipe, TableRecipe] = {}
+        self._kin_of: dict[str, Kin | None] = {}
+
+    def encode(self, parts: Sequence[AnyChanges], clock: Clock, tally: Tally) -> Iterator[Encoded]:
+        """Yield fragments of a batch's change rows, and their order: of each table, or of some tables together."""
+        for part in self._akin(self._groups(parts)):
+            yield from self._encoded(part, clock, tally)
+
+    def _encoded(self, part: AnyChanges | Family, clock: Clock, tally: Tally) -> Iterator[Encoded]:
+        if isinstance(part, Changes):
+            yield self._encoder(part.table).encode(part, clock, tally)
+            return
+        made = self._together(part, clock, tally)
+        if made is not None:
+            yield made
+        else:
+            for one in part.apart():
+                yield from self._encoded(one, clock, tally)
+
+    def _akin(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | Family]:
+        """Return the parts, those of tables that are akin and have few rows together."""
+        ready: list[AnyChanges | Family] = []
+        families: dict[int, list[tuple[AnyChanges, list[Kin]]]] = {}
+        for part in parts:
+            few = is_full(part) and (len(part) < FEW_ROWS or part.own)
+            found = map(self._kin, part.tables if part.own else part.tables[:1]) if few else ()
+            kin = [one for one in found if one is not None]
+            if kin:
+                families.setdefault(id(kin[0].stand_in), []).append((part, kin))
+            else:
+                ready.append(part)
+        for kindred in families.values():
+            for group in in_groups(kindred, [len(part) for part, _ in kindred]):
+                family = Family([part for part, _ in group], [kin for _, of_part in group for kin in of_part])
+                ready += [family] if len(family.kin) > 1 else family.apart()
+        return ready
+
+    def _divided(self, part: AnyChanges) -> Sequence[AnyChanges]:
+        """Return a part, or parts of it where its tables have columns of their own: those that are akin, and others."""
+        if not isinstance(part, Joint) or not part.own:
+            return [part]
+        akin: dict[int, list[int]] = {}
+        alone = np.array(part.sizes) >= FEW_ROWS
+        alone[np.searchsorted(np.cumsum(part.sizes), truncates(part), side="right")] = True
+        for place, table in enumerate(part.tables):
+            kin = None if alone[place] else self._kin(table)
+            akin.setdefault(0 if kin is None else id(kin.stand_in), []).append(place)
+        others = part.only(akin.pop(0)).apart() if 0 in akin else []
+        return [*map(part.only, akin.values()), *others]
+
+    def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
+        """Return the parts, those of tables that are alike and have few rows together; each in its order."""
+        tables = [table for part in parts for table in part.tables]
+        if len(set(tables)) < len(tables):
+            return [one for part in parts for one in part.apart()]
+        ready: list[AnyChanges] = []
+        groups: dict[str, list[Changes]] = {}
+        for part in itertools.chain.from_iterable(map(self._divided, parts)):
+            if isinstance(part, Joint) and (part.own or len(set(map(self._first_like, part.tables))) == 1):
+                ready.append(part)
+                continue
+            for one in part.apart():
+                if len(one) < FEW_ROWS:
+                    groups.setdefault(self._first_like(one.table), []).append(one)
+                else:
+                    ready.append(one)
+        small = [part for alike in groups.values() for part in in_groups(alike, list(map(len, alike)))]
+        return [*map(_joined, small), *ready]
+
+    def _first_like(self, table: str) -> str:
+        if table not in self._like:
+            kind = nameless(self._tables[table], self._recipe)
+            self._like[table] = table if kind is None else self._first.setdefault(kind, table)
+        return self._like[table]
+
+    def _kin(self, table: str) -> Kin | None:
+        if table not in self._kin_of:
+            recipe = self._tables[table]
+            unnamed = nameless(recipe, self._recipe)
+            kin = None if unnamed is None else kin_of(recipe, unnamed, self._recipe)
+            if kin is not None:  # the same stand-in is one object
+                kin = dataclasses.replace(kin, stand_in=self._stand_ins.setdefault(kin.stand_in, kin.stand_in))
+            self._kin_of[table] = kin
+        return self._kin_of[table]
+
+    def _encoder(self, table: str) -> TableEncoder:
+        if table not in self._encoders:
+            self._encoders[table] = TableEncoder(self._tables[table], self._recipe, self._framing)
+        return self._encoders[table]
+
+    def _together(self, part: Joint | Family, clock: Clock, tally: Tally) -> Encoded | None:
+        """Return fragments of several tables' rows; None where one is at fault or too large, to be told alone."""
+        if isinstance(part, Joint):
+            joint, encoder = part, self._encoder(self._first_like(part.tables[0]))
+        else:
+            joint = part.joint()
+            encoder = TableEncoder(part.kin[0].stand_in, self._recipe, self._framing, part.encode)
+        counted, names = Tally(), joint.tables
+        try:
+            fragments, order = encoder.fragments(joint.rows, clock, counted)
+        except DataError:
+            return None
+        of_row = np.empty(int(joint.order.max(initial=-1)) + 2, np.int64)
+        of_row[joint.order + 1] = np.repeat(np.arange(len(names)), joint.sizes)  # -1: held back before
+        at = pa.array(of_row[order + 1])
+        fragments = with_column(fragments, "table", pa.array(names).take(at))
+        fragments = with_column(fragments, "topic", pa.array([self._tables[name].topic for name in names]).take(at))
+        if len(encoder.above(fragments, names)[0]):
+            return None
+        tally.add(counted)
+        return fragments, order
+
+
+def _joined(parts: list[Changes]) -> AnyChanges:
+    """Return the rows of several tables behind each other, of one as they are."""
+    if len(parts) == 1:
+        return parts[0]
+    return behind_each_other(parts, [part.table for part in parts], list(map(len, parts)))
+
+
+def nameless(table: TableRecipe, channel: Recipe) -> TableRecipe | None:
+    """Return what a table's rows are made by, without its name; None where the name is in them, or is told of them."""
+    told = table.capture != CaptureRecipe() or table.coercion.policy not in ("FATAL", "SILENT")
+    if channel.layout.envelope or told or any(_names(part) for parts in table.expressions for part in parts):
+        return None
+    unnamed = dataclasses.replace(table.table, name="", base_name="", schema=None)
+    return dataclasses.replace(table, table=unnamed, in_database=None, topic="", value_id=None, key_id=None)
+
+
+def _names(part: Part) -> bool:
+    match part:
+        case Op(name=name):
+            return name in NAMING
+        case Sql(text=text):
+            return any(name in text for name in NAMING)
+        case _:
+            return False

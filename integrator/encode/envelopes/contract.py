@@ -1,0 +1,80 @@
+"""What an envelope is: the columns of its messages, and how events become rows of them.
+
+An envelope is columns of the type tree, structs among them, so that every format can write every envelope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from integrator.arrow.arrays import Mask
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import Field, Recipe, TableRecipe
+from integrator.formats.contract import PATH, Arrays, Missing
+from integrator.schema import Column, Struct
+from integrator.transform.columns import Columns
+from integrator.transform.events import Events, Places
+
+Rows = tuple[Arrays, Missing]
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """An envelope beyond HVR, so that a consumer written for a peer reads our topics unchanged.
+
+    operations: what it can say; other events are counted and not sent. split_key_updates: an update of the key is a
+    delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
+    where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
+    without value, unless the channel says otherwise.
+    """
+
+    columns: Callable[[TableRecipe, str], tuple[Column, ...]]
+    rows: Callable[[Events, Changes, Columns, TableRecipe, Recipe], Rows]
+    operations: tuple[int, ...]
+    split_key_updates: bool
+    key: str
+    format: str
+    tombstones: bool = False
+    key_expression: str = "{hvr_key_hash}"
+
+
+def image_type(table: TableRecipe, name: str = "") -> Struct:
+    """Return the type of a row's image: a value that is not there is null, so each field may be null."""
+    return Struct(tuple(field.as_column(nullable=True) for field in table.fields), name)
+
+
+def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.StructArray:
+    """Return the images at `places`, null where a place is -1."""
+    none = places < 0
+    at = pa.array(places, mask=none)
+    values = [columns.values[field.name].take(at) for field in fields]
+    return pa.StructArray.from_arrays(values, [field.name for field in fields], mask=pa.array(none))
+
+
+def image_missing(columns: Columns, places: Places, *path: str) -> Missing:
+    """Return which values of the images at `places` the source left out, under the struct's path in the message."""
+    found = {}
+    for name, gone in columns.missing.items():
+        out = taken(gone, places)
+        if out.any():
+            found[PATH.join([*path, name])] = out
+    return found
+
+
+def taken(mask: Mask, places: Places) -> Mask:
+    """Return `mask` at `places`; False where a place is -1."""
+    return np.where(places < 0, np.False_, mask[places])
+
+
+def texts(value: str | None, size: int) -> pa.Array:
+    """Return the same text `size` times."""
+    return pa.repeat(pa.scalar(value, pa.string()), size)
+
+
+def key_fields(table: TableRecipe) -> tuple[Field, ...]:
+    """Return the fields of the replication key that messages have."""
+    return tuple(field for name in table.key for field in table.fields if field.column == name)

@@ -1,0 +1,124 @@
+"""Debezium's envelope (https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-events).
+
+before, after, source, transaction, op (c u d t), ts_ms, ts_us, ts_ns; a delete is followed by a tombstone, an update
+of the key is a delete and a create. The times are those of the commit, not of the sending, so that an event that is
+sent again is the same (I2). A value that the source left out is null in `before`, and in `after` the placeholder of an
+unavailable value, as Debezium has it.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE, Field, Recipe, TableRecipe
+from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, taken, texts
+from integrator.errors import DataError
+from integrator.schema import Bytes, Column, Integer, String, Struct
+from integrator.transform.columns import Columns
+from integrator.transform.events import Events
+
+UNAVAILABLE = "__debezium_unavailable_value"
+OPERATIONS = {INSERT: "c", UPDATE: "u", DELETE: "d", TRUNCATE: "t"}
+_CONNECTORS = {"wal2json": "postgresql"}
+_MICROS, _NANOS = 1000, 1000
+
+_SOURCE = (
+    Column("version", String(), nullable=False),
+    Column("connector", String(), nullable=False),
+    Column("name", String(), nullable=False),
+    Column("ts_ms", Integer(64)),
+    Column("snapshot", String()),
+    Column("db", String(), nullable=False),
+    Column("sequence", String()),
+    Column("ts_us", Integer(64)),
+    Column("ts_ns", Integer(64)),
+    Column("schema", String()),
+    Column("table", String(), nullable=False),
+)
+_TRANSACTION = (
+    Column("id", String(), nullable=False),
+    Column("total_order", Integer(64), nullable=False),
+)
+_VERSION = "1"
+
+
+def columns(table: TableRecipe, channel: str) -> tuple[Column, ...]:
+    """Return the columns of the envelope."""
+    name = ".".join(filter(None, [channel, table.table.schema, table.table.base_name]))
+    return (
+        Column("before", image_type(table, f"{name}.Value")),
+        Column("after", image_type(table, f"{name}.Value")),
+        Column("source", Struct(_SOURCE, "io.debezium.connector.Source"), nullable=False),
+        Column("transaction", Struct(_TRANSACTION, "event.block")),
+        Column("op", String(), nullable=False),
+        Column("ts_ms", Integer(64)),
+        Column("ts_us", Integer(64)),
+        Column("ts_ns", Integer(64)),
+    )
+
+
+def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, channel: Recipe) -> Rows:
+    """Return the envelopes of events."""
+    size = len(found)
+    at = pa.array(found.row)
+    micros = changes.cap_tstamp.take(at).cast(pa.int64())
+    stamps = {"ts_ms": pc.divide(micros, _MICROS), "ts_us": micros, "ts_ns": pc.multiply(micros, _NANOS)}
+    position = changes.integ_seq.take(at)
+    source = {
+        "version": texts(_VERSION, size),
+        "connector": texts(_CONNECTORS.get(channel.dialect, channel.dialect), size),
+        "name": texts(channel.channel, size),
+        "snapshot": texts("false", size),
+        "db": texts(channel.cap_loc, size),
+        "sequence": pc.binary_join_element_wise('["', changes.tx_seq.take(at), '","', position, '"]', ""),
+        "schema": texts(table.table.schema, size),
+        "table": texts(table.table.base_name, size),
+        **stamps,
+    }
+    names = [column.name for column in _SOURCE]
+    kinds = pa.array([OPERATIONS.get(code) for code in range(6)])
+    values = {
+        "before": image(of_rows, table.fields, found.before),
+        "after": image(_available(of_rows, found, changes, table), table.fields, found.after),
+        "source": pa.StructArray.from_arrays([source[name] for name in names], names),
+        "transaction": pa.nulls(size, pa.struct([("id", pa.string()), ("total_order", pa.int64())])),
+        "op": kinds.take(pa.array(found.op)),
+        **stamps,
+    }
+    return values, {}
+
+
+def _available(of_rows: Columns, found: Events, changes: Changes, table: TableRecipe) -> Columns:
+    """Return the fields with Debezium's placeholder for text and bytes that the source left out of new rows."""
+    values = dict(of_rows.values)
+    for field in table.fields:
+        gone = of_rows.missing.get(field.name)
+        if gone is None or not taken(gone, found.after).any():
+            continue
+        at = int(found.after[taken(gone, found.after)][0])
+        values[field.name] = pc.if_else(pa.array(gone), _placeholder(field, changes, at), values[field.name])
+    return Columns(values, {}, of_rows.truncate)
+
+
+def _placeholder(field: Field, changes: Changes, at: int) -> pa.Scalar:
+    if isinstance(field.type, String):
+        return pa.scalar(UNAVAILABLE)
+    if isinstance(field.type, Bytes):
+        return pa.scalar(UNAVAILABLE.encode())
+    raise DataError(
+        f"{changes.file}:{changes.line[at]}: table {changes.table}, column {field.name}: the record has no value, and "
+        "Debezium has a placeholder for text and bytes only; record full rows (REPLICA IDENTITY FULL)"
+    )
+
+
+ENVELOPE = Envelope(
+    columns,
+    rows,
+    operations=tuple(OPERATIONS),
+    split_key_updates=True,
+    key="CONNECT_SCHEMA",
+    format="SCHEMA_PAYLOAD",
+    tombstones=True,
+)

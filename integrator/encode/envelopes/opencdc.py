@@ -1,0 +1,58 @@
+"""Conduit's OpenCDC record (https://conduit.io/docs/using/opencdc-record), as its Kafka connector writes it in JSON.
+
+position, operation (create update delete), metadata, key, payload {before, after}; the message key is the JSON of the
+key. A value that the source left out is not in its image. OpenCDC has no truncate: it is counted, and not sent.
+opencdc.createdAt is the commit in nanoseconds; opencdc.readAt would be a clock, and is left out (I2).
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import DELETE, INSERT, UPDATE, Recipe, TableRecipe
+from integrator.encode.envelopes.contract import Envelope, Rows, image, image_missing, image_type, key_fields, texts
+from integrator.schema import Bytes, Column, String, Struct
+from integrator.transform.columns import Columns
+from integrator.transform.events import Events
+
+OPERATIONS = {INSERT: "create", UPDATE: "update", DELETE: "delete"}
+_METADATA = ("opencdc.collection", "opencdc.createdAt", "opencdc.version")
+_VERSION = "v1"
+
+
+def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
+    """Return the columns of the record."""
+    whole = image_type(table)
+    key = Struct(tuple(field.as_column(nullable=True) for field in key_fields(table)))
+    return (
+        Column("position", Bytes(), nullable=False),
+        Column("operation", String(), nullable=False),
+        Column("metadata", Struct(tuple(Column(name, String()) for name in _METADATA)), nullable=False),
+        Column("key", key),
+        Column("payload", Struct((Column("before", whole), Column("after", whole))), nullable=False),
+    )
+
+
+def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, _channel: Recipe) -> Rows:
+    """Return the records of events."""
+    size = len(found)
+    at = pa.array(found.row)
+    created = pc.multiply(changes.cap_tstamp.take(at).cast(pa.int64()), 1000).cast(pa.string())
+    metadata = [texts(table.table.base_name, size), created, texts(_VERSION, size)]
+    kinds = pa.array([OPERATIONS.get(code) for code in range(6)])
+    before = image(of_rows, table.fields, found.before)
+    after = image(of_rows, table.fields, found.after)
+    values = {
+        "position": changes.integ_seq.take(at).cast(pa.binary()),
+        "operation": kinds.take(pa.array(found.op)),
+        "metadata": pa.StructArray.from_arrays(metadata, list(_METADATA)),
+        "key": image(of_rows, key_fields(table), found.image),
+        "payload": pa.StructArray.from_arrays([before, after], ["before", "after"]),
+    }
+    missing = image_missing(of_rows, found.before, "payload", "before")
+    return values, missing | image_missing(of_rows, found.after, "payload", "after")
+
+
+ENVELOPE = Envelope(columns, rows, operations=tuple(OPERATIONS), split_key_updates=False, key="JSON_ROW", format="JSON")

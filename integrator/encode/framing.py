@@ -1,0 +1,277 @@
+"""Encoded rows -> message values: what stands around rows, between them, and around messages; and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeAlias
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.contracts.fragments import DEAD, DEAD_HEADERS, Places, Shape
+from integrator.contracts.outgoing import RECORD_OVERHEAD, Headers, header_size, lengths
+from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.encode import messages
+from integrator.formats.contract import Frame
+from integrator.formats.finish import compressor, text_bytes
+from integrator.formats.keys import KEYS
+
+GATHER_OVERHEAD = 64
+"""Bytes that a format may put around the rows that it gathers, or that compression may add."""
+
+PARTS = ("start", "end", "head", "tail", "before", "after", "between_rows", "between_tables")
+
+Texts: TypeAlias = "bytes | pa.Array"
+"""Of each place a text, or one text for all."""
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' frames.
+
+    runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
+    which are messages already. opening, closing: of each kind's frame, or the same of all. around_keys: of each table,
+    or the same of all. headed: whether messages of a table have headers always.
+    """
+
+    code: Ints
+    frames: list[Frame]
+    runs: Ints
+    dead: npt.NDArray[np.bool_]
+    opening: Texts
+    closing: Texts
+    around_keys: tuple[Texts, Texts]
+    headed: bool
+
+    def slice(self, start: int, end: int) -> Kinds:
+        """Return the kinds of the rows from `start` to before `end`."""
+        return replace(self, code=self.code[start:end], runs=self.runs[start:end])
+
+    def take(self, at: Places) -> Kinds:
+        """Return the kinds of the rows at these places."""
+        return replace(self, code=self.code[at], runs=self.runs[at])
+
+
+@lru_cache(maxsize=8)
+def framing_of(recipe: Recipe) -> Framing:
+    """Return the framing of a channel's rows, which a process keeps from cycle to cycle."""
+    return Framing(recipe)
+
+
+class Framing:
+    """Adds to rows what their messages have around them."""
+
+    def __init__(self, channel: Recipe) -> None:
+        self._tables = {table.table.name: table for table in channel.tables}
+        self._channel = channel
+        self._frames: dict[tuple[str, str], Frame] = {}
+        self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
+        tail = messages.format_of(channel.layout).header_tail
+        self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
+        self._compress = compressor(channel.layout.options)
+        self._text = messages.format_of(channel.layout).text
+
+    def frame(self, table: str, shape: str) -> Frame:
+        """Return the frame of rows of this shape."""
+        known = self._frames.get((table, shape))
+        if known is None:
+            known = Frame() if shape == DEAD else self._made(table, shape)
+            self._frames[table, shape] = known
+        return known
+
+    def _made(self, table: str, shape: str) -> Frame:
+        frame = messages.value_frame(self._tables[table], self._channel, Shape.of_text(shape))
+        if self._text:
+            frame = Frame(**{part: self._finished(getattr(frame, part)) for part in PARTS}, gather=frame.gather)
+        return frame
+
+    def _finished(self, data: bytes) -> bytes:
+        """Return a part of a frame with the line ends and in the encoding of the channel."""
+        return text_bytes(pa.array([data], pa.binary()), self._channel.layout.options)[0].as_py()  # type: ignore[no-any-return]
+
+    def frame_bytes(self, table: str, shape: str) -> int:
+        """Return the bytes of a message of one row that are neither of the key's body nor of the payload."""
+        value = self.frame(table, shape)
+        fixed = len(value.opening) + len(value.closing) + self.record_bytes(table)
+        return fixed + (GATHER_OVERHEAD if value.gather or self._compress else 0)
+
+    def record_bytes(self, table: str) -> int:
+        """Return the bytes of a message that are neither of its value, of its key's body, nor of the rows' headers."""
+        key = self._key_frames[table]
+        return len(key.opening) + len(key.closing) + header_size(self._headers[table]) + RECORD_OVERHEAD
+
+    def beside(self, rows: pa.RecordBatch) -> Ints:
+        """Return the bytes that a message has beside its value, if it has the key and the headers of a row."""
+        tables = rows["table"].dictionary_encode()
+        fixed = pa.array([self.record_bytes(name) for name in tables.dictionary.to_pylist()], pa.int64())
+        sizes = np.asarray(pc.add(lengths(rows["key"]), fixed.take(tables.indices)), np.int64)
+        if rows["headers"].null_count == len(rows):
+            return sizes
+        shown = zip(rows["table"].to_pylist(), rows["shape"].to_pylist(), rows["headers"].to_pylist(), strict=True)
+        return sizes + np.array([header_size(self._named(*row)) for row in shown], np.int64)
+
+    def sizes(self, rows: pa.RecordBatch) -> Ints:
+        """Return the bytes of a message of each row alone, keys, headers and overhead counted."""
+        kinds = self.kinds(rows)
+        more = GATHER_OVERHEAD if self._compress else 0
+        around = [
+            len(frame.opening) + len(frame.closing) + (GATHER_OVERHEAD if frame.gather else more)
+            for frame in kinds.frames
+        ]
+        payload = np.asarray(lengths(rows["payload"]), np.int64)
+        return payload + np.array([*around, 0], np.int64)[kinds.code] + self.beside(rows)
+
+    def kinds(self, rows: pa.RecordBatch) -> Kinds:
+        """Return the kinds of rows."""
+        named = pc.binary_join_element_wise(rows["table"], rows["shape"], "\0").dictionary_encode()
+        pairs = [name.split("\0") for name in named.dictionary.to_pylist()]
+        tables = {table: place for place, table in enumerate(dict.fromkeys(table for table, _ in pairs))}
+        of_kind = np.array([tables[table] for table, _ in pairs] or [0], np.int64)
+        code = np.asarray(named.indices, np.int64)
+        dead = np.array([shape == DEAD for _, shape in pairs] or [False], bool)
+        frames = [self.frame(table, shape) for table, shape in pairs]
+        keys = [self._key_frames[table] for table in tables]
+        return Kinds(
+            code,
+            frames,
+            of_kind[code],
+            dead,
+            _texts([frame.opening for frame in frames]),
+            _texts([frame.closing for frame in frames]),
+            (_texts([key.opening for key in keys]), _texts([key.closing for key in keys])),
+            any(self._headers[table] for table in tables),
+        )
+
+    def costs(self, frames: Sequence[Frame]) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return, kind by kind, the bytes that a message has beside those of its rows.
+
+        They come with a first row, the next one of its table, the first one of the next table, and at the end.
+        """
+        more = GATHER_OVERHEAD if self._compress else 0
+        costs = []
+        for frame in frames:
+            gathers = GATHER_OVERHEAD if frame.gather else more
+            if self._channel.layout.bundling.concatenated:
+                alone = len(frame.opening) + len(frame.closing) + (GATHER_OVERHEAD if frame.gather else 0)
+                costs.append((alone, alone, alone, more))
+            else:
+                row = len(frame.before) + len(frame.after)
+                table = len(frame.tail) + len(frame.between_tables) + len(frame.head) + row
+                closing = len(frame.closing) - len(frame.after) + gathers
+                costs.append((len(frame.opening + frame.after), row + len(frame.between_rows), table, closing))
+        first, next_row, next_table, closes = np.array(costs, np.int64).reshape(-1, 4).T
+        return first, next_row, next_table, closes
+
+    def values(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> pa.Array:
+        """Return the values of messages, which begin at the rows `starts`; a lone row without payload is null."""
+        payload = rows["payload"]
+        values = self._bodies(payload, starts, kinds)
+        if self._compress:
+            values = self._compress(values)
+        if payload.null_count:
+            values = pc.if_else(pc.is_valid(payload.take(pa.array(starts))), values, None)
+        if kinds.dead.any():
+            first = pa.array(starts)
+            values = pc.if_else(pa.array(kinds.dead[kinds.code[starts]]), payload.take(first), values)
+        return values
+
+    def _bodies(self, payload: pa.Array, starts: Places, kinds: Kinds) -> pa.Array:
+        size = len(payload)
+        if self._channel.layout.bundling.concatenated and len(starts) < size:
+            return regrouped(self._bodies(payload, np.arange(size), kinds), starts)
+        filled = pc.fill_null(payload, b"") if payload.null_count else payload
+        gather = next((frame.gather for frame in kinds.frames if frame.gather), None)
+        if gather is not None:
+            body = gather(regrouped(filled, starts), np.diff(starts, append=size))
+            first = kinds.code[starts]
+            return pc.binary_join_element_wise(
+                _of_kind(kinds.opening, first), body, _of_kind(kinds.closing, first), b""
+            )
+        lead, behind = _around(kinds, starts, size)
+        pieces = [piece for piece in (lead, filled, behind) if not isinstance(piece, bytes) or piece]
+        joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
+        return joined if len(starts) == size else regrouped(joined, starts)
+
+    def keys(self, rows: pa.RecordBatch, kinds: Kinds) -> pa.Array:
+        """Return the key of a message for each row; null is none."""
+        head, tail = (_of_kind(texts, kinds.runs) for texts in kinds.around_keys)
+        return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
+
+    def headers(self, rows: pa.RecordBatch, kinds: Kinds) -> Sequence[Headers]:
+        """Return the headers of a message for each row; nothing where no message has any."""
+        of_rows = rows["headers"].null_count < len(rows)
+        if not of_rows and not kinds.headed:
+            return ()
+        shown = zip(rows["table"].to_pylist(), rows["shape"].to_pylist(), rows["headers"].to_pylist(), strict=True)
+        # librdkafka takes headers one by one
+        return [[*(self._headers[row[0]] if row[1] != DEAD else ()), *self._named(*row)] for row in shown]
+
+    def _named(self, table: str, shape: str, values: Sequence[bytes | None] | None) -> Headers:
+        names = DEAD_HEADERS if shape == DEAD else [name for name, _ in self._tables[table].headers]
+        return list(zip(names, values or (), strict=True))
+
+
+def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
+    """Return what stands before and behind each row: the same for all, or of each row.
+
+    The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.
+    """
+    frames, code, size = kinds.frames, kinds.code, len(kinds.frames)
+    if len(starts) == rows:
+        return _of_kind(kinds.opening, code), _of_kind(kinds.closing, code)
+    first = np.zeros(rows, bool)
+    first[starts] = True
+    last = np.append(first[1:], True)
+    previous = np.concatenate([[0], code[:-1]])
+    same_table = np.concatenate([[False], kinds.runs[1:] == kinds.runs[:-1]])
+    place = np.where(first, 0, np.where(same_table, 1, 2))
+    leads, which = np.unique((place * size + previous * (place > 0)) * size + code, return_inverse=True)
+    texts = [
+        _lead(int(lead) // size // size, frames[int(lead) // size % size], frames[int(lead) % size]) for lead in leads
+    ]
+    ends = [*(frame.after for frame in frames), *(frame.closing for frame in frames)]
+    behind = code + size * last
+    return _of_kind(_texts(texts), which), (b"" if not any(ends) else _of_kind(_texts(ends), behind))
+
+
+def _lead(place: int, before: Frame, frame: Frame) -> bytes:
+    if place == 0:
+        return frame.opening
+    if place == 1:
+        return frame.between_rows + frame.before
+    return before.tail + frame.between_tables + frame.head + frame.before
+
+
+def regrouped(values: pa.Array, starts: Places) -> pa.Array:
+    """Return runs of values, of which each begins at a place in `starts`, as one value each; there are no nulls."""
+    _, offset_buffer, data = values.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1]
+    bounds = np.append(offsets[starts], offsets[-1]).astype(np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(bounds), data])
+
+
+def _fixed_headers(table: TableRecipe, value_tail: bytes) -> list[tuple[str, bytes | None]]:
+    """Return the headers that say the schemas, where those are not in a prefix: a 1, the GUID's 16 bytes, a tail.
+
+    https://github.com/confluentinc/schema-registry, HeaderSchemaIdSerializer.java.
+    """
+    key_format = KEYS[table.message_key.serializer].said
+    key_tail = key_format.header_tail if key_format else b""
+    parts = (("__key_schema_id", table.key_id, key_tail), ("__value_schema_id", table.value_id, value_tail))
+    return [(name, b"\x01" + UUID(said.guid).bytes + tail) for name, said, tail in parts if said and said.guid]
+
+
+def _texts(texts: Sequence[bytes]) -> Texts:
+    if len(set(texts)) <= 1:
+        return texts[0] if texts else b""
+    return pa.array(texts, pa.binary())
+
+
+def _of_kind(texts: Texts, codes: npt.NDArray[np.int64]) -> Texts:
+    return texts if isinstance(texts, bytes) else texts.take(pa.array(codes))

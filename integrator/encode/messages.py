@@ -1,0 +1,125 @@
+"""What the messages of a table are made of: their columns, the encoders of value and key, the frames around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from integrator.contracts.fragments import Shape
+from integrator.contracts.layout import Layout, Options
+from integrator.contracts.recipe import TRUNCATE, Field, Recipe, TableRecipe
+from integrator.encode.envelopes import ENVELOPES
+from integrator.formats import FORMATS
+from integrator.formats.contract import Encoder, Format, Frame
+from integrator.formats.keys import KEYS, SchemaType, key_options
+from integrator.schema import Column
+
+
+@dataclass(frozen=True)
+class RegisteredSchema:
+    """A schema that a registry is to know: of which table's `value` or `key` it is, and its text."""
+
+    table: str
+    part: str
+    type: SchemaType
+    text: str
+    record: str
+
+
+def format_of(layout: Layout) -> Format:
+    """Return the format of values."""
+    return FORMATS[layout.format]
+
+
+def old_fields(table: TableRecipe, layout: Layout) -> tuple[Field, ...]:
+    """Return the fields that have a value of before the update beside them: BeforeUpdateColumns."""
+    return tuple(field for field in table.fields if not field.extra) if layout.before else ()
+
+
+def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, ...]:
+    """Return the columns of a message of this shape."""
+    layout = recipe.layout
+    if layout.envelope:
+        return ENVELOPES[layout.envelope].columns(table, recipe.channel)
+    by_shape = format_of(layout).missing == "shape"
+    listed = [
+        field.as_column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
+        for place, field in enumerate(table.fields)
+        if place not in shape.absent
+    ]
+    before = [
+        replace(field, name=layout.before + field.name)
+        for place, field in enumerate(old_fields(table, layout), len(table.fields))
+        if place not in shape.absent
+    ]
+    return (*listed, *(field.as_column(nullable=True) for field in before))
+
+
+def _may_be_null(field: Field, table: TableRecipe) -> bool:
+    """Say whether the one schema of all rows must let a NOT NULL column be null: in a truncate's row, or if missing."""
+    truncates = TRUNCATE in table.operations and not field.extra
+    return truncates or (table.missing_as_null and field.source is not None and field.source not in table.key)
+
+
+def options_of(table: TableRecipe, recipe: Recipe) -> Options:
+    """Return the options of the values of `table`."""
+    options = replace(recipe.layout.options, numbers=table.numbers) if table.numbers else recipe.layout.options
+    return replace(options, binary=table.binary) if table.binary else options
+
+
+def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
+    """Return the encoder of values of this shape."""
+    made_of = columns(table, recipe, shape)
+    return format_of(recipe.layout).encoder(table.table.name, made_of, options_of(table, recipe))
+
+
+def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:
+    """Return what stands around values of this shape."""
+    made_of = columns(table, recipe, shape)
+    name = record(table, recipe)
+    return format_of(recipe.layout).frame(name, made_of, options_of(table, recipe), table.value_id)
+
+
+def record(table: TableRecipe, recipe: Recipe) -> str:
+    """Return the name of a value's record: the table's, or the envelope's."""
+    if recipe.layout.envelope != "DEBEZIUM":
+        return table.table.name
+    names = (recipe.channel, table.table.schema, table.table.base_name, "Envelope")
+    return ("." if format_of(recipe.layout).name_refusal(".") is None else "_").join(filter(None, names))
+
+
+def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
+    """Return what stands around keys."""
+    said = table.message_key
+    options = key_options(said.serializer, recipe.layout.options)
+    return KEYS[said.serializer].frame(key_record(table, recipe), said.columns, options, table.key_id)
+
+
+def key_record(table: TableRecipe, recipe: Recipe) -> str:
+    """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
+    said = KEYS[table.message_key.serializer].said
+    if recipe.layout.envelope == "DEBEZIUM" and said is not None and not said.schema_type:
+        return ".".join(filter(None, (recipe.channel, table.table.schema, table.table.base_name, "Key")))
+    return f"{table.table.name}_key"
+
+
+def value_schema(table: TableRecipe, recipe: Recipe) -> str:
+    """Return the text of the schema of full rows; empty where the format has none."""
+    made_of = columns(table, recipe, Shape())
+    options = options_of(table, recipe)
+    return format_of(recipe.layout).schema_text(record(table, recipe), made_of, options)
+
+
+def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
+    """Yield the schemas that a registry is to know."""
+    value = format_of(recipe.layout)
+    for table in recipe.tables:
+        said = table.message_key
+        key = KEYS[said.serializer]
+        if value.schema_type:
+            text = value_schema(table, recipe)
+            yield RegisteredSchema(table.table.name, "value", value.schema_type, text, record(table, recipe))
+        if key.schema_type:
+            named = key_record(table, recipe)
+            text = key.schema_text(named, said.columns, key_options(said.serializer, recipe.layout.options))
+            yield RegisteredSchema(table.table.name, "key", key.schema_type, text, named)

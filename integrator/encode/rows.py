@@ -1,0 +1,150 @@
+"""Change rows of one table -> the rows of its messages: as they are, old and new as one, or in an envelope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, mask
+from integrator.contracts.changes import Changes
+from integrator.contracts.fragments import Places
+from integrator.contracts.recipe import BEFORE_UPDATE, TOMBSTONED, TRUNCATE, Recipe, TableRecipe
+from integrator.contracts.tally import Tally
+from integrator.encode import messages
+from integrator.encode.envelopes import ENVELOPES
+from integrator.encode.envelopes.contract import taken
+from integrator.formats.contract import Arrays, Missing
+from integrator.transform.columns import Columns, to_columns
+from integrator.transform.events import Events, events
+from integrator.transform.expression import Clock
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows to encode: values and missing masks by message column; `at` is each row's place among the change rows.
+
+    key_at: the change row that has its key. retired: the one whose key is gone with it, or -1.
+    """
+
+    values: Arrays
+    missing: Missing
+    truncate: Mask
+    at: Places
+    op: pa.Array
+    key_at: Places
+    retired: Places
+
+    def take(self, keep: Places) -> Rows:
+        """Return the rows at these places."""
+        at = pa.array(keep)
+        return Rows(
+            values={name: column.take(at) for name, column in self.values.items()},
+            missing={name: gone[keep] for name, gone in self.missing.items() if gone[keep].any()},
+            truncate=self.truncate[keep],
+            at=self.at[keep],
+            op=self.op.take(at),
+            key_at=self.key_at[keep],
+            retired=self.retired[keep],
+        )
+
+
+class RowMaker:
+    """Makes the rows of a table's messages."""
+
+    def __init__(self, recipe: TableRecipe, channel: Recipe) -> None:
+        self._recipe, self._channel = recipe, channel
+        self._layout = channel.layout
+        self._format = messages.format_of(channel.layout)
+        self._old = messages.old_fields(recipe, channel.layout)
+
+    def rows(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[Changes, Columns, Rows]:
+        """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
+        if not self._recipe.before_updates:
+            changes = self._without(BEFORE_UPDATE, changes, tally)
+        if not (self._layout.envelope or self._layout.before):
+            changes = self._sent(changes, tally)
+        columns = to_columns(changes, self._recipe, self._channel, clock, tally)
+        if self._layout.envelope:
+            return changes, columns, self._enveloped(changes, columns, tally)
+        if self._layout.before:
+            return changes, columns, self._merged(changes, columns, tally)
+        every = np.arange(len(changes))
+        retired = np.where(mask(pc.is_in(changes.op, pa.array(TOMBSTONED, pa.int8()))), every, -1)
+        made = Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every, retired)
+        return changes, columns, made
+
+    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], tally: Tally) -> None:
+        how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
+        for code, count in zip(*np.unique(op, return_counts=True), strict=True):
+            reason = f"op {code} in {how}"
+            tally.leave_out(reason, int(count))
+
+    def _without(self, operation: int, changes: Changes, tally: Tally) -> Changes:
+        left_out = mask(pc.equal(changes.op, operation))
+        if left_out.any():
+            self._count(np.full(int(left_out.sum()), operation, np.int8), tally)
+        return changes.where(~left_out)
+
+    def _sent(self, changes: Changes, tally: Tally) -> Changes:
+        """Return the changes that the replication style sends; the others are counted (I4)."""
+        operations = self._operations()
+        sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
+        if not sent.all():
+            self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], tally)
+        return changes.where(sent)
+
+    def _operations(self) -> tuple[int, ...]:
+        return (
+            tuple({*self._recipe.operations, *TOMBSTONED}) if self._recipe.bare_tombstones else self._recipe.operations
+        )
+
+    def _events(self, changes: Changes, operations: tuple[int, ...], tally: Tally, *, split: bool) -> Events:
+        found = events(changes.op.to_numpy(zero_copy_only=False), changes.paired, split_key_updates=split)
+        if found.unpaired:
+            tally.leave_out("old rows of updates without their new ones", found.unpaired)
+        sent = np.isin(found.op, operations)
+        if not sent.all():
+            self._count(found.op[~sent], tally)
+        return found.where(sent)
+
+    def _enveloped(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
+        """Return envelopes of old and new images. They say every operation they can, whatever the style."""
+        envelope = ENVELOPES[self._layout.envelope]
+        said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
+        found = self._events(changes, said, tally, split=envelope.split_key_updates)
+        values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
+        none = np.zeros(len(found), bool)
+        return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
+
+    def _merged(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
+        """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
+        found = self._events(changes, self._operations(), tally, split=False)
+        none = (found.before < 0) | (found.after < 0)
+        at, before = pa.array(found.row), pa.array(found.before, mask=none)
+        values = {name: column.take(at) for name, column in columns.values.items()}
+        missing = {name: gone[found.row] for name, gone in columns.missing.items() if gone[found.row].any()}
+        omits = self._format.missing == "omit"
+        for field in self._old:
+            old = columns.values[field.name].take(before)
+            gone = none if omits else np.zeros(len(found), bool)
+            if field.name in columns.missing:
+                gone = gone | taken(columns.missing[field.name], np.where(none, -1, found.before))
+            if self._layout.before_changed:
+                gone = gone | _same(old, values[field.name])
+            values[self._layout.before + field.name] = old
+            if gone.any():
+                missing[self._layout.before + field.name] = gone
+        truncate = columns.truncate[found.row]
+        return Rows(values, missing, truncate, found.row, pa.array(found.op), found.image, found.retired)
+
+
+def _same(old: pa.Array, new: pa.Array) -> Mask:
+    """Say where two values are the same, null among them."""
+    try:
+        equal = mask(pc.equal(old, new))
+    except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one
+        equal = np.array([a == b for a, b in zip(old.to_pylist(), new.to_pylist(), strict=True)], np.bool_)
+    return equal | mask(pc.and_(pc.is_null(old), pc.is_null(new)))

@@ -1,0 +1,191 @@
+"""Change rows of one table -> fragments: columns, keys, headers, encoded rows; encoders are compiled once a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, first, mask
+from integrator.contracts.changes import Changes
+from integrator.contracts.fragments import FRAGMENT, Places, Shape, shapes
+from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.tally import Tally
+from integrator.encode import messages, oversize
+from integrator.encode.framing import Framing
+from integrator.encode.rows import RowMaker, Rows
+from integrator.encode.tombstones import followed, tombstoned, tombstones
+from integrator.errors import DataError
+from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedValue, Unsayable
+from integrator.formats.finish import text_bytes
+from integrator.transform.capture import captured
+from integrator.transform.expression import Clock
+from integrator.transform.message_key import headers, key_maker
+
+LEFT_OUT = "large values of rows above the maximum size"
+
+
+class TableEncoder:
+    """Change rows of one table -> fragments.
+
+    encode: what encodes full rows, where it is not the format's encoder of the recipe.
+    """
+
+    def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, encode: Encoder | None = None) -> None:
+        self._recipe, self._channel = recipe, channel
+        self._layout = channel.layout
+        self._format = messages.format_of(channel.layout)
+        old = (channel.layout.before + field.name for field in messages.old_fields(recipe, channel.layout))
+        self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
+        self._rows = RowMaker(recipe, channel)
+        self._keys = key_maker(recipe, channel)
+        self._encoders: dict[Shape, Encoder] = {} if encode is None else {Shape(): encode}
+        self._framing = framing
+
+    def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
+        changes = captured(changes, self._recipe, self._channel, clock, tally)
+        limit, policy = self._channel.max_bytes, self._channel.oversized
+        cut: set[str] = set()
+        for _ in range(len(changes.columns) + 1):
+            counted = Tally()
+            fragments, order = self.fragments(changes, clock, counted)
+            over, sizes = self.above(fragments, [self._recipe.table.name])
+            if not len(over) or not policy.skeleton:
+                break
+            named = fragments["integ_seq"].take(pa.array(over)).to_pylist()
+            changes = oversize.skeletons(changes, dict(zip(named, sizes, strict=True)), self._recipe, self._channel)
+            cut.update(named)
+        if len(over) and not policy.dead_letters:
+            at = oversize.place_of(changes, fragments["integ_seq"][int(over[0])].as_py())
+            raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
+        if len(over):
+            fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
+        tally.add(counted)
+        tally.warn(LEFT_OUT, len(cut))
+        return fragments, order
+
+    def fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments, however large they are, and their order. Raises DataError."""
+        changes, columns, rows = self._rows.rows(changes, clock, tally)
+        bare = tombstoned(rows.op) & self._recipe.bare_tombstones
+        payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
+        keys = self._keys(changes, columns, clock)
+        header_values = headers(changes, self._recipe, self._channel, clock)
+        at, size = pa.array(rows.at), len(rows.at)
+        more, key_at = np.zeros(size, bool), rows.key_at
+        if self._layout.bundling.mode == "CHANGE":  # both rows of an update have the new one's key
+            more = changes.paired[rows.at] & ~bare
+            key_at = key_at[np.arange(size) + more]
+        whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
+        arrays = {
+            "topic": pa.repeat(self._recipe.topic, size),
+            "key": keys if whole and key_at is rows.at else keys.take(pa.array(key_at)),
+            "table": pa.repeat(self._recipe.table.name, size),
+            "op": rows.op,
+            "integ_seq": changes.integ_seq if whole else changes.integ_seq.take(at),
+            "rank": pa.repeat(pa.scalar(0, pa.int32()), size),
+            "more": pa.array(more),
+            "cap_tstamp": changes.cap_tstamp.cast(pa.int64())
+            if whole
+            else changes.cap_tstamp.cast(pa.int64()).take(at),
+            "shape": shape,
+            "headers": header_values if whole else header_values.take(at),
+            "payload": payload,
+        }
+        fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
+        order = changes.order if whole else changes.order[rows.at]
+        if self._recipe.tombstones:
+            return self._with_tombstones(fragments, order, rows, bare, keys, tally)
+        return fragments, order
+
+    def _with_tombstones(
+        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, tally: Tally
+    ) -> tuple[pa.RecordBatch, Places]:
+        """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
+        gone = rows.retired >= 0
+        old_keys = keys.take(pa.array(rows.retired, mask=~gone))
+        keyless = gone & mask(pc.is_null(old_keys))
+        if keyless.any():
+            tally.leave_out("tombstones without a key", int(keyless.sum()))
+        made, behind = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
+        stays = ~(bare & keyless)  # bare rows are tombstones themselves
+        behind = np.cumsum(stays)[behind] - 1
+        return followed(fragments.filter(pa.array(stays)), order[stays], made, behind)
+
+    def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
+        """Return payloads and shapes, of rows that are tombstones alone none."""
+        keep = np.flatnonzero(~bare)
+        kept = rows.take(keep)
+        payload, shape = self._payloads(changes, kept)
+        places = np.full(len(bare), -1, np.int64)
+        places[keep] = np.arange(len(keep))
+        back = pa.array(places, mask=bare)
+        return payload.take(back), pc.fill_null(shape.take(back), "")
+
+    def _payloads(self, changes: Changes, rows: Rows) -> tuple[pa.Array, pa.Array]:
+        """Return the payload of each row, and its shape."""
+        size = len(rows.at)
+        if self._format.missing != "shape" or self._layout.envelope:
+            missing = rows.missing if self._format.missing == "omit" else self._accepted(changes, rows)
+            return self._encoded(changes, rows, Shape(), rows.values, missing, None), pa.repeat("", size)
+        by_place = {self._places[name]: gone for name, gone in rows.missing.items() if name in self._places}
+        found = shapes(by_place, rows.truncate)
+        if len(found) == 1 and found[0][1] is None:
+            return self._encoded(changes, rows, Shape(), rows.values, {}, None), pa.repeat("", size)
+        payloads, texts, order = [], [], []
+        for shape, places in found:
+            chosen = np.arange(size) if places is None else places
+            at = pa.array(chosen)
+            values = {name: values.take(at) for name, values in rows.values.items()}
+            payloads.append(self._encoded(changes, rows, shape, values, {}, chosen))
+            texts.append(pa.repeat(shape.to_text(), len(chosen)))
+            order.append(chosen)
+        back = pa.array(np.argsort(np.concatenate(order)))
+        return pa.concat_arrays(payloads).take(back), pa.concat_arrays(texts).take(back)
+
+    def _accepted(self, changes: Changes, rows: Rows) -> Missing:
+        """Return no missing values: the format has none. Raises DataError where they may not be sent as null either."""
+        for name, gone in rows.missing.items():
+            at = first(gone)
+            if at is not None and not self._recipe.missing_as_null:
+                line, column = changes.line[rows.at[at]], name.replace(PATH, ".")
+                raise DataError(
+                    f"{changes.file}:{line}: table {changes.table}, column {column}: the record has no value, and "
+                    f"{self._layout.format} has no word for that; record full rows (REPLICA IDENTITY FULL), send "
+                    "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON"
+                )
+        return {}
+
+    def _encoded(
+        self, changes: Changes, rows: Rows, shape: Shape, values: Arrays, missing: Missing, chosen: Places | None
+    ) -> pa.Array:
+        if shape not in self._encoders:
+            self._encoders[shape] = messages.value_encoder(self._recipe, self._channel, shape)
+        try:
+            encoded = self._encoders[shape](values, missing)
+            if self._format.text:
+                return text_bytes(encoded, self._layout.options)
+        except (Unsayable, RefusedValue) as error:
+            at = error.index if chosen is None else int(chosen[error.index])
+            column = f", column {error.column}" if isinstance(error, Unsayable) else ""
+            where = f"{changes.file}:{changes.line[rows.at[at]]}: table {changes.table}{column}"
+            raise DataError(f"{where}: {error}") from None
+        return encoded
+
+    def above(self, fragments: pa.RecordBatch, tables: Sequence[str]) -> tuple[Places, Places]:
+        """Return the places of rows of `tables` whose messages would be above the maximum size, and the sizes (I5)."""
+        limit, none = self._channel.max_bytes, np.empty(0, np.int64)
+        if not fragments.num_rows:
+            return none, none
+        plain = fragments["headers"].null_count == fragments.num_rows
+        longest = sum(pc.max(pc.binary_length(fragments[name])).as_py() or 0 for name in ("payload", "key"))
+        shapes_of = pc.unique(fragments["shape"]).to_pylist()
+        frame = max(self._framing.frame_bytes(name, text) for name in tables for text in shapes_of)
+        if plain and longest + frame <= limit:
+            return none, none
+        sizes = self._framing.sizes(fragments)
+        over = np.flatnonzero(sizes > limit)
+        return over, sizes[over]

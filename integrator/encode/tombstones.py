@@ -1,0 +1,44 @@
+"""Tombstones: messages without value behind the rows that take a key away."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, mask
+from integrator.contracts.fragments import FRAGMENT, Places, with_column
+from integrator.contracts.recipe import TOMBSTONED
+
+
+def tombstoned(op: pa.Array) -> Mask:
+    """Say which rows take a key away."""
+    return mask(pc.is_in(op, pa.array(TOMBSTONED, pa.int8())))
+
+
+def followed(
+    fragments: pa.RecordBatch, order: Places, stones: pa.RecordBatch, behind: Places
+) -> tuple[pa.RecordBatch, Places]:
+    """Return fragments, and their order, with `stones` behind those at the places `behind`."""
+    if not stones.num_rows:
+        return fragments, order
+    together = pa.Table.from_batches([fragments, stones]).combine_chunks()
+    places = np.concatenate([np.arange(fragments.num_rows) * 2, behind * 2 + 1])
+    back = np.argsort(places, kind="stable")
+    [batch] = together.take(pa.array(back)).to_batches()
+    return batch, np.concatenate([order, order[behind]])[back]
+
+
+def tombstones(fragments: pa.RecordBatch, gone: Places, keys: pa.Array) -> tuple[pa.RecordBatch, Places]:
+    """Return the messages without value for the rows at the places `gone`, and the places that they stand behind.
+
+    keys: of all rows, the keys that are gone. The old row of a change is followed by its new one, and by the tombstone
+    then.
+    """
+    behind = gone + np.asarray(fragments["more"], bool)[gone]
+    stones, size = fragments.take(pa.array(gone)), len(gone)
+    stones = with_column(stones, "key", keys.take(pa.array(gone)))
+    stones = with_column(stones, "integ_seq", fragments["integ_seq"].take(pa.array(behind)))
+    stones = with_column(stones, "rank", pa.repeat(pa.scalar(1, pa.int32()), size))
+    stones = with_column(stones, "more", pa.repeat(pa.scalar(False), size))
+    return with_column(stones, "payload", pa.nulls(size, FRAGMENT.field("payload").type)), behind

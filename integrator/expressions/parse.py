@@ -1,0 +1,247 @@
+"""Expressions: templates over HVR's substitutions (https://fivetran.com/docs/hvr6/action-reference/columnproperties).
+
+`{name spec}` is a substitution, `{{name spec}}` is "the value of"; `<hvr_op>` is another spelling of `{hvr_op}`.
+Text in braces that is no name stays text, so that JSON can be written around substitutions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+
+from integrator import schema
+from integrator.expressions.substitutions import (
+    ALLOW_MISSINGS,
+    COLUMN,
+    COLUMN_FORMAT,
+    ELSEWHERE,
+    IN_A_MESSAGE,
+    LITERAL,
+    MESSAGE_FORMAT,
+    SUBSTITUTIONS,
+    WITH_TEXT,
+    Context,
+    ExpressionError,
+    check_format,
+    with_article,
+)
+from integrator.schema import Table, Type
+
+
+@dataclass(frozen=True)
+class Text:
+    """Literal text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Op:
+    """A substitution `name` with its specification; `value_of` for double braces."""
+
+    name: str
+    spec: str = ""
+    value_of: bool = False
+
+
+@dataclass(frozen=True)
+class ColumnValue:
+    """The value of the column `name` of the row; `spec` formats a timestamp."""
+
+    name: str
+    spec: str = ""
+    allow_missings: bool = False
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A SQL literal: null, a number, or quoted text."""
+
+    value: int | str | None
+
+
+@dataclass(frozen=True)
+class Sql:
+    """SQL over the row (extension): a scalar expression. Columns in `allowed` may be missing, and are null then."""
+
+    text: str
+    context: Context
+    allowed: tuple[str, ...] = ()
+
+
+SQL = "sql:"
+Part = Text | Op | ColumnValue | Constant | Sql
+
+_PART = re.compile(
+    r"\{\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}\}|\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}|<(hvr_[a-z_]+)(\s[^<>]*)?>",
+)
+_TORN = re.compile(r"\{\s*[A-Za-z_]\w*")
+"""What is left of a substitution that does not end."""
+_INTEGER = re.compile(r"[+-]?\d+")
+_QUOTED = re.compile(r"'((?:[^']|'')*)'")
+
+
+def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[Part, ...]:
+    """Return the parts of the template `text` for rows of `table`. Raises ExpressionError.
+
+    column: the one that {{hvr_col_name}} is.
+    """
+    literal = text.strip()
+    if literal.lower().startswith(SQL):
+        return (sql(literal[len(SQL) :].strip(), table, context, column),)
+    if literal.lower() == "null":
+        return (Constant(None),)
+    if _INTEGER.fullmatch(literal):
+        return (Constant(int(literal)),)
+    quoted = _QUOTED.fullmatch(literal)
+    if quoted and not _PART.search(literal):
+        return (Constant(quoted[1].replace("''", "'")),)
+    parts: list[Part] = []
+    at = 0
+    for found in _PART.finditer(text):
+        if found.start() > at:
+            parts.append(Text(text[at : found.start()]))
+        parts.append(_part(found, table, context, column))
+        at = found.end()
+    if at < len(text) or not parts:
+        parts.append(Text(text[at:]))
+    _check_braces(parts)
+    return tuple(parts)
+
+
+def _check_braces(parts: list[Part]) -> None:
+    """Raise ExpressionError for a substitution that does not end, or ends with fewer braces than it begins with."""
+    for part, behind in itertools.zip_longest(parts, parts[1:]):
+        torn = _TORN.search(part.text) if isinstance(part, Text) else None
+        if torn is not None:
+            raise ExpressionError(f"{torn[0]!r} is no substitution: it has no end; write {torn[0]}}}")
+        if isinstance(part, Text) and part.text.endswith("{") and isinstance(behind, Op | ColumnValue):
+            name = behind.name
+            raise ExpressionError(
+                f"the braces around {name} do not match; write {{{name}}}, or {{{{{name}}}}} with two"
+            )
+
+
+def sql(text: str, table: Table, context: Context, column: str = "") -> Sql:
+    """Return SQL in which columns and substitutions may stand in braces: they become names in it."""
+    allowed: list[str] = []
+    quoted = next((text[0] for text in _QUOTED.finditer(text) if _PART.search(text[0])), None)
+    if quoted is not None:
+        raise ExpressionError(f"sql: in {quoted} braces are text; write … || {{name}} || …")
+
+    def name(found: re.Match[str]) -> str:
+        match _part(found, table, context, column):
+            case ColumnValue(name, "", allow):
+                allowed.extend([name] if allow else [])
+                return f'"{name}"'
+            case Op(name, "", False):
+                return f'"{name}"'
+            case _:
+                raise ExpressionError(f"{found[0]}: in SQL a value has no specification; use SQL's functions")
+
+    return Sql(_PART.sub(name, text), context, tuple(dict.fromkeys(allowed)))
+
+
+def as_text(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the parts of a column that is text: {hvr_integ_tstamp} has its format."""
+    plain = Op("hvr_integ_tstamp")
+    return tuple(Op(plain.name, COLUMN_FORMAT) if part == plain else part for part in parts)
+
+
+def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Part:
+    double, double_spec, single, single_spec, angle, angle_spec = found.groups()
+    name = double or single or angle
+    spec = (double_spec or single_spec or angle_spec or "")[1:]
+    if name in SUBSTITUTIONS:
+        return _substitution(found[0], Op(name, spec, value_of=bool(double)), table, context)
+    why = next((why for start, why in ELSEWHERE.items() if name.startswith(start)), "")
+    if why:
+        raise ExpressionError(f"{found[0]} {why}")
+    if name == COLUMN and double:
+        if not own:
+            raise ExpressionError(f"{found[0]}: the action is for no column")
+        name, double = own, None
+    if name.startswith("hvr_") and table.column(name) is None:
+        raise ExpressionError(f"{found[0]} is not known here; accepted are {', '.join(SUBSTITUTIONS)}")
+    if context == "topic":
+        raise ExpressionError(f"{found[0]}: a topic cannot depend on the values of a row")
+    if double:
+        raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names and hvr_col_name only")
+    return _column(found[0], name, spec, table, context)
+
+
+def _substitution(said: str, op: Op, table: Table, context: Context) -> Op:
+    substitution = SUBSTITUTIONS[op.name]
+    if context not in substitution.contexts:
+        accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
+        raise ExpressionError(f"{said} cannot stand in {with_article(context)}; accepted there are {accepted}")
+    if op.value_of and op.name != "hvr_key_names":
+        raise ExpressionError(f"{said}: double braces go with hvr_key_names and hvr_col_name only")
+    if op.name == "hvr_schema" and table.schema is None:
+        raise ExpressionError(f"{said}: the definition of table {table.name} names no schema (TableProperties Schema)")
+    if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
+        check_format(said, op.spec)
+    elif op.spec.strip() and op.name not in WITH_TEXT:
+        raise ExpressionError(f"{said}: only time stamps, {' and '.join(WITH_TEXT)} have something behind their name")
+    if not op.spec and context in IN_A_MESSAGE and isinstance(substitution.type, schema.Timestamp):
+        return Op(op.name, MESSAGE_FORMAT + ("SSS" if op.name == "hvr_integ_tstamp" else ""), op.value_of)
+    return op
+
+
+def _column(said: str, name: str, spec: str, table: Table, context: Context) -> ColumnValue:
+    column = table.column(name)
+    if column is None:
+        known = ", ".join(column.name for column in table.columns)
+        raise ExpressionError(f"{said} is neither a substitution nor a column of {table.name}, which has {known}")
+    allow = spec.lstrip().startswith(ALLOW_MISSINGS)
+    spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
+    if context == "AddressTo" and spec == LITERAL:
+        return ColumnValue(name, spec, allow)
+    if spec.startswith("%[") and not isinstance(column.type, schema.Timestamp):
+        raise ExpressionError(f"{said}: {spec} is not known; accepted is {ALLOW_MISSINGS}")
+    if spec and isinstance(column.type, schema.Timestamp):
+        check_format(said, spec)
+    elif spec:
+        kind = schema.describe(column.type)
+        raise ExpressionError(f"{said}: only time stamps have a format, and {name} is {kind}")
+    if not spec and context in IN_A_MESSAGE and isinstance(column.type, schema.Timestamp):
+        spec = MESSAGE_FORMAT
+    return ColumnValue(name, spec, allow)
+
+
+def natural_type(parts: tuple[Part, ...], table: Table) -> Type:
+    """Return the type of an expression before a Datatype is asked for: a lone substitution keeps its own."""
+    if len(parts) != 1:
+        return schema.String()
+    match parts[0]:
+        case Op(name, spec, _):
+            kind = SUBSTITUTIONS[name].type
+            return schema.String() if spec and isinstance(kind, schema.Timestamp) else kind
+        case ColumnValue(name, spec, _):
+            column = table.column(name)
+            if column is None:
+                raise KeyError(name)
+            return schema.String() if spec else column.type
+        case Constant(int()):
+            return schema.Integer(64)
+        case Sql():
+            raise KeyError("the engine knows the type of SQL")
+        case _:
+            return schema.String()
+
+
+def constant_text(parts: tuple[Part, ...], values: dict[str, str | None]) -> str:
+    """Return the text of a template that depends on no row: a topic."""
+    texts = []
+    for part in parts:
+        match part:
+            case Text(text):
+                texts.append(text)
+            case Op(name, _, _):
+                texts.append(values[name] or "")
+            case Constant(value):
+                texts.append("" if value is None else str(value))
+            case ColumnValue() | Sql():
+                raise ExpressionError("a topic cannot depend on the values of a row")
+    return "".join(texts)

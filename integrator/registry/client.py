@@ -1,0 +1,207 @@
+"""The schema registry, asked by the driver only: each schema once, at the start; executors get the ids in the Recipe.
+
+The client is the vendor's (https://github.com/confluentinc/confluent-kafka-python), which tries again what fails for a
+moment, and the next URL when one is down.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from integrator.contracts.layout import SchemaId
+from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, shortened
+from integrator.formats.protobuf import numbers_of
+from integrator.plan import Plan
+from integrator.plan.registry import Registration, RegistrySettings
+from integrator.registry.compatible import why_unreadable
+
+NOT_FOUND, CONFLICT, INVALID = 404, 409, 422
+DENIED = (401, 403)
+_MOST_SAID = 1000  # characters of what a registry answers
+
+
+def resolve(plan: Plan) -> Plan:
+    """Return the plan with the ids of its schemas, which are registered where they are not there yet.
+
+    Raises ConfigurationError for what the registry refuses, EnvironmentFault where it does not answer.
+    """
+    if plan.registry is None:
+        return plan
+    client = _client(plan.registry)
+    settings = plan.registry
+    plan = replace(plan, recipe=_with_numbers(plan, client))
+    ids = {(said.table, said.part): _registered(client, settings, said) for said in plan.registrations}
+    tables = tuple(
+        replace(table, value_id=ids.get((table.table.name, "value")), key_id=ids.get((table.table.name, "key")))
+        for table in plan.recipe.tables
+    )
+    return replace(plan, recipe=replace(plan.recipe, tables=tables))
+
+
+def check(plan: Plan) -> list[str]:
+    """Say of each schema whether the registry has it, or would take it; registers nothing. Raises as `resolve`."""
+    if plan.registry is None:
+        return []
+    settings = plan.registry
+    client = _client(settings)
+    plan = replace(plan, recipe=_with_numbers(plan, client))
+    return [f"{one.subject}: {_checked(client, settings, one)}" for one in plan.registrations]
+
+
+def _checked(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> str:
+    latest = _latest(client, settings, said.subject)
+    if settings.use_latest or not settings.auto_register:
+        _found(client, settings, said, latest)
+        return "there"
+    if latest is None:
+        return "new"
+    if _lookup(client, settings, said) is not None:
+        return "there"
+    try:
+        fits = client.test_compatibility(said.subject, Schema(said.text, said.type))
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
+        raise _told(error, settings, said, latest) from None
+    if not fits:
+        raise _refused("the registry says it is not compatible", said, latest)
+    return "a new version, compatible"
+
+
+def _client(settings: RegistrySettings) -> SchemaRegistryClient:
+    try:
+        return SchemaRegistryClient.new_client(dict(settings.client))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"the schema registry's client cannot be made: {error}; see Schema_Registry") from None
+
+
+def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
+    """Return the recipe with the field numbers of Protobuf messages that are there: a number keeps its field."""
+    settings = plan.registry
+    if settings is None or plan.recipe.layout.format != "REGISTRY_PROTOBUF":
+        return plan.recipe
+    taken: dict[str, tuple[tuple[str, int], ...]] = {}
+    for said in plan.registrations:
+        latest = _latest(client, settings, said.subject) if said.part == "value" else None
+        if latest is not None and latest.schema.schema_str and latest.schema.schema_type == "PROTOBUF":
+            taken[said.table] = numbers_of(latest.schema.schema_str)
+
+    def numbered(table: TableRecipe) -> TableRecipe:
+        return replace(table, numbers=taken.get(table.table.name, ()))
+
+    return replace(plan.recipe, tables=tuple(map(numbered, plan.recipe.tables)))
+
+
+def _registered(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> SchemaId:
+    latest = _latest(client, settings, said.subject)
+    if settings.use_latest or not settings.auto_register:
+        return _id(settings, said, _found(client, settings, said, latest))
+    try:
+        made = client.register_schema_full_response(said.subject, Schema(said.text, said.type), settings.normalize)
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
+        raise _told(error, settings, said, latest) from None
+    return _id(settings, said, made)
+
+
+def _found(
+    client: SchemaRegistryClient, settings: RegistrySettings, said: Registration, latest: RegisteredSchema | None
+) -> RegisteredSchema:
+    """Return the schema that is to be there already: the subject's latest version, or ours."""
+    if settings.use_latest:
+        if latest is None:
+            raise ConfigurationError(f"{said.subject}: no version is registered, and Use_Latest_Version asks for one")
+        theirs = latest.schema.schema_type or "AVRO"
+        same = theirs == said.type
+        why = why_unreadable(said.type, said.text, latest.schema.schema_str or "") if same else f"it is {theirs}"
+        if why:
+            raise _refused(f"its latest version cannot read our messages: {why}", said, latest)
+        return latest
+    found = _lookup(client, settings, said)
+    if found is None:
+        raise ConfigurationError(
+            f"{said.subject}: the schema of table {said.table} is not registered, and Auto_Register is false; "
+            f"register it, or let the integrator do it:\n{_pretty(said.text)}"
+        )
+    return found
+
+
+def _id(settings: RegistrySettings, said: Registration, found: RegisteredSchema) -> SchemaId:
+    if found.schema_id is None:
+        raise EnvironmentFault(f"{said.subject}: the registry gave no id for the schema")
+    if settings.in_header and not found.guid:
+        raise ConfigurationError(
+            f"{said.subject}: the registry gives no GUID, which Schema_Id_In: HEADER needs; use PREFIX, or another "
+            "registry"
+        )
+    return SchemaId(found.schema_id, found.guid if settings.in_header else None)
+
+
+def _latest(client: SchemaRegistryClient, settings: RegistrySettings, subject: str) -> RegisteredSchema | None:
+    return _if_there(lambda: client.get_latest_version(subject), settings, None)
+
+
+def _lookup(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> RegisteredSchema | None:
+    schema = Schema(said.text, said.type)
+    return _if_there(lambda: client.lookup_schema(said.subject, schema, settings.normalize), settings, said)
+
+
+def _if_there(
+    ask: Callable[[], RegisteredSchema], settings: RegistrySettings, said: Registration | None
+) -> RegisteredSchema | None:
+    """Return what the registry answers, or None where it has no such thing; every other error is told."""
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
+        if isinstance(error, SchemaRegistryError) and error.http_status_code == NOT_FOUND:
+            return None
+        raise _told(error, settings, said, None) from None
+
+
+def _told(
+    error: Exception, settings: RegistrySettings, said: Registration | None, latest: RegisteredSchema | None
+) -> IntegratorError:
+    """Return our error for one of the client's: who acts, on what."""
+    where = f"{said.subject}: " if said else ""
+    urls = ", ".join(settings.urls)
+    if not isinstance(error, SchemaRegistryError):
+        reason = f"{type(error).__name__}: {shortened(str(error), _MOST_SAID)}"
+        return EnvironmentFault(
+            f"{where}no schema registry answers at {urls} ({reason}); start it, or mend "
+            "Kafka_Schema_Registry; nothing was sent"
+        )
+    message = shortened(error.error_message or "", _MOST_SAID)
+    if error.http_status_code == CONFLICT and said is not None:
+        return _refused(message or "not compatible", said, latest)
+    if error.http_status_code == INVALID and said is not None:
+        return ConfigurationError(f"{where}the registry cannot read the schema: {message}\n{_pretty(said.text)}")
+    if error.http_status_code in DENIED:
+        return ConfigurationError(
+            f"{where}the registry at {urls} refuses us ({error.http_status_code}: {message}); mend "
+            "Kafka_Schema_User and its password, the token or the certificate"
+        )
+    return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")
+
+
+def _refused(reason: str, said: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
+    """Return the error for a schema that the registry will not have: its reason, the difference, and the choices."""
+    before = _pretty((latest.schema.schema_str if latest else "") or "").splitlines()
+    difference = "\n".join(
+        difflib.unified_diff(before, _pretty(said.text).splitlines(), "registered", "ours", lineterm="", n=1)
+    )
+    return ConfigurationError(
+        f"{said.subject}: the registry refuses the schema of table {said.table}: {reason}\n{difference}\n"
+        "choices: let new columns be nullable; set the subject's compatibility to NONE; write to another topic or "
+        "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)"
+    )
+
+
+def _pretty(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    except ValueError:
+        return text

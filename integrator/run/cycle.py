@@ -1,0 +1,71 @@
+"""The cycle: one micro-batch, one Spark job, one sync."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from integrator.contracts.fragments import FRAGMENT_DDL
+from integrator.contracts.report import Report
+from integrator.durable import Damaged
+from integrator.errors import from_wire
+from integrator.plan import Plan
+from integrator.run import consistency
+from integrator.run.ahead import ahead
+from integrator.run.first_pass import first_pass
+from integrator.run.second_pass import REPORT_DDL, second_pass
+from integrator.run.state import State
+from integrator.run.sync import Cycle, verdict
+
+
+def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None]) -> Callable[[DataFrame, int], None]:
+    """Return what Spark calls with each micro-batch of runs. It returns only when the cycle is synced.
+
+    `tasks` is how many send at once; `synced` is told of each synced cycle. Raises IntegratorError.
+    """
+
+    def integrate(runs: DataFrame, number: int) -> None:
+        started = time.monotonic()
+        last_file = consistency.check_cycle(state, number)
+        if state.marks.has(number):  # by a process that died before Spark's commit: all of it is acknowledged
+            return
+        try:
+            before = state.carry(number, plan.recipe.fingerprint)
+        except Damaged as damaged:
+            raise consistency.fault(state, str(damaged)) from damaged
+        alone = runs.rdd.getNumPartitions() == 1
+        first = first_pass(plan.recipe, before, datetime.now(timezone.utc), decode_ahead=alone)
+        second = second_pass(plan.recipe, str(state.path), 1 if alone else tasks)
+        if not alone:
+            fragments = runs.mapInArrow(first, FRAGMENT_DDL)
+            keyless = plan.recipe.layout.bundling.keyless
+            reported = in_order(fragments, tasks, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
+                second, REPORT_DDL
+            )
+        else:  # one ordered run: in order already, and both passes in one task
+            reported = runs.mapInArrow(lambda batches: second(ahead(first(batches))), REPORT_DDL)
+        try:
+            rows = reported.collect()
+        except PySparkException as error:
+            raise from_wire(str(error)) or error from None
+        reports = [Report.of_json(row.report) for row in rows]
+        held = [bytes(row.held) for row in rows]
+        done = verdict(number, reports, before, time.monotonic() - started, held)
+        if done.carry.ordinal != last_file:
+            raise RuntimeError(
+                f"cycle {number}: ends with file {last_file}, and was read to {done.carry.ordinal}"
+            )  # I4
+        state.mark(done, plan.recipe.fingerprint)  # I1
+        synced(done)
+
+    return integrate
+
+
+def in_order(fragments: DataFrame, tasks: int, by: list[str]) -> DataFrame:
+    """Bring all changes of a key, or of a topic whose messages have none, into one task, in source order (I3)."""
+    return fragments.repartition(tasks, *map(f.col, by)).sortWithinPartitions("integ_seq", "rank")

@@ -1,0 +1,68 @@
+"""The process: one Spark session, a job for each channel, and the end of all of them by SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+
+import structlog
+from pyspark.sql import SparkSession
+
+from integrator.errors import Defect, IntegratorError
+from integrator.plan import Plan
+from integrator.run import session
+from integrator.run.job import Job
+
+_POLL_S = 0.2
+
+
+def integrate(plans: Sequence[Plan], *, once: bool) -> None:
+    """Integrate what is there (`once`), or go on until SIGTERM or SIGINT. Raises IntegratorError.
+
+    Everything that can be known to be wrong, of any channel, is found before the first row is read. After that the
+    channels know nothing of each other: when one fails, the others go on, and its error is raised when they have ended.
+    """
+    stopping = threading.Event()
+    jobs = [Job(plan, stopping) for plan in plans]
+    try:
+        for job in jobs:
+            job.prepare()
+        spark = session.start(", ".join(plan.channel for plan in plans))
+        try:
+            _on_signals(spark, stopping)
+            _run(jobs, spark, once=once)
+        finally:
+            spark.stop()
+    finally:
+        for job in jobs:
+            job.close()
+
+
+def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
+    errors: list[IntegratorError] = []
+
+    def run(job: Job) -> None:
+        try:
+            job.integrate(spark, once=once)
+        except Exception as error:  # noqa: BLE001 - raised again when the others have ended
+            found = error if isinstance(error, IntegratorError) else Defect.of(error, f"channel {job.plan.channel}")
+            errors.append(found)
+            structlog.get_logger().error("failed", channel=job.plan.channel, error=str(found), kind=found.kind.name)
+            job.heart.beat("failed")
+
+    threads = [threading.Thread(target=run, args=(job,), name=job.plan.channel) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():  # signals are handled between two waits
+            thread.join(_POLL_S)
+    if errors:
+        raise errors[0]
+
+
+def _on_signals(spark: SparkSession, stopping: threading.Event) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    for name in ("TERM", "INT"):
+        session.on_jvm_signal(spark, name, stopping.set)

@@ -1,0 +1,236 @@
+"""The first pass, on executors: runs (files) -> change rows -> columns -> encoded fragments, all in Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import FEW_ROWS, mask
+from integrator.contracts.changes import AnyChanges, Changes, OpenTransaction, null_before
+from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.streams import Source, Span
+from integrator.contracts.tally import Tally
+from integrator.decode.contract import Batch, Finds, Reading
+from integrator.decode.dialects import DIALECTS
+from integrator.encode.alike import Encoded, encoders_of
+from integrator.errors import ColumnsFound, EnvironmentFault, crossing
+from integrator.expressions.parse import Op, Sql
+from integrator.run.ahead import ahead
+from integrator.sources.runs import Run, check_unchanged
+from integrator.transform.expression import Clock
+from integrator.transform.pairs import Pairs, last_place
+
+PARSERS = 2
+"""Threads in which Arrow parses lines, of a task that has several cores."""
+
+Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool = False) -> Pass:
+    """Return the pass over batches of RUN rows that gives batches of FRAGMENT rows, and a Note for each file read.
+
+    decode_ahead: decoding has a thread of its own, for a task that has several cores.
+    An IntegratorError leaves it as a RuntimeError with the error's wire text, which Spark hands to the driver.
+    """
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = _Task(recipe, carry, now, decode_ahead=decode_ahead)
+        try:
+            yield from task.fragments(batches)
+        except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
+            raise crossing(error, f"the first pass, {task.reading or 'before the first file'}") from None
+
+    return run
+
+
+class _Task:
+    """One Spark task: consecutive files, in order."""
+
+    def __init__(self, recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool) -> None:
+        self._recipe, self._carry, self._decode_ahead = recipe, carry, decode_ahead
+        self._now, self._seed = now, seed_of(carry, now) << SEED_BITS
+        self._dialect = DIALECTS[recipe.dialect]
+        self._reading = reading_of(recipe, tuple(carry.sources.items()))
+        self._encoders = encoders_of(recipe)
+        self._before: list[Run] = []
+        self._open: dict[str, OpenTransaction] = {}
+        """The transaction that is open in each stream before its next record."""
+        self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
+        topics = {table.topic for table in recipe.tables}
+        self._by_topic = recipe.layout.bundling.mode == "ROW" and len(topics) == len(recipe.tables)
+        """Rows of several topics have no order among each other, and those of a table are in order."""
+        self._last: tuple[int, OpenTransaction] | None = None
+        self._rows, self._place, self._unheld = 0, 0, 0
+        self._tally = Tally()
+        self._pairs: Pairs | None = None
+        self._span, self._sources = Span(), dict[str, Source]()
+        self.reading = ""
+        """The file that is being read, or was encoded last."""
+
+    def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self._decode_ahead and pa.cpu_count() < PARSERS:
+            pa.set_cpu_count(PARSERS)  # Spark has it be spark.task.cpus, which is one (SPARK-42613)
+        decoded = self._decoded(batches)
+        for run, batch in ahead(decoded) if self._decode_ahead else decoded:
+            if isinstance(batch, Batch):
+                clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
+                self._rows += sum(map(len, batch.changes))
+                changes = self._to_send(batch.changes, run.ordinal)
+                tables = [table for part in changes for table in part.tables]
+                encoded = self._encoders.encode(changes, clock, self._tally)
+                once = len(set(tables)) == len(tables)  # not by two names in one block
+                yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
+                self._place += last_place(batch.changes) + 1
+                self._span, self._sources = batch.span, dict(batch.sources)
+                for reason, count in batch.ignored.items():
+                    self._tally.leave_out(reason, count)
+                for reason, count in batch.unknown.items():
+                    self._tally.warn(reason, count)
+            elif batch is None:
+                held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
+                yield from held
+                self._rows, self._place, self._unheld, self._tally = 0, 0, sum(map(len, held)), Tally()
+                self._span, self._sources = Span(), {}
+                self._pairs = Pairs() if self._recipe.paired else None
+            else:
+                if self._pairs:
+                    self._pairs.end()
+                self._last = (run.ordinal, batch)
+                said = self._tally
+                yield Note(
+                    run.ordinal,
+                    self._rows,
+                    batch,
+                    said.not_sent,
+                    self._unheld,
+                    said.warnings,
+                    said.details,
+                    run.stream,
+                    run.path,
+                    self._span._replace(dialect=self._span.dialect or self._recipe.dialect),
+                    self._sources,
+                ).to_fragment()
+        if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
+            mark = Mark(self._last[0], self._last[1].unfinished)
+            yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
+
+    def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
+        """Return the changes of a file that are to be sent now, and as they are to be."""
+        if not (self._added or self._pairs or self._recipe.refreshed):
+            return parts
+        changes = self._with_added([one for part in parts for one in part.apart()], ordinal)
+        whole = self._pairs.whole(changes) if self._pairs else changes
+        return [_after_refresh(part, self._recipe, self._tally) for part in whole]
+
+    def _with_added(self, parts: list[Changes], ordinal: int) -> list[Changes]:
+        """Return the changes of a file with null in added columns where these had not come yet."""
+        finds, changes = Finds(), []
+        for part in parts:
+            with finds.noted():
+                changes.append(null_before(part, self._added.get(part.table, ()), ordinal))
+        finds.tell()
+        return changes
+
+    def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
+        """Yield of each run that is to be read: None, its batches, and the transaction that is open at its end."""
+        for batch in batches:
+            for row in batch.to_pylist():  # one row a file
+                run = Run(**row)
+                if not run.read:
+                    self._before.append(run)
+                    continue
+                check_unchanged(run)
+                self.reading = run.path
+                yield run, None
+                for part in self._records(run):
+                    self._open[run.stream] = part.open
+                    yield run, part
+                yield run, self._before_next(run.stream)
+
+    def _records(self, run: Run) -> Iterator[Batch]:
+        """Yield the file's batches."""
+        try:
+            yield from self._dialect.read(run.file, lambda: self._before_next(run.stream), self._reading)
+        except ColumnsFound as found:
+            raise found.of_file(run.ordinal) from None
+        except OSError as error:
+            raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
+
+    def _before_next(self, stream: str) -> OpenTransaction:
+        """Return the transaction that is open before a stream's next record, looking back as far as needed."""
+        if stream not in self._open:
+            state = OpenTransaction()
+            for run in reversed([run for run in self._before if run.stream == stream]):
+                state = self._dialect.tail(run.file, self._reading).after(state)
+                if not state.since_start:
+                    break
+            else:
+                state = state.after(self._carry.open_in(stream))
+            self._open[stream] = state
+        return self._open[stream]
+
+
+def _after_refresh(changes: Changes, recipe: Recipe, tally: Tally) -> Changes:
+    """Leave out the changes that the table's rows had already when it was refreshed."""
+    refreshed = dict(recipe.refreshed).get(changes.table)
+    if refreshed is None:
+        return changes
+    before = mask(pc.less_equal(changes.tx_seq, refreshed))
+    if before.any():
+        tally.leave_out("changes before the refresh", int(before.sum()))
+    return changes.where(~before)
+
+
+@lru_cache(maxsize=8)
+def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
+    """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
+    counted_down = any(
+        (isinstance(part, Op) and part.name == "hvr_tx_countdown")
+        or (isinstance(part, Sql) and "hvr_tx_countdown" in part.text)
+        for table in recipe.tables
+        for expression in table.expressions
+        for part in expression
+    )
+    return Reading(
+        tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
+        absent=recipe.absent,
+        default_table=recipe.default_table,
+        ignore_unknown_tables=recipe.ignore_unknown_tables,
+        unknown_columns=recipe.unknown_columns,
+        whole_files=counted_down,
+        debezium=recipe.debezium,
+        time_zone=recipe.source_zone,
+        timestamp_column=recipe.timestamp_column,
+        repeated_positions=recipe.repeated_positions,
+        known_sources=known_sources,
+    )
+
+
+def _topic_by_topic(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
+    """Yield fragments of tables with topics of their own as they come, small ones together."""
+    small: list[pa.RecordBatch] = []
+    for fragments, _ in parts:
+        if fragments.num_rows >= FEW_ROWS:
+            yield fragments
+        elif fragments.num_rows:
+            small.append(fragments)
+    if small:
+        yield from pa.Table.from_batches(small).combine_chunks().to_batches()
+
+
+def _in_source_order(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:
+    """Yield the fragments of a batch in the order of its records, so that a cycle of one run needs no sorting (I3)."""
+    parts = [(fragments, order) for fragments, order in parts if fragments.num_rows]
+    if parts:
+        order = np.concatenate([order for _, order in parts])
+        together = pa.Table.from_batches([fragments for fragments, _ in parts])
+        if (np.diff(order) < 0).any():
+            together = together.combine_chunks().take(pa.array(np.argsort(order, kind="stable")))
+        yield from together.to_batches()

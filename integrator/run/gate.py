@@ -1,0 +1,73 @@
+"""Between cycles and the end: cycles are let through until the end is asked for, and a stream ends between two."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from integrator.errors import from_wire
+from integrator.run.processes import of_process
+
+_POLL_S = 0.1
+
+
+class Ended(Exception):
+    """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it."""
+
+
+class Gate:
+    """Lets cycles through until the end is asked for; keeps the error that a cycle failed with."""
+
+    def __init__(self, ending: Callable[[], bool]) -> None:
+        self._ending = ending
+        self._one = threading.Lock()
+        self._last: int | None = None
+        self._closed = False
+        self.error: BaseException | None = None
+
+    def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """Return `integrate_cycle`, behind the gate."""
+
+        def integrate(batch: DataFrame, number: int) -> None:
+            with self._one:
+                if self._closed or self._ending():
+                    self._closed = True
+                    self.error = Ended()
+                    raise self.error
+                try:
+                    integrate_cycle(batch, number)
+                except BaseException as error:
+                    self.error = error
+                    raise
+                self._last = number
+
+        return integrate
+
+    def end_between_cycles(self, query: StreamingQuery, checkpoint: Path, beat: Callable[[], None]) -> None:
+        """Stop the query when the cycle that is being integrated, if any, is synced and committed; meanwhile, beat."""
+        self._closed = True
+        while not self._one.acquire(timeout=_POLL_S):
+            beat()
+        last = self._last
+        self._one.release()
+        while query.isActive and last is not None and not (checkpoint / "commits" / str(last)).exists():
+            beat()
+            time.sleep(_POLL_S)
+        query.stop()
+
+    def raise_failure(self, query: StreamingQuery) -> None:
+        """Raise what the stream failed with, if it did; the end that was asked for is no failure."""
+        failure = query.exception()
+        if isinstance(self.error, Ended):
+            return
+        if self.error is not None and not isinstance(self.error, (PySparkException, Py4JError, OSError)):
+            raise self.error  # of this process; the stream's failure has it as text only
+        if failure is not None:
+            raise from_wire(str(failure)) or of_process(failure) or failure

@@ -1,0 +1,242 @@
+"""The integrate job of one channel: one streaming query, ended at the end of a cycle, never in one."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import itertools
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from integrator import durable
+from integrator.channel.sources import SocketLocation
+from integrator.deliver.kafka import topics
+from integrator.errors import ColumnsFound, DataError, EnvironmentFault
+from integrator.plan import Plan
+from integrator.registry import client as registry
+from integrator.run import consistency, progress, session, starting
+from integrator.run.cycle import cycle
+from integrator.run.gate import Gate
+from integrator.run.heartbeat import Heart
+from integrator.run.marks import KEPT_CYCLES
+from integrator.run.processes import of_process
+from integrator.run.restart import restarting
+from integrator.run.state import State
+from integrator.run.sync import Cycle
+from integrator.sources import files
+from integrator.sources.listing import Listing
+from integrator.sources.spool import number_of
+from integrator.sources.spooled import Spooled
+from integrator.tables import added
+
+SUCCESSOR_WAIT_S = 60.0
+"""How long a successor waits for what a killed process left running."""
+ORDERED = ("hvr", "wal2json")
+"""Dialects whose changes have the position of their own commit, which a refresh's moment can be compared with."""
+_POLL_S = 0.1
+_SUSPENDED_POLL_S = 0.5
+
+
+class Job:
+    """Integrates one channel, whose lock it has from `prepare` to `close`."""
+
+    def __init__(self, plan: Plan, stopping: threading.Event) -> None:
+        """Take a plan; `stopping` is set when the end is asked for."""
+        self.plan, self._stopping = plan, stopping
+        self.state = State(plan.state)
+        self.heart = Heart(self.state.path, plan.channel)
+        self._log = structlog.get_logger().bind(channel=plan.channel)
+        self._spooled: Spooled | None = None
+
+    def prepare(self) -> None:
+        """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
+        if isinstance(self.plan.source, SocketLocation):
+            durable.make_directory(Path(self.plan.recipe.path))
+        self._listing().files()
+        self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
+        journal = consistency.check(self.state)
+        self.plan = registry.resolve(self.plan)
+        created = topics.ensure(self.plan.recipe.producer, self.plan.topics, self.plan.create_topics)
+        if created:
+            self._log.info("topics created", topics=created)
+        if isinstance(self.plan.source, SocketLocation):
+            location, directory = self.plan.source, self.plan.recipe.path
+            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel)
+            journal.begin_with(files.listing_of(location, directory).files(), number_of)
+
+    def close(self) -> None:
+        """Give the channel back."""
+        if self._spooled is not None:
+            self._spooled.close()
+        self.state.unlock()
+
+    def integrate(self, spark: SparkSession, *, once: bool) -> None:
+        """Integrate what is there (`once`), or go on until the end is asked for. Raises IntegratorError."""
+        session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
+        self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
+        if once:
+            if self.state.suspended is not None:
+                raise EnvironmentFault(
+                    f"channel {self.plan.channel} is suspended: {self.state.suspended}; resume it first"
+                )
+            self.run(spark, once=True)
+        else:
+            if self._spooled is not None:
+                self._spooled.start(self.state.last_file())
+            starts = itertools.count()
+            restarting(
+                lambda: self._again(spark, after_failure=next(starts) > 0),
+                self.plan.restart,
+                self.state.last_file,
+                self._stopping,
+                self._rest,
+                self.plan.channel,
+            )
+        self.heart.beat("ended")
+        self._log.info("ended")
+
+    def _rest(self, seconds: float) -> None:
+        self.heart.rest(seconds, self._stopping, "resting")
+
+    def _again(self, spark: SparkSession, *, after_failure: bool) -> None:
+        """Integrate continuously or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
+        if self._stopping.is_set():
+            return
+        self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+        if not self.plan.schedule.continuous:
+            self.run_scheduled(spark, at_once=after_failure or self.plan.schedule.on_start)
+            return
+        while not self._stopping.is_set():
+            self._while_suspended()
+            self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+            self.run(spark, once=False)
+
+    def _while_suspended(self) -> None:
+        """Wait until the channel is resumed."""
+        told = False
+        while (reason := self.state.suspended) is not None and not self._stopping.is_set():
+            if not told:
+                self._log.info("suspended", reason=reason)
+            told = True
+            self.heart.rest(_SUSPENDED_POLL_S, self._stopping, "suspended")
+        if told and not self._stopping.is_set():
+            self._log.info("resumed")
+
+    def _listing(self) -> Listing:
+        return files.listing_of(self.plan.changes, self.plan.recipe.path, self.plan.delay)
+
+    def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
+        """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
+
+        at_once: now, too, for it has just started, or what it should have done at its time failed.
+        """
+        zone = ZoneInfo(self.plan.recipe.timezone)
+        if at_once:
+            self._while_suspended()
+            self.run(spark, once=True)
+        while not self._stopping.is_set():
+            now = datetime.now(zone)
+            at = self.plan.schedule.next(now)
+            if at is None:
+                return
+            self._log.info("waiting", until=at.isoformat())
+            left = at.timestamp() - now.timestamp()  # the difference of two readings of one zone's clock is another
+            if not self.heart.rest(left, self._stopping, "waiting"):
+                self._while_suspended()
+                self.run(spark, once=True)
+
+    def run(self, spark: SparkSession, *, once: bool) -> None:
+        """Run the stream until it is through (`once`), until the end is asked for, or until it is suspended.
+
+        Raises IntegratorError, or what Spark itself failed with.
+        """
+        if self._stopping.is_set():
+            return
+        adding = True
+        while adding:
+            with contextlib.ExitStack() as held:
+                if not self._hold(held):
+                    return
+                try:
+                    self._run(spark, once=once)
+                    adding = False
+                except ColumnsFound as found:
+                    self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+                    self._add(found)
+                except (PySparkException, Py4JError) as error:
+                    raise of_process(error) or consistency.of_checkpoint(self.state, error) or error from error
+
+    def _hold(self, held: contextlib.ExitStack) -> bool:
+        """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
+        told = False
+        while not self._stopping.is_set():
+            try:
+                held.enter_context(self.state.integrating(_SUSPENDED_POLL_S))
+            except EnvironmentFault as fault:
+                if not told:
+                    self._log.info("waiting", reason=str(fault))
+                told = True
+                self.heart.beat("waiting for a refresh")
+            else:
+                return True
+        return False
+
+    def _add(self, found: ColumnsFound) -> None:
+        """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
+        known = added.with_found(added.read(self.state.path), found)
+        plan = self.plan.again(known)
+        tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
+        if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
+            raise DataError(f"{found}; a column of that name is there under another one; define it")
+        self.plan = dataclasses.replace(registry.resolve(plan), state=self.plan.state)
+        self.state.mark_added(known)
+        came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
+        self._log.warning("columns added", columns=came, found=str(found))
+
+    def _run(self, spark: SparkSession, *, once: bool) -> None:
+        journal = consistency.check(self.state)
+        mended = journal.renew(self._listing().files(), self.state.last_file())
+        if mended:
+            self._log.info("change files mended", files=mended)
+        gate = Gate(self._ending)
+        report = progress.reporter(self.plan.channel, self.plan.schedule.latency_s)
+
+        def synced(done: Cycle) -> None:
+            self.heart.synced(done.cycle)
+            if self._spooled is not None:
+                self._spooled.synced(done.carry.ordinal)
+            report(done)
+
+        if self.plan.recipe.dialect in ORDERED:
+            recipe = dataclasses.replace(self.plan.recipe, refreshed=self.state.refreshed())
+            self.plan = dataclasses.replace(self.plan, recipe=recipe)
+        integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)
+        trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
+
+        def stream() -> StreamingQuery:
+            runs = files.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
+            writer = runs.writeStream.queryName(self.plan.channel).option("checkpointLocation", self.state.checkpoint)
+            return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
+
+        ending = False
+        query = starting.start(stream, self._ending, lambda: self.heart.beat("starting"))
+        if query is None:
+            return
+        while query.isActive and not (ending := self._ending()):
+            self.heart.beat("integrating")
+            time.sleep(_POLL_S)
+        if ending:
+            gate.end_between_cycles(query, Path(self.state.checkpoint), lambda: self.heart.beat("integrating"))
+        gate.raise_failure(query)
+
+    def _ending(self) -> bool:
+        return self._stopping.is_set() or self.state.suspended is not None

@@ -1,0 +1,71 @@
+"""What the operator sees: structured logs on stderr, one line a synced cycle; I7: nothing secret in them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from integrator.channel.secret import Secrets
+from integrator.run.sync import Cycle
+
+
+def configure(*secrets: Secrets, json_lines: bool | None = None) -> None:
+    """Log to stderr: for people where that is a terminal, else one JSON object a line; secrets are stars."""
+
+    def hide(_logger: Any, _method: str, event: Any) -> Any:
+        return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
+
+    def masked(text: str) -> str:
+        for known in secrets:
+            text = known.mask(text)
+        return text
+
+    as_json = not sys.stderr.isatty() if json_lines is None else json_lines
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else structlog.dev.ConsoleRenderer()
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            hide,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+def reporter(channel: str, latency_s: int = 0) -> Callable[[Cycle], None]:
+    """Return what logs each synced cycle: rows, messages, bytes, rows/s, and the latency of the newest change.
+
+    A latency above `latency_s` seconds (0: any) is a warning of its own: Scheduling LatencySLA.
+    """
+    log = structlog.get_logger().bind(channel=channel)
+
+    def report(cycle: Cycle) -> None:
+        latency = None if cycle.newest is None else round(time.time() - cycle.newest / 1e6, 3)
+        log.info(
+            "cycle synced",
+            cycle=cycle.cycle,
+            files=cycle.files,
+            rows=cycle.rows,
+            messages=cycle.messages,
+            bytes=cycle.bytes,
+            seconds=round(cycle.seconds, 3),
+            rows_per_second=round(cycle.rows / cycle.seconds),
+            latency_seconds=latency,
+            operations=cycle.operations,
+            **{name: value for name in ("not_sent", "split", "held", "warnings") if (value := getattr(cycle, name))},
+        )
+
+        if latency_s and latency is not None and latency > latency_s:
+            log.warning("latency above LatencySLA", cycle=cycle.cycle, latency_seconds=latency, sla_seconds=latency_s)
+
+    return report

@@ -1,0 +1,108 @@
+"""The Spark session: what the integrator needs of it, where the user's own configuration does not say otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from integrator.errors import EnvironmentFault
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+DEFAULTS = {
+    "spark.master": os.environ.get("SPARK_MASTER", "local[*]"),
+    "spark.driver.memory": "2g",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # A task tried again elsewhere could overtake what the first still has on its way; the cycle is sent again instead.
+    "spark.task.maxFailures": "1",
+    # A speculated task would send its messages twice, in parallel with the first.
+    "spark.speculation": "false",
+    # Batches between the JVM and Python: many small rows, or a few large ones.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
+    "spark.sql.streaming.pollingDelay": "50ms",
+    "spark.sql.session.timeZone": "UTC",
+    # JDBC drivers make moments out of wall clock readings by the zone of their process.
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.sql.streaming.stopTimeout": "60s",
+    # Arrays of some megabytes come and go by the hundred: glibc's malloc would give their pages back to the system each
+    # time, which clears them again (https://man7.org/linux/man-pages/man3/mallopt.3.html). Arrow's arrays are in it
+    # too: with an allocator of their own, they and numpy's cannot use each other's pages.
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+    "spark.executorEnv.MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+_POLL_S = 0.2
+_HELD: list[object] = []
+
+
+def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
+    """Return a session: the one of spark-submit, or a local one on all cores, with `jars` on its class path."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: its JVM has the user's configuration
+        SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
+    given = SparkConf()
+    builder = SparkSession.builder.appName(f"integrator {name}")
+    for key, value in DEFAULTS.items():
+        if given.get(key) is None:
+            builder = builder.config(key, value)
+    if jars:
+        builder = builder.config("spark.jars", ",".join(str(Path(jar).absolute()) for jar in jars))
+    path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = path
+    return builder.config("spark.executorEnv.PYTHONPATH", path).getOrCreate()
+
+
+def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:
+    """Have the JVM hold a lock on `path` as long as it lives: it may outlive a killed driver for a moment.
+
+    Raises EnvironmentFault if another JVM holds it for longer than `wait_s`.
+    """
+    jvm = session.sparkContext._jvm  # noqa: SLF001 - py4j's only door
+    if jvm is None:
+        raise EnvironmentFault("Spark has no JVM beside this process; Spark Connect sessions cannot integrate")
+    file = jvm.java.io.RandomAccessFile(str(path), "rw")
+    deadline = time.monotonic() + wait_s
+    _HELD.append(file)  # the JVM gives a lock back when nothing speaks of its file any more
+    while (lock := file.getChannel().tryLock()) is None:
+        if time.monotonic() > deadline:
+            raise EnvironmentFault(f"{path}: the JVM of an earlier process still runs; end it")
+        time.sleep(_POLL_S)
+    _HELD.append(lock)
+
+
+class _OnSignal:
+    """A sun.misc.SignalHandler in Python: spark-submit's process is the JVM, so signals reach that."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+
+    def handle(self, _signal: object) -> None:
+        """Take the signal."""
+        self._stop()
+
+    class Java:
+        """What py4j reads."""
+
+        implements = ("sun.misc.SignalHandler",)
+
+
+def on_jvm_signal(session: SparkSession, name: str, stop: Callable[[], None]) -> None:
+    """Call `stop` when the JVM gets the signal `name` (TERM), instead of ending it at once."""
+    from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
+
+    context = session.sparkContext
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001
+    jvm = context._jvm  # noqa: SLF001
+    if jvm is not None:
+        jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal(name), _OnSignal(stop))

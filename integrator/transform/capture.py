@@ -1,0 +1,158 @@
+"""Change rows as they were read -> as the channel captures them: the first thing that is done to them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrow.arrays import Mask, mask
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import TRUNCATE, CaptureRecipe, Recipe, TableRecipe
+from integrator.contracts.tally import Tally
+from integrator.expressions.parse import ColumnValue, Part, Sql
+from integrator.expressions.substitutions import LITERAL
+from integrator.schema import Table
+from integrator.transform import sql
+from integrator.transform.augment import augmented
+from integrator.transform.cast import Refused, cast, default_of
+from integrator.transform.coalesce import coalesced
+from integrator.transform.expression import Clock, Scene
+from integrator.transform.restrict import addressed, conditioned, reaching
+from integrator.transform.texts import mapped, trimmed, without_blanks
+
+NOT_ADDRESSED = "rows for other locations"
+NOT_MEANT = "rows outside the CaptureCondition"
+COALESCED = "rows coalesced"
+
+
+def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Changes:
+    """Return the change rows by the channel's names, captured as it says. Raises DataError."""
+    said = recipe.capture
+    if said == CaptureRecipe():
+        return changes
+    if said.augment:
+        changes = augmented(changes, np.ones(len(changes), bool))
+    in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
+    scene = Scene(changes, in_source, channel, clock)
+    computed = {name: _computed(scene, name, parts, recipe) for name, parts in said.expressions}
+    here = _here(scene, said, channel)
+    meant = _meant(scene, said.condition) if said.condition is not None else None
+    changes = _texts(_named(changes, recipe, computed), said, tally)
+    if here is not None:
+        tally.leave_out(NOT_ADDRESSED, int((~here).sum()))
+        changes = changes.where(here)
+    if meant is not None:
+        true, known = meant if here is None else (meant[0][here], meant[1][here])
+        rows = len(changes)
+        changes = conditioned(changes, true, known)
+        tally.leave_out(NOT_MEANT, rows - len(changes))
+    if said.coalesce:
+        changes, fewer = coalesced(changes, recipe.key)
+        tally.leave_out(COALESCED, fewer)
+    return _represented(changes, said)  # of what is still missing
+
+
+def _computed(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRecipe) -> tuple[pa.Array, Mask]:
+    """Return the values of a CaptureExpression, and where there is none: a column that it asks for is missing there."""
+    column = recipe.table.column(name)
+    if column is None:
+        raise KeyError(name)
+    gone = np.zeros(len(scene.changes), bool)
+    for asked in _asked(parts, scene.recipe.table):
+        gone |= scene.changes.missing.get(asked, np.zeros(len(gone), bool))
+    gone &= ~mask(pc.equal(scene.changes.op, TRUNCATE))
+    known = Scene(scene.changes.where(~gone), scene.recipe, scene.channel, scene.clock)
+    try:
+        values = cast(known.evaluate(parts), column.type, scene.channel.timezone)
+    except Refused as error:
+        raise known.error(f"column {name}: CaptureExpression", error) from None
+    return values.take(pa.array(np.cumsum(~gone) - 1, mask=gone)), gone
+
+
+def _asked(parts: tuple[Part, ...], table: Table) -> Iterator[str]:
+    """Yield the columns that an expression asks for, but those that may be missing."""
+    for part in parts:
+        if isinstance(part, ColumnValue) and not part.allow_missings:
+            yield part.name
+        elif isinstance(part, Sql):
+            yield from (name for name in sql.names(part, table) if name not in part.allowed)
+
+
+def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
+    """Say which rows go to Kafka, or None for all."""
+    if not said.addresses:
+        return None
+    try:
+        texts = cast(scene.evaluate(said.addresses), schema.String(), channel.timezone)
+    except Refused as error:
+        raise scene.error("AddressTo", error) from None
+    literal = isinstance(said.addresses[0], ColumnValue) and LITERAL in said.addresses[0].spec
+    reaches = said.subscribed.__contains__ if literal else reaching(said.subscribed)
+    return addressed(texts, reaches)
+
+
+def _meant(scene: Scene, condition: Sql) -> tuple[Mask, Mask]:
+    """Say for which rows a condition is true, and of which that can be told: nothing that it asks for is missing.
+
+    A value that the new row of an update leaves out is unchanged, and so the old row's.
+    """
+    whole = augmented(scene.changes, np.ones(len(scene.changes), bool))
+    scene = Scene(whole, scene.recipe, scene.channel, scene.clock)
+    known = np.ones(len(scene.changes), bool)
+    for name in sql.names(condition, scene.recipe.table):
+        known &= ~scene.changes.missing.get(name, np.zeros(len(known), bool))
+    allowed = dataclasses.replace(condition, allowed=tuple(scene.changes.columns))
+    try:
+        return mask(scene.evaluate((allowed,)).cast(pa.bool_())) & known, known
+    except Refused as error:
+        raise scene.error("CaptureCondition", error) from None
+
+
+def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> Changes:
+    """Return the change rows by the channel's column names, with what was computed in its columns."""
+    names = {source: name for name, source in recipe.capture.names}
+    missing = {names.get(name, name): gone for name, gone in changes.missing.items()}
+    given = {names.get(name, name): values for name, values in changes.columns.items()}
+    columns = {}
+    for column in recipe.table.columns:
+        if column.name in computed:
+            columns[column.name], gone = computed[column.name]
+            missing.pop(column.name, None)
+            missing |= {column.name: gone} if gone.any() else {}
+        elif column.name in recipe.capture.absent:
+            columns[column.name] = default_of(column.type, len(changes), nullable=column.nullable)
+        else:
+            columns[column.name] = given[column.name]
+    return dataclasses.replace(changes, columns=columns, missing=missing)
+
+
+def _texts(changes: Changes, said: CaptureRecipe, tally: Tally) -> Changes:
+    columns = dict(changes.columns)
+    for name in said.days:
+        columns[name] = pc.floor_temporal(columns[name], unit="day")
+    for name in said.blanks:
+        columns[name] = without_blanks(columns[name])
+    if said.characters:
+        for name, values in columns.items():
+            columns[name] = mapped(values, said.characters) if pa.types.is_string(values.type) else values
+    for name, size in said.trims:
+        columns[name], cut = trimmed(columns[name], size)
+        tally.warn(f"TrimDatatype of {changes.table}.{name}", cut)
+    return dataclasses.replace(changes, columns=columns)
+
+
+def _represented(changes: Changes, said: CaptureRecipe) -> Changes:
+    """Return the change rows with MissingRepresentation's values for what is missing."""
+    columns, missing = dict(changes.columns), dict(changes.missing)
+    real = ~mask(pc.equal(changes.op, TRUNCATE))
+    for name, text in said.missing:
+        gone = missing.pop(name, None)
+        if gone is not None:
+            value = pa.scalar(text).cast(columns[name].type)
+            columns[name] = pc.if_else(pa.array(gone & real), value, columns[name])
+    return dataclasses.replace(changes, columns=columns, missing=missing)

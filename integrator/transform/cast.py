@@ -1,0 +1,182 @@
+"""Values into a declared type, exactly or not at all."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrow.arrays import as_lists, first, first_refused, items_of, plain_text, to_decimal
+from integrator.arrow.durations import iso_text
+from integrator.contracts.layout import Options
+from integrator.errors import shortened, shown
+from integrator.formats.contract import RefusedValue
+from integrator.formats.json_object import value_of
+from integrator.formats.plain import json_leaf
+from integrator.schema import Type, arrow_type, describe
+
+DEFAULT_FORMAT = "%[localtime] %Y-%m-%d %H:%M:%S"
+"""How a timestamp becomes text where no format is given (https://fivetran.com/docs/hvr6/action-reference/columnproperties)."""
+
+_SUBSECONDS = "SSS"
+_EMPTY = {"json": "null", "uuid": "00000000-0000-0000-0000-000000000000"}
+"""What stands for empty text where that would be none of its kind."""
+
+
+class Refused(ValueError):
+    """A value that cannot be; `index` is its row, where it is known."""
+
+    def __init__(self, text: str, index: int | None = None) -> None:
+        self.index = index
+        super().__init__(text)
+
+    def in_row(self, rows: npt.NDArray[np.int64]) -> Refused:
+        """Return the same for an item of a list, given the row of each item."""
+        return Refused(f"an item of the list: {self}", None if self.index is None else int(rows[self.index]))
+
+
+def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
+    """Return `values` as `kind`. Raises Refused for a value that would not survive it, or is too long."""
+    wanted = arrow_type(kind)
+    if isinstance(kind, schema.Array) and is_list(values.type):
+        items, rows = items_of(values)
+        try:
+            return as_lists(cast(items, kind.item, timezone), values)
+        except Refused as error:
+            raise error.in_row(rows) from None
+    if values.type == wanted and not isinstance(kind, schema.String):
+        return values
+
+    def convert(part: pa.Array) -> pa.Array:
+        if isinstance(kind, schema.Decimal) and pa.types.is_string(part.type):
+            return to_decimal(part, wanted)
+        return as_text(part, timezone) if isinstance(kind, schema.String) else pc.cast(part, wanted)
+
+    def accepts(start: int, stop: int) -> bool:
+        try:
+            convert(values.slice(start, stop - start))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return False
+        return True
+
+    try:
+        converted = convert(values)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        if not len(values):
+            raise Refused(str(error)) from None
+        index = first_refused(len(values), accepts)
+        raise Refused(
+            f"{shown_at(values, index)} cannot become {describe(kind)}: {shortened(str(error))}", index
+        ) from None
+    if isinstance(kind, schema.String):
+        _check_length(converted, kind.length)
+    if isinstance(kind, schema.Float):
+        _check_finite(values, converted, kind)
+    return converted
+
+
+def _check_finite(values: pa.Array, converted: pa.Array, kind: Type) -> None:
+    beyond = pc.is_inf(converted)
+    if pa.types.is_string(values.type):
+        beyond = pc.and_(beyond, pc.invert(pc.match_substring_regex(values, "(?i)inf")))
+    elif pa.types.is_floating(values.type):
+        beyond = pc.and_(beyond, pc.invert(pc.is_inf(values)))
+    index = first(beyond)
+    if index is not None:
+        raise Refused(f"{shown_at(values, index)} cannot become {describe(kind)}: it is beyond its range", index)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def shown_at(values: pa.Array, index: int) -> str:
+    """Return a value as messages show it."""
+    try:
+        return shown(values[index].as_py())
+    except (OverflowError, ValueError):  # a moment that Python's datetime does not have
+        return str(values.slice(index, 1).cast(pa.string())[0].as_py())
+
+
+def default_of(kind: Type, size: int, *, nullable: bool) -> pa.Array:
+    """Return what stands where there is no value: null, else 0 or empty text, as HVR gives it.
+
+    Raises Refused where there is no such value.
+    """
+    wanted = arrow_type(kind)
+    return pa.nulls(size, wanted) if nullable else pa.repeat(_zero(kind, wanted), size)
+
+
+def _zero(kind: Type, wanted: pa.DataType) -> pa.Scalar:
+    match kind:
+        case schema.String(_, role):
+            return pa.scalar(_EMPTY.get(role, ""), wanted)
+        case schema.Bytes():
+            return pa.scalar(b"", wanted)
+        case schema.Decimal():
+            return pa.scalar(Decimal(0), wanted)
+        case schema.Interval():
+            return pa.scalar(pa.MonthDayNano([0, 0, 0]), wanted)
+        case schema.Array():
+            return pa.scalar([], wanted)
+        case schema.Date() | schema.Time() | schema.Timestamp():
+            return pa.scalar(0, pa.int32() if wanted.bit_width == 32 else pa.int64()).cast(wanted)
+        case schema.Struct():
+            raise Refused(f"{describe(kind)} has no value that stands for none; let it be null")
+        case _:
+            return pa.scalar(0).cast(wanted)
+
+
+def as_text(values: pa.Array, timezone: str) -> pa.Array:
+    """Return values as text that stands alone."""
+    if pa.types.is_string(values.type):
+        return values
+    if pa.types.is_interval(values.type):
+        return iso_text(values)
+    if pa.types.is_timestamp(values.type):
+        return format_timestamp(values, DEFAULT_FORMAT, timezone)
+    return plain_text(values)
+
+
+def json_text(values: pa.Array, kind: Type, length: int | None) -> pa.Array:
+    """Return arrays or structs of `kind` as JSON. Raises Refused for what JSON has no word for, or is too long."""
+    try:
+        text = value_of(kind, json_leaf(Options(decimals="NUMERIC"))).encode(values)
+    except RefusedValue as error:
+        raise Refused(str(error), error.index) from None
+    _check_length(text, length)
+    return text
+
+
+def _check_length(text: pa.Array, length: int | None) -> None:
+    if length is None or not len(text):
+        return
+    longest = pc.max(pc.binary_length(text)).as_py()  # bytes: never fewer than characters
+    if longest is None or longest <= length:
+        return
+    index = first(pc.greater(pc.utf8_length(text), length))
+    if index is not None:
+        raise Refused(f"{shown(text[index].as_py())} is longer than varchar({length})", index)
+
+
+def format_timestamp(values: pa.Array, spec: str, timezone: str) -> pa.Array:
+    """Return timestamps as text by HVR's format: strftime's letters, `%[utc]` or `%[localtime]` before them, `SSS`.
+
+    Timestamps without zone are wall clock readings, and stay what they are.
+    """
+    pattern = spec.strip()
+    zone = timezone if pattern.startswith("%[localtime]") else "UTC"
+    pattern = pattern.removeprefix("%[localtime]").removeprefix("%[utc]").strip()
+    unit = "ms" if _SUBSECONDS in pattern else "s"
+    zoned = pa.timestamp(unit, zone if values.type.tz else None)
+    cut = pc.floor_temporal(values, unit="millisecond" if unit == "ms" else "second").cast(zoned, safe=False)
+    if unit == "ms":
+        # Arrow's %S has the fraction behind it: 05.123
+        pattern = pattern.replace("%S[.SSS]", "%S").replace("%S.SSS", "%S").replace("%SSSS", "\x01%S")
+    text = pc.strftime(cut, format=pattern)
+    return pc.replace_substring_regex(text, "\x01([0-9]+)[.]", r"\1") if "\x01" in pattern else text

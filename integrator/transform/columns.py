@@ -1,0 +1,170 @@
+"""Change rows -> the fields of the messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrow.arrays import Mask, first, mask
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import DELETED, TRUNCATE, Field, Recipe, TableRecipe
+from integrator.contracts.tally import MAX_DETAILS, Tally
+from integrator.errors import shortened, shown
+from integrator.transform.cast import Refused, as_text, cast, default_of, json_text
+from integrator.transform.coerce import Coercer
+from integrator.transform.expression import Clock, Scene
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The fields' values, in the order of the recipe's fields; `missing` masks for those that have missing values.
+
+    truncate: rows that stand for the whole table, in which every field that is not Extra is null.
+    """
+
+    values: dict[str, pa.Array]
+    missing: dict[str, Mask]
+    truncate: Mask
+
+
+def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Columns:
+    """Return the fields of `changes`; what was coerced is counted. Raises DataError."""
+    values: dict[str, pa.Array] = {}
+    missing: dict[str, Mask] = {}
+    scene = Scene(changes, recipe, channel, clock)
+    truncate, gaps = mask(pc.equal(changes.op, TRUNCATE)), changes.gaps
+    for field in recipe.fields:
+        coercer = _coercer(field, scene, tally)
+        try:
+            made = _value(field, scene, coercer, tally)
+            encoding = channel.layout.options.encoding
+            values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
+        except Refused as error:
+            raise scene.error(f"column {field.name}", error) from None
+        if truncate.any() and not field.extra:
+            values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
+        if field.source in gaps:
+            gone = gaps[field.source] & ~truncate
+            gone &= ~_inside(field, changes) if field.operations else True
+            if gone.any():
+                missing[field.name] = gone
+                values[field.name] = pc.if_else(pa.array(gone), None, values[field.name])
+        if not field.nullable:
+            values[field.name] = _required(field, values[field.name], missing.get(field.name), truncate, scene, coercer)
+    return Columns(values, missing, truncate)
+
+
+def _coercer(field: Field, scene: Scene, tally: Tally) -> Coercer | None:
+    """Return what makes the values of a field fit, and counts it; None where a misfit is fatal."""
+    coercion, changes = scene.recipe.coercion, scene.changes
+    if coercion.policy == "FATAL":
+        return None
+
+    def note(how: str, wrong: Mask) -> None:
+        if coercion.policy == "SILENT":
+            return
+        tally.warn(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
+        if coercion.policy == "WARNING_FILE":
+            for at in np.flatnonzero(wrong)[:MAX_DETAILS].tolist():
+                tally.detail(_detail(how, field, scene, at))
+
+    return Coercer(coercion.types, note)
+
+
+def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | int | None]:
+    changes = scene.changes
+    source = changes.columns[field.source][at].as_py() if field.source else None
+    key = ", ".join(f"{name}={shown(changes.columns[name][at].as_py())}" for name in scene.recipe.key)
+    place: dict[str, str | int | None] = {
+        "file": changes.file,
+        "line": int(changes.line[at]),
+        "table": changes.table,
+        "key": key,
+    }
+    return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
+
+
+def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) -> pa.Array:
+    changes, timezone = scene.changes, scene.channel.timezone
+    if field.soft_delete:
+        deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
+        return cast(deleted.cast(pa.int32()), field.type, timezone)
+    if field.expression and not field.operations:
+        return _computed(field, scene, coercer)
+    if not field.expression:
+        return _own(field, scene, coercer)
+    return _scoped(field, scene, tally)
+
+
+def _scoped(field: Field, scene: Scene, tally: Tally) -> pa.Array:
+    """Return the expression's values for the rows of its operations, and the column's own for the others."""
+    inside = _inside(field, scene.changes)
+    parts, places = [], []
+    for which, evaluate in ((inside, _computed), (~inside, _own)):
+        rows = np.flatnonzero(which)
+        part = Scene(scene.changes.where(which), scene.recipe, scene.channel, scene.clock)
+        try:
+            parts.append(evaluate(field, part, _coercer(field, part, tally)))
+        except Refused as error:
+            raise Refused(str(error), None if error.index is None else int(rows[error.index])) from None
+        places.append(rows)
+    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
+
+
+def _inside(field: Field, changes: Changes) -> Mask:
+    return mask(pc.is_in(changes.op, pa.array(field.operations, pa.int8())))
+
+
+def _computed(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+    return _fitted(scene.evaluate(field.expression), field, scene.channel.timezone, coercer)
+
+
+def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+    """Return the values of the column that a field stands for; what an Extra column has without an expression."""
+    if field.source is None:
+        return default_of(field.type, len(scene.changes), nullable=field.nullable)
+    column = scene.recipe.table.column(field.source)
+    values = scene.changes.columns[field.source]
+    if column is not None and column.type == field.type:
+        return values
+    nested = column is not None and isinstance(column.type, schema.Array | schema.Struct)
+    if column is not None and nested and isinstance(field.type, schema.String):
+        text = json_text(values, column.type, None if coercer else field.type.length)
+        return coercer.cut(text, field.type.length) if coercer else text
+    moments = pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String)
+    if moments and scene.recipe.midnight_is_date:
+        values = _dates_at_midnight(values, scene.channel.timezone)
+    return _fitted(values, field, scene.channel.timezone, coercer)
+
+
+def _dates_at_midnight(values: pa.Array, timezone: str) -> pa.Array:
+    """Return timestamps as text, those at 00:00:00 without their time: TrimTime MIDNIGHT."""
+    days = pc.floor_temporal(values, unit="day")
+    return pc.if_else(pc.equal(days, values), pc.strftime(days, format="%Y-%m-%d"), as_text(values, timezone))
+
+
+def _fitted(values: pa.Array, field: Field, timezone: str, coercer: Coercer | None) -> pa.Array:
+    if coercer is None:
+        return cast(values, field.type, timezone)
+    return coercer.cast(values, field.type, timezone, nullable=field.nullable, lossy=field.lossy)
+
+
+def _required(
+    field: Field, values: pa.Array, gone: Mask | None, truncate: Mask, scene: Scene, coercer: Coercer | None
+) -> pa.Array:
+    if not values.null_count:
+        return values
+    null = mask(pc.is_null(values)) & ~truncate
+    if gone is not None:
+        null &= ~gone
+    at = first(null)
+    if at is None:
+        return values
+    if coercer is not None and "NULLS" in coercer.types:
+        return coercer.required(values, null, field.type)
+    text = "null, where the definition says not null; mend the record, or set Nullable: true"
+    raise scene.error(f"column {field.name}", Refused(text, at))

@@ -1,0 +1,69 @@
+"""Change rows -> events: the old and the new row of an update become one, for messages that hold both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from integrator.arrow.arrays import Mask
+from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, UPDATE
+
+Places = npt.NDArray[np.int64]
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events among change rows: `row` is where each has its position, `before` and `after` where its images are.
+
+    op: what happened, in the codes of change rows: an insert, an update, a delete or a truncate. -1 is no image.
+    retired: the change row whose key is gone with the event. unpaired: old rows of updates that no new row stands
+    behind, which are in no event.
+    """
+
+    row: Places
+    op: npt.NDArray[np.int8]
+    before: Places
+    after: Places
+    retired: Places
+    unpaired: int = 0
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def image(self) -> Places:
+        """The newer image of each event; its own row where there is none."""
+        known = np.where(self.after >= 0, self.after, self.before)
+        return np.where(known >= 0, known, self.row)
+
+    def where(self, keep: Mask) -> Events:
+        """Return the events for which `keep` is True."""
+        return Events(self.row[keep], self.op[keep], self.before[keep], self.after[keep], self.retired[keep])
+
+
+def events(op: npt.NDArray[np.int8], old: Mask, *, split_key_updates: bool) -> Events:
+    """Return the events of change rows with the operations `op`.
+
+    old: which are the old rows of updates whose new ones stand next. split_key_updates: an update of the key is a
+    delete of the old key and an insert of the new one.
+    """
+    rows = np.arange(len(op))
+    second = np.concatenate([[False], old[:-1]]) if len(op) else old
+    moved = second & (np.concatenate([[INSERT], op[:-1]]) == BEFORE_KEY_UPDATE) if len(op) else second
+    updated = op == UPDATE
+    paired = second & ~moved if split_key_updates else second
+    happened = op.copy()
+    if split_key_updates:
+        happened[op == BEFORE_KEY_UPDATE] = DELETE
+        happened[moved] = INSERT
+    gone = happened == DELETE
+    there = (op == INSERT) | updated
+    before = np.where(gone, rows, np.where(paired, rows - 1, NONE))
+    after = np.where(there, rows, NONE)
+    retired = np.where(gone, rows, np.where(paired & moved, rows - 1, NONE))
+    keep = (op != BEFORE_UPDATE) & ((op != BEFORE_KEY_UPDATE) | split_key_updates)
+    alone = int((~keep).sum() - paired.sum())
+    return Events(rows[keep], happened[keep], before[keep], after[keep], retired[keep], alone)

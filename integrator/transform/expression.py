@@ -1,0 +1,203 @@
+"""Expressions -> Arrow arrays: one function a substitution."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import first, first_refused, mask
+from integrator.contracts.changes import Changes, hexadecimal
+from integrator.contracts.fragments import FILE_BITS
+from integrator.contracts.recipe import TRUNCATE, Recipe, TableRecipe
+from integrator.errors import DataError
+from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text
+from integrator.expressions.substitutions import op_mapping
+from integrator.schema import String
+from integrator.transform import sql
+from integrator.transform.cast import Refused, cast, default_of, format_timestamp
+from integrator.transform.key_hash import key_hash
+from integrator.transform.row_uuid import row_uuid
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What is not of the change but of the run.
+
+    now: the time. integ_key: the number of the file's first row, for {hvr_integ_key}. rows: those before the batch.
+    """
+
+    now: datetime
+    integ_key: int = 0
+    rows: int = 0
+
+
+class Scene:
+    """What an expression can see: the rows, their table, the channel, the run."""
+
+    def __init__(self, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock) -> None:
+        self.changes, self.recipe, self.channel, self.clock = changes, recipe, channel, clock
+
+    def evaluate(self, parts: tuple[Part, ...]) -> pa.Array:
+        """Return the expression's value for each row: a lone substitution keeps its type, mixed text is text.
+
+        Raises Refused.
+        """
+        if len(parts) == 1:
+            return self.value(parts[0])
+        texts = [self.text(part) for part in parts]
+        return pc.binary_join_element_wise(*texts, "", null_handling="replace", null_replacement="")
+
+    def error(self, what: str, refused: Refused) -> DataError:
+        """Return the error for a value that was refused."""
+        line = f":{self.changes.line[refused.index]}" if refused.index is not None else ""
+        return DataError(f"{self.changes.file}{line}: table {self.changes.table}, {what}: {refused}")
+
+    def value(self, part: Part) -> pa.Array:
+        """Return the value of a part for each row."""
+        match part:
+            case Text(text):
+                return pa.repeat(text, len(self.changes))
+            case Constant(None):
+                return pa.nulls(len(self.changes), pa.string())
+            case Constant(value):
+                return pa.repeat(value, len(self.changes))
+            case ColumnValue():
+                return self._column(part)
+            case Sql():
+                return self._sql(part)
+            case Op(name, spec, value_of):
+                if value_of:
+                    return self._key_values(spec)
+                return _SUBSTITUTIONS[name](self, spec)
+
+    def _sql(self, part: Sql) -> pa.Array:
+        columns = {}
+        for name in sql.names(part, self.recipe.table):
+            known = self.recipe.table.column(name) is not None
+            if known and name not in part.allowed:
+                columns[name] = self._column(ColumnValue(name))
+            else:
+                columns[name] = self.changes.columns[name] if known else _SUBSTITUTIONS[name](self, "")
+        try:
+            values = sql.evaluate(part, columns, len(self.changes))
+        except sql.SqlFailed as error:
+            index = first_refused(len(self.changes), lambda start, stop: _evaluates(part, columns, start, stop))
+            raise Refused(f"sql: {error}", index) from None
+        beyond = sql.first_overflow(part, columns, values)
+        if beyond is not None:
+            raise Refused(
+                "sql: the result is infinite or not a number (NaN), and its columns are finite; guard it, for example "
+                "with CASE, or by nullif(x, 0) as the divisor",
+                beyond,
+            )
+        return values
+
+    def text(self, part: Part) -> pa.Array | pa.Scalar:
+        """Return the text of a part, of each row or of all."""
+        if isinstance(part, Text):
+            return pa.scalar(part.text)
+        return cast(self.value(part), String(), self.channel.timezone)
+
+    def stamp(self, values: pa.Array, spec: str) -> pa.Array:
+        """Return timestamps, as text where there is a specification."""
+        return format_timestamp(values, spec, self.channel.timezone) if spec else values
+
+    def constant(self, text: str | None) -> pa.Array:
+        """Return the same text for each row."""
+        return pa.repeat(pa.scalar(text, pa.string()), len(self.changes))
+
+    def _column(self, part: ColumnValue) -> pa.Array:
+        values = self.changes.columns[part.name]
+        gone = self.changes.missing.get(part.name)
+        if gone is not None:
+            gone = gone & mask(pc.not_equal(self.changes.op, TRUNCATE))
+            if gone.any() and not part.allow_missings:
+                text = f"{{{part.name}}} is missing in the record; write {{{part.name} %[allow_missings]}} to let it be"
+                raise Refused(text, first(gone))
+            if gone.any():
+                column = self.recipe.table.column(part.name)
+                kind = column.type if column is not None else String()
+                values = pc.if_else(pa.array(gone), default_of(kind, len(values), nullable=False), values)
+        if part.spec and pa.types.is_timestamp(values.type):
+            return format_timestamp(values, part.spec, self.channel.timezone)
+        return values
+
+    def _key_values(self, separator: str) -> pa.Array:
+        texts = [self.text(ColumnValue(name, allow_missings=True)) for name in self.recipe.key]
+        return pc.binary_join_element_wise(*texts, separator, null_handling="replace", null_replacement="")
+
+
+def _evaluates(part: Sql, columns: dict[str, pa.Array], start: int, stop: int) -> bool:
+    size = stop - start
+    try:
+        sql.evaluate(part, {name: values.slice(start, size) for name, values in columns.items()}, size)
+    except sql.SqlFailed:
+        return False
+    return True
+
+
+def _op_text(scope: Scene, spec: str) -> pa.Array:
+    mapping = op_mapping(spec)
+    table = pa.array([mapping.get(code, str(code)) for code in range(6)])
+    return table.take(scope.changes.op)
+
+
+def _missing(scope: Scene, _spec: str) -> pa.Array:
+    """Return the names of the columns that the source left out, with commas between; null where it left none out."""
+    truncate = mask(pc.equal(scope.changes.op, TRUNCATE))
+    gaps = scope.changes.gaps
+    names = [pc.if_else(pa.array(gone & ~truncate), "," + name, "") for name, gone in gaps.items()]
+    if not names:
+        return pa.nulls(len(scope.changes), pa.string())
+    joined = pc.binary_replace_slice(pc.binary_join_element_wise(*names, ""), 0, 1, "")
+    return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
+
+
+def _integ_key(scope: Scene, _spec: str) -> pa.Array:
+    rows = scope.changes.order + scope.clock.rows
+    if len(rows) and int(rows.max()) >= 1 << FILE_BITS:
+        raise Refused(f"{{hvr_integ_key}} has numbers for {1 << FILE_BITS} rows of a file; write smaller ones")
+    return hexadecimal((rows + scope.clock.integ_key).astype(np.uint64), 16)
+
+
+def _scn(scope: Scene, _spec: str) -> pa.Array:
+    """Return Oracle's SCN: of 20 hex digits of SCN * 65536, all but the last four."""
+    digits = pc.utf8_slice_codeunits(scope.changes.tx_seq, 0, -4).dictionary_encode()
+    numbers = pa.array([str(int(text or "0", 16)) for text in digits.dictionary.to_pylist()], pa.string())
+    return numbers.take(digits.indices)
+
+
+def _now(scope: Scene, spec: str) -> pa.Array:
+    values = pa.repeat(pa.scalar(scope.clock.now, pa.timestamp("us", "UTC")), len(scope.changes))
+    return scope.stamp(values, spec)
+
+
+_SUBSTITUTIONS: dict[str, Callable[[Scene, str], pa.Array]] = {
+    "hvr_op": lambda scope, _: scope.changes.op.cast(pa.int32()),
+    "hvr_op_str": _op_text,
+    "hvr_integ_seq": lambda scope, _: scope.changes.integ_seq,
+    "hvr_tx_seq": lambda scope, _: scope.changes.tx_seq,
+    "hvr_integ_key": _integ_key,
+    "hvr_tx_scn": _scn,
+    "hvr_cap_filename": lambda scope, _: scope.constant(posixpath.basename(scope.changes.file)),
+    "hvr_cap_subdirs": lambda scope, _: scope.constant(scope.channel.subdirs(scope.changes.file)),
+    "hvr_tx_countdown": lambda scope, _: scope.changes.countdown,
+    "hvr_cap_tstamp": lambda scope, spec: scope.stamp(scope.changes.cap_tstamp, spec),
+    "hvr_integ_tstamp": _now,
+    "hvr_cap_user": lambda scope, _: scope.changes.cap_user,
+    "hvr_row_uuid": lambda scope, _: row_uuid(scope.changes, scope.recipe, scope.channel),
+    "hvr_missing": _missing,
+    "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
+    "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
+    "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.cap_loc),
+    "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.channel),
+    "hvr_tbl_name": lambda scope, _: scope.constant(scope.recipe.table.name),
+    "hvr_tbl_base_name": lambda scope, _: scope.constant(scope.recipe.table.base_name),
+    "hvr_schema": lambda scope, _: scope.constant(scope.recipe.table.schema),
+}

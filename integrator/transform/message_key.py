@@ -1,0 +1,76 @@
+"""Message keys and headers: out of an expression's text, or of the key columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import TRUNCATE, Recipe, TableRecipe
+from integrator.errors import DataError
+from integrator.expressions.parse import Part
+from integrator.formats.contract import Encoder, Unsayable
+from integrator.formats.keys import KEYS, key_options
+from integrator.schema import String
+from integrator.transform.cast import Refused, cast
+from integrator.transform.columns import Columns
+from integrator.transform.expression import Clock, Scene
+from integrator.transform.key_hash import require_key
+
+Keys = Callable[[Changes, Columns, Clock], pa.Array]
+
+
+def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
+    """Return a function from change rows and their fields to what stands inside each key's frame; null is no key."""
+    said = recipe.message_key
+    key_format = KEYS[said.serializer]
+    if said.columns and key_format.encoder is not None:
+        options = key_options(said.serializer, channel.layout.options)
+        encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, options)
+        return lambda changes, columns, _clock: _of_columns(changes, columns, recipe, encoder)
+    if not said.expression:
+        return lambda changes, _columns, _clock: pa.nulls(len(changes), pa.binary())
+
+    def of_text(changes: Changes, _columns: Columns, clock: Clock) -> pa.Array:
+        texts = _text(said.expression, "MessageKey", changes, recipe, channel, clock)
+        encoded = key_format.encode_text(texts)
+        return encoded.cast(pa.binary())
+
+    return of_text
+
+
+def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder: Encoder) -> pa.Array:
+    require_key(changes, recipe.key)
+    try:
+        keys = encoder({column.name: columns.values[column.name] for column in recipe.message_key.columns}, {})
+        keys = keys.cast(pa.binary())
+    except Unsayable as error:
+        where = f"{changes.file}:{changes.line[error.index]}: table {changes.table}, key column {error.column}"
+        raise DataError(f"{where}: {error}") from None
+    truncate = pc.equal(changes.op, TRUNCATE)  # the whole table has no key
+    return pc.if_else(truncate, pa.scalar(None, pa.binary()), keys) if pc.any(truncate).as_py() else keys
+
+
+def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock) -> pa.Array:
+    """Return the values of the message headers of each row, in the order of their names; null without headers."""
+    kind = pa.list_(pa.binary())
+    if not recipe.headers:
+        return pa.nulls(len(changes), kind)
+    texts = [_text(parts, f"header {name}", changes, recipe, channel, clock) for name, parts in recipe.headers]
+    size, each = len(changes), len(texts)
+    interleaved = np.arange(size * each).reshape(each, size).T.ravel()
+    values = pa.concat_arrays(texts).cast(pa.binary()).take(pa.array(interleaved))
+    return pa.ListArray.from_arrays(pa.array(np.arange(0, size * each + 1, each), pa.int32()), values)
+
+
+def _text(
+    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock
+) -> pa.Array:
+    scene = Scene(changes, recipe, channel, clock)
+    try:
+        return cast(scene.evaluate(parts), String(), channel.timezone)
+    except Refused as error:
+        raise scene.error(name, error) from None

@@ -1,0 +1,58 @@
+"""Old and new rows of updates are kept together: where a batch ends between them, the old one waits for the next."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from integrator.contracts.changes import AnyChanges, Changes, together
+from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
+from integrator.errors import DataError
+
+OLD = (BEFORE_KEY_UPDATE, BEFORE_UPDATE)
+
+
+def last_place(batch: Sequence[AnyChanges]) -> int:
+    """Return the place of a batch's last row, of whichever table; -1 for none."""
+    return max((int(changes.order.max()) for changes in batch if len(changes)), default=-1)
+
+
+class Pairs:
+    """Holds back, table by table, the old row that a batch ends with, for messages that hold both images."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Changes] = {}
+
+    def whole(self, batch: list[Changes]) -> list[Changes]:
+        """Return a batch's rows, with the old row that was held back before them, without one that they end with."""
+        last = last_place(batch)
+        joint = [self._after_held(changes) for changes in batch]
+        alone = [_before(changes) for changes in self._held.values()]  # what follows is of another table: no update
+        self._held.clear()
+        return alone + [self._without_end(changes, last) for changes in joint]
+
+    def _after_held(self, changes: Changes) -> Changes:
+        held = self._held.pop(changes.table, None)
+        return changes if held is None else together([_before(held), changes])
+
+    def _without_end(self, changes: Changes, last: int) -> Changes:
+        if not len(changes) or changes.op[-1].as_py() not in OLD or changes.order[-1] != last:
+            return changes
+        at_end = np.arange(len(changes)) == len(changes) - 1
+        self._held[changes.table] = changes.where(at_end)
+        return changes.where(~at_end)
+
+    def end(self) -> None:
+        """Say that the file ends. Raises DataError for an old row that is still held back."""
+        for changes in self._held.values():
+            raise DataError(
+                f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the old row of an "
+                "update; write its new row into the same file, behind it"
+            )
+
+
+def _before(held: Changes) -> Changes:
+    """Return a row that was held back: its place is before all of the next batch."""
+    return dataclasses.replace(held, order=held.order - held.order.max() - 1)

@@ -1,0 +1,72 @@
+"""Restrict: which rows are sent (https://fivetran.com/docs/hvr6/action-reference/restrict)."""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import Mask, mask
+from integrator.contracts.changes import Changes
+from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.transform.augment import augmented
+
+SEPARATORS = re.compile(r"[;:,]")
+
+
+def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
+    """Return the rows for which a condition is `true`; truncates stay. `known`: it could be told.
+
+    Update conversion: an update out of the condition is a delete, one into it an insert. What cannot be told of a new
+    row is what was true of the old one, for a value that an update leaves out is unchanged; what cannot be told at all
+    counts as true, so that nothing is taken away that may be there.
+    """
+    op = changes.op.to_numpy(zero_copy_only=False)
+    old, new = changes.paired, _behind(changes.paired)
+    counts = true | ~known
+    counts = np.where(new & ~known, _behind(counts), counts)
+    leaves = old & counts & ~_before(counts)
+    enters = new & counts & ~_behind(counts)
+    alone = (op == UPDATE) & ~new & ~counts  # it may have been inside before
+    became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
+    stays = counts & ~(old & ~leaves & ~_before(counts)) | alone | (op == TRUNCATE)
+    whole = augmented(changes, enters)
+    return dataclasses.replace(whole, op=pa.array(became), tracked=changes.paired & ~leaves).where(stays)
+
+
+def _behind(rows: Mask) -> Mask:
+    """Return for each row what is said of the one before it."""
+    return np.concatenate([[False], rows[:-1]]) if len(rows) else rows
+
+
+def _before(rows: Mask) -> Mask:
+    """Return for each row what is said of the one behind it."""
+    return np.append(rows[1:], [False]) if len(rows) else rows
+
+
+def addressed(addresses: pa.Array, reaches: Callable[[str], bool]) -> Mask:
+    """Say which rows have an address that reaches; each distinct one is looked at once."""
+    encoded = addresses.dictionary_encode()
+    yes = np.array([reaches(text) for text in encoded.dictionary.to_pylist()] or [False], bool)
+    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
+    return np.asarray(yes[codes] & mask(pc.is_valid(addresses)), np.bool_)
+
+
+def reaching(names: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return a function that says whether one of the addresses in a text means one of `names`, which may be patterns.
+
+    Addresses are separated by comma, semicolon or colon; * in one stands for any text.
+    """
+
+    def reaches(text: str) -> bool:
+        parts = [part.strip() for part in SEPARATORS.split(text) if part.strip()]
+        return any(
+            fnmatch.fnmatchcase(name, part) or fnmatch.fnmatchcase(part, name) for part in parts for name in names
+        )
+
+    return reaches
