@@ -60,7 +60,14 @@ def is_unavailable(value: Any) -> bool:
     """Return whether it stands for a value that did not change."""
     if isinstance(value, str) and value.startswith("{") and _PLACEHOLDER in value:  # hstore, as text of JSON
         return value == f'{{"{_PLACEHOLDER}":"{_PLACEHOLDER}"}}'
-    return any(type(value) is type(one) and value == one for one in _PLACEHOLDERS)
+    return any(_same(value, one) for one in _PLACEHOLDERS)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are equal and of the same types, in lists too."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 def value(tree: Any, kind: Kind, field: Field, notes: Notes, *, mysql: bool) -> Any:
