@@ -24,6 +24,7 @@ from integrator.pairs import Pairs, last_place
 from integrator.properties.expression import Clock
 from integrator.recipe import Recipe
 from integrator.runs import Run, check_unchanged
+from integrator.streams import Source, Span
 from integrator.tally import Tally
 
 PARSERS = 2
@@ -56,7 +57,7 @@ class _Task:
         self._recipe, self._carry, self._decode_ahead = recipe, carry, decode_ahead
         self._now, self._seed = now, seed_of(carry, now) << SEED_BITS
         self._dialect = DIALECTS[recipe.dialect]
-        self._reading = reading_of(recipe)
+        self._reading = reading_of(recipe, tuple(carry.sources.items()))
         self._encoders = encoders_of(recipe)
         self._before: list[Run] = []
         self._open: dict[str, OpenTransaction] = {}
@@ -69,6 +70,7 @@ class _Task:
         self._rows, self._place, self._unheld = 0, 0, 0
         self._tally = Tally()
         self._pairs: Pairs | None = None
+        self._span, self._sources = Span(), dict[str, Source]()
         self.reading = ""
         """The file that is being read, or was encoded last."""
 
@@ -86,6 +88,7 @@ class _Task:
                 once = len(set(tables)) == len(tables)  # not by two names in one block
                 yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
+                self._span, self._sources = batch.span, dict(batch.sources)
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
                 for reason, count in batch.unknown.items():
@@ -94,6 +97,7 @@ class _Task:
                 held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
                 yield from held
                 self._rows, self._place, self._unheld, self._tally = 0, 0, sum(map(len, held)), Tally()
+                self._span, self._sources = Span(), {}
                 self._pairs = Pairs() if self._recipe.paired else None
             else:
                 if self._pairs:
@@ -109,6 +113,9 @@ class _Task:
                     said.warnings,
                     said.details,
                     run.stream,
+                    run.path,
+                    self._span._replace(dialect=self._span.dialect or self._recipe.dialect),
+                    self._sources,
                 ).to_fragment()
         if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = Mark(self._last[0], self._last[1].unfinished)
@@ -182,7 +189,7 @@ def _after_refresh(changes: Changes, recipe: Recipe, tally: Tally) -> Changes:
 
 
 @lru_cache(maxsize=8)
-def reading_of(recipe: Recipe) -> Reading:
+def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
     """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
     counted_down = any(
         (isinstance(part, Op) and part.name == "hvr_tx_countdown")
@@ -202,6 +209,7 @@ def reading_of(recipe: Recipe) -> Reading:
         time_zone=recipe.source_zone,
         timestamp_column=recipe.timestamp_column,
         repeated_positions=recipe.repeated_positions,
+        known_sources=known_sources,
     )
 
 

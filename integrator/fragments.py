@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from integrator.arrays import Mask
 from integrator.changes import OpenTransaction
+from integrator.streams import Source, Span
 
 Places = npt.NDArray[np.int64]
 
@@ -100,6 +101,10 @@ class Carry:
     an Arrow IPC stream."""
     streams: dict[str, OpenTransaction] = field(default_factory=dict)
     """The transactions that are open in streams that have names (senders)."""
+    spans: dict[str, Span] = field(default_factory=dict)
+    """Of each stream the span of its last file."""
+    sources: dict[str, Source] = field(default_factory=dict)
+    """Of which table of the source the records of a table were, as in `Note`."""
 
     def open_in(self, stream: str) -> OpenTransaction:
         """Return the transaction that is open in a stream."""
@@ -151,6 +156,10 @@ class Note:
     details: list[dict[str, Any]] = field(default_factory=list)
     """What is said of some of those."""
     stream: str = ""
+    path: str = ""
+    span: Span = field(default_factory=Span)
+    sources: dict[str, Source] = field(default_factory=dict)
+    """Of which table of the source the records of a table are, where its definition leaves that open."""
 
     def to_json(self) -> str:
         """Return the note as text."""
@@ -160,7 +169,8 @@ class Note:
     def of_json(text: str | bytes) -> Note:
         """Return the note that `to_json` wrote."""
         note = json.loads(text)
-        return Note(**{**note, "open": OpenTransaction(*note["open"])})
+        sources = {name: Source(*source) for name, source in note["sources"].items()}
+        return Note(**{**note, "open": OpenTransaction(*note["open"]), "span": Span(*note["span"]), "sources": sources})
 
     def to_fragment(self) -> pa.RecordBatch:
         """Return the note as a row of fragments."""

@@ -198,8 +198,8 @@ class DebeziumModes:
 class Recipe:
     """How the changes of a channel become messages, and how these reach Kafka.
 
-    path: where the change files are. absent: names of tables whose records are passed over;
-    absent_tables: the same, as the records have them. rate_limit: messages a second of all tasks; 0 is any number.
+    path: where the change files are. absent: tables, as the records have them, whose
+    records are counted and not sent. rate_limit: messages a second of all tasks; 0 is any number.
     refreshed: tables, and up to which commit their rows were refreshed with what changed: such changes are passed over.
     """
 
@@ -217,8 +217,7 @@ class Recipe:
     ignore_unknown_tables: bool = False
     unknown_columns: UnknownColumns = "error"
     repeated_positions: bool = False
-    absent: tuple[str, ...] = ()
-    absent_tables: tuple[Table, ...] = ()
+    absent: tuple[Table, ...] = ()
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
 from integrator.errors import DeliveryError
 from integrator.fragments import FILE_BITS, SEED_BITS, Carry, Note, joined_held, seed_of
 from integrator.produce.report import Report
+from integrator.streams import Span, following, one_source
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
             f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again"
         )
     notes = sorted((note for report in reports for note in report.notes), key=lambda note: note.ordinal)
+    followed = _followed(notes, before)
     unheld, waited = sum(note.unheld for note in notes), sum(map(len, before.held_rows()))
     if unheld != waited:
         raise RuntimeError(f"cycle {cycle}: {waited} rows were held for it, and it took {unheld}")  # I4
@@ -59,13 +61,26 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
         newest=max((report.newest for report in reports if report.newest), default=None),
         operations=summed(report.operations for report in reports),
         not_sent=summed(note.not_sent for note in notes),
-        carry=_carry(notes, before, held),
+        carry=_carry(notes, followed, held),
         seconds=seconds,
         split=summed(report.split for report in reports),
         held=sum(report.held for report in reports),
         warnings=summed(note.warnings for note in notes),
         details=[said for note in notes for said in note.details],
     )
+
+
+def _followed(notes: Sequence[Note], before: Carry) -> Carry:
+    """Return the streams' spans and the tables' sources after files, in their order. Raises DataError.
+
+    Tasks read files side by side: what holds between two of them is seen here, and the cycle is not synced otherwise.
+    """
+    spans, sources = dict(before.spans), dict(before.sources)
+    for note in notes:
+        spans[note.stream] = following(spans.get(note.stream, Span()), note.span, note.path)
+        for table, source in note.sources.items():
+            sources[table] = one_source(sources, table, source, note.path)
+    return replace(before, spans=spans, sources=sources)
 
 
 def _carry(notes: Sequence[Note], before: Carry, held: Sequence[bytes]) -> Carry:
@@ -76,7 +91,8 @@ def _carry(notes: Sequence[Note], before: Carry, held: Sequence[bytes]) -> Carry
     seed = seed_of(before, datetime.now(timezone.utc)) + (files >> SEED_BITS - FILE_BITS) + 1
     opened = {note.stream: note.open for note in notes}
     streams = {**before.streams, **{stream: state for stream, state in opened.items() if stream}}
-    return Carry(notes[-1].ordinal, opened.get("", before.open), seed, joined_held(held), streams)
+    opened_now = opened.get("", before.open)
+    return Carry(notes[-1].ordinal, opened_now, seed, joined_held(held), streams, before.spans, before.sources)
 
 
 def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:

@@ -8,6 +8,9 @@ tail(file, reading): where the file alone ends, `OpenTransaction.since_start` wh
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from integrator.dialects import (
     airbyte,
     canal,
@@ -22,6 +25,7 @@ from integrator.dialects import (
 )
 from integrator.dialects.looking import dialect_of
 from integrator.dialects.reader import Dialect, of_lines, of_parts
+from integrator.dialects.reading import Batch, Before, File, Reading
 
 DIALECTS: dict[str, Dialect] = {
     "hvr": Dialect(hvr.read, hvr.tail),
@@ -37,11 +41,11 @@ DIALECTS: dict[str, Dialect] = {
 }
 
 
-def _by_looking(file: str) -> Dialect:
-    return DIALECTS[dialect_of(file)]
+def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+    """Yield the batches of a file whose dialect is recognized, each with its name."""
+    name = dialect_of(file.path)
+    for batch in DIALECTS[name].read(file, before, reading):
+        yield replace(batch, span=batch.span._replace(dialect=name))
 
 
-DIALECTS["auto"] = Dialect(
-    lambda file, before, reading: _by_looking(file.path).read(file, before, reading),
-    lambda file, reading: _by_looking(file.path).tail(file, reading),
-)
+DIALECTS["auto"] = Dialect(_read, lambda file, reading: DIALECTS[dialect_of(file.path)].tail(file, reading))

@@ -43,7 +43,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
     container = container_of(file.path)
     if container == "empty":
         return
-    table = reading.find(None, reading.default_table) if reading.default_table else None
+    table = reading.only_table
     if table is None:
         raise DataError(
             f"{file.path}: a change data feed does not say its table, and the channel has several; name it at the "

@@ -49,7 +49,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
 
 
 def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded]:
-    table = reading.find(None, reading.default_table) if reading.default_table else None
+    table = reading.only_table
     if table is None:
         raise DataError(
             f"{file.path}: files of DMS do not say their table, and the channel has several; name it at the source "

@@ -33,11 +33,12 @@ from integrator.changes import (
 )
 from integrator.compiled import compiled
 from integrator.dialects import hvr_json, hvr_tables
+from integrator.dialects.ascending import Ascending
 from integrator.dialects.fields import Where
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.lines import container_of, read_lines
 from integrator.dialects.reading import Batch, Before, File, Reading, Standing
-from integrator.dialects.spans import Span
+from integrator.dialects.source_tables import SourceTables
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -49,12 +50,12 @@ _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
-    span = Span(checked=not reading.repeated_positions)
-    order = _Order(file.path, before, span)
-    for records, ignored in _records(file, reading):
+    ascending = Ascending(checked=not reading.repeated_positions)
+    order, tables = _Order(file.path, before, ascending), reading.source_tables()
+    for records, ignored in _records(file, reading, tables):
         changes = order.place(records)
         unknown = {reason: count for part in records for reason, count in part.unknown.items()}
-        yield Batch(changes, order.open, ignored, unknown, span.first, span.last)
+        yield Batch(changes, order.open, ignored, unknown, ascending.span, tables.known)
 
 
 def tail(file: File, _reading: Reading) -> OpenTransaction:
@@ -73,14 +74,14 @@ def tail(file: File, _reading: Reading) -> OpenTransaction:
     return state
 
 
-def _records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+def _records(file: File, reading: Reading, tables: SourceTables) -> Iterator[tuple[list[Records], dict[str, int]]]:
     match container_of(file.path):
         case "empty":
             return iter(())
         case "json":
-            return hvr_json.records(file, reading)
+            return hvr_json.records(file, reading, tables)
         case container:
-            return hvr_tables.records(file.path, container, reading)
+            return hvr_tables.records(file.path, container, reading, tables)
 
 
 def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
@@ -131,9 +132,9 @@ def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
 class _Order(Standing):
     """Numbers the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, file: str, before: Before, span: Span) -> None:
+    def __init__(self, file: str, before: Before, ascending: Ascending) -> None:
         super().__init__(before)
-        self.file, self.span = file, span
+        self.file, self.ascending = file, ascending
 
     def place(self, records: list[Records]) -> list[AnyChanges]:
         """Give each row of a batch its place in the order of changes."""
@@ -206,7 +207,7 @@ class _Order(Standing):
         if len(order) > 1 and not (np.diff(order) > 0).all():
             at = np.argsort(order, kind="stable")
             sequence, line = sequence.take(pa.array(at)), line[at]
-        self.span.extend_with(sequence, sequence, Where(self.file, line))
+        self.ascending.extend_with(sequence, sequence, Where(self.file, line))
 
     def _check_countdown(self, left: Ints, line: Ints) -> None:
         at = first((left < 0) | (left >= MAX_ROWS_IN_TRANSACTION))

@@ -21,6 +21,7 @@ from integrator.dialects.json_scan import Values, find
 from integrator.dialects.lines import BLOCK_BYTES, Lines, cut, pieces
 from integrator.dialects.member_values import values_of
 from integrator.dialects.reading import ALLOW, File, Finds, Reading, unknown_column
+from integrator.dialects.source_tables import SourceTables
 from integrator.dialects.values import ValueRefused
 from integrator.errors import DataError, shown
 from integrator.schema import Table, describe
@@ -35,11 +36,11 @@ _EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
 _Part = tuple[Table, Places]
 
 
-def records(file: File, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+def records(file: File, reading: Reading, tables: SourceTables) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, block by block, and how many were passed over, by reason."""
     many = len(set(reading.kinds.values())) > _MANY_KINDS
     for lines in file.lines(reading, 2 * BLOCK_BYTES if many else BLOCK_BYTES):
-        block = _Block(lines, reading)
+        block = _Block(lines, reading, tables)
         block.read()
         block.finds.tell()
         yield block.result, block.passed
@@ -59,8 +60,8 @@ _POSITION = ("hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown")
 class _Block:
     """The records of a block of lines. passed: how many were passed over, by reason."""
 
-    def __init__(self, lines: Lines, reading: Reading) -> None:
-        self._lines, self._reading = lines, reading
+    def __init__(self, lines: Lines, reading: Reading, tables: SourceTables) -> None:
+        self._lines, self._reading, self._tables = lines, reading, tables
         self._slots = slots_of(reading.tables)
         self.result: list[Records] = []
         self.finds = Finds()
@@ -87,14 +88,12 @@ class _Block:
     def _of_tables(self, lines: Lines, places: Places) -> Iterator[_Part]:
         """Yield the tables of the channel that lines are of, with their places in the block; count other lines."""
         for name, at in _by_table(lines, self._reading):
-            table = self._reading.find(None, name)
-            if table is not None:
-                yield table, places[at]
-            elif (reason := self._reading.passed_over(name)) is not None:
-                self.passed[reason] += len(at)
+            table = self._tables.find(None, name, f"{lines.file}:{lines.numbers[at[0]]}")
+            if isinstance(table, str):
+                self.passed[table] += len(at)
                 self.result.append(_unknown(lines if len(at) == len(lines) else lines.take(at), places[at]))
             else:
-                raise self._reading.unknown(lines.file, int(lines.numbers[at[0]]), name)
+                yield table, places[at]
 
     def _alike(self, group: list[_Part]) -> None:
         """Add the records of tables with the same columns."""
@@ -160,6 +159,8 @@ def _of_names(lines: Lines, names: pa.Array, reading: Reading) -> list[tuple[str
     if nameless is not None:
         names = pc.if_else(pa.array(absent), '""', names)
     encoded = names.dictionary_encode()
+    if pc.any(pc.match_substring(encoded.dictionary, "\\")).as_py():  # which may be no escapes of JSON
+        checked(lines, _EXPECTED)
     known = [text or reading.default_table or "" for text in unquoted(encoded.dictionary).to_pylist()]
     return list(zip(known, places_of_each(encoded), strict=True))
 

@@ -13,13 +13,16 @@ import pyarrow.compute as pc
 from integrator.arrays import first, mask, places_of_each
 from integrator.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
+from integrator.dialects.source_tables import SourceTables
 from integrator.dialects.table_files import batches, control, numbered
 from integrator.dialects.values import ValueRefused, from_column
 from integrator.errors import DataError, shown
 from integrator.schema import Table, arrow_type
 
 
-def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[Records], dict[str, int]]]:
+def records(
+    file: str, container: str, reading: Reading, tables: SourceTables
+) -> Iterator[tuple[list[Records], dict[str, int]]]:
     """Yield the records of a file, batch by batch, and how many were passed over, by reason."""
     line = 2 if container == "csv" else 1
     found = batches(file, container, "hvr_op")
@@ -28,17 +31,15 @@ def records(file: str, container: str, reading: Reading) -> Iterator[tuple[list[
         result, finds = [], Finds()
         passed: Counter[str] = Counter()
         for name, at in _by_table(file, batch, numbers, reading):
-            table = reading.find(None, name)
-            if table is not None:
-                with finds.noted():
-                    result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at, reading))
-            elif (reason := reading.passed_over(name)) is not None:
-                passed[reason] += len(at)
+            table = tables.find(None, name, f"{file}:{numbers[at[0]]}")
+            if isinstance(table, str):
+                passed[table] += len(at)
                 part = batch.take(pa.array(at))
                 meta = {meta_name: _meta(file, part, meta_name, numbers[at]) for meta_name in META}
                 result.append(Records(UNKNOWN, {}, {}, meta, numbers[at], at))
             else:
-                raise reading.unknown(file, int(numbers[at[0]]), name)
+                with finds.noted():
+                    result.append(_records(file, batch.take(pa.array(at)), table, numbers[at], at, reading))
         finds.tell()
         yield result, passed
 

@@ -130,7 +130,10 @@ def _reason(lines: Lines, found: Finding) -> str:
         return ""
     line = lines.text[lines.offsets[found.line] : lines.offsets[found.line + 1]].tobytes().decode()
     if found.code == TWICE:
-        name = _twice(line)
+        try:
+            name = _twice(line)
+        except ValueError:  # the rest of the line is no JSON
+            return "a member stands twice in one object"
         return "" if name is None else f"the member {shown(name)} stands twice in one object"
     if found.code == NO_OBJECT:
         return _REASONS[NO_OBJECT]

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from integrator.changes import OpenTransaction
+from integrator.dialects.ascending import Ascending
 from integrator.dialects.fields import Where
 from integrator.dialects.json_grammar import checked
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import Batch, Before, File, Reading
-from integrator.dialects.records import Records, change_rows
-from integrator.dialects.spans import Span
-from integrator.dialects.transactions import Order, Positions, trailing
+from integrator.dialects.records import Placed, Records, change_rows
+from integrator.dialects.transactions import Order, Positions, by_line, trailing
+from integrator.streams import Span
 
 Decoded = tuple[Records, Positions]
 
@@ -29,12 +30,14 @@ def of_parts(parts: Callable[[File, Reading], Iterator[Decoded]]) -> Dialect:
     """Return the dialect whose files are decoded by `parts`."""
 
     def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
-        span = Span(checked=not reading.repeated_positions)
-        order = Order(before, span)
+        ascending = Ascending(checked=not reading.repeated_positions)
+        order, tables, is_numbered = Order(before, ascending), reading.source_tables(), False
         for records, positions in parts(file, reading):
             placed = order.place(positions, Where(file.path, records.line))
-            changes, ignored, unknown = change_rows(records, placed, reading)
-            yield Batch(changes, order.open, ignored, unknown, span.first, span.last)
+            changes, ignored, unknown = change_rows(records, placed, reading, tables)
+            is_numbered = is_numbered or _is_numbered(placed, records, file)
+            span = Span() if is_numbered else ascending.span
+            yield Batch(changes, order.open, ignored, unknown, span, tables.known)
 
     def tail(file: File, reading: Reading) -> OpenTransaction:
         state = OpenTransaction()
@@ -43,6 +46,11 @@ def of_parts(parts: Callable[[File, Reading], Iterator[Decoded]]) -> Dialect:
         return state
 
     return Dialect(read, tail)
+
+
+def _is_numbered(placed: Placed, records: Records, file: File) -> bool:
+    """Return whether positions are by file and line, as the source gives none: those cannot be compared with others."""
+    return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
 
 
 def of_lines(decode: Callable[[Lines, File, Reading], Decoded], expected: str) -> Dialect:

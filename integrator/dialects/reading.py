@@ -11,9 +11,11 @@ import pyarrow as pa
 
 from integrator.changes import AnyChanges, OpenTransaction
 from integrator.dialects.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
+from integrator.dialects.source_tables import Catalogue, SourceTables
 from integrator.errors import ColumnsFound, DataError
 from integrator.recipe import DebeziumModes, UnknownColumns
 from integrator.schema import Table
+from integrator.streams import Source, Span
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
@@ -62,14 +64,16 @@ class Reading:
     default_table: str | None
     ignore_unknown_tables: bool
     unknown_columns: UnknownColumns
-    absent: tuple[str, ...]
-    """Tables, by name and name in the source, that the channel has and does not send: their records are counted."""
+    absent: tuple[Table, ...]
+    """Tables that the channel has and does not send: their records are counted."""
     whole_files: bool
     """Read each file as one batch: needed where a transaction's end must be known, for {hvr_tx_countdown}."""
     debezium: DebeziumModes = field(default_factory=DebeziumModes)
     time_zone: str = "UTC"
     """Of moments that are written without a zone where the column has one."""
     timestamp_column: str | None = None
+    known_sources: tuple[tuple[str, Source], ...] = ()
+    """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
 
@@ -92,31 +96,18 @@ class Reading:
         return {name: numbers.setdefault(of_table, len(numbers)) for name, of_table in columns.items()}
 
     @cached_property
-    def by_name(self) -> dict[str, Table]:
-        """The tables by their names in the channel, and by their names in the database."""
-        names = {table.base_name: table for table in self.tables}
-        return names | {table.name: table for table in self.tables}
+    def catalogue(self) -> Catalogue:
+        """The tables by their names."""
+        return Catalogue(self.tables, self.absent)
 
-    def find(self, schema: str | None, name: str) -> Table | None:
-        """Return the table that a record means, or None."""
-        table = self.by_name.get(name) or self.by_name.get(name.lower())
-        if table is not None and table.schema and schema and table.schema.lower() != schema.lower():
-            return None
-        return table
+    def source_tables(self) -> SourceTables:
+        """Return what looks up the tables of a file's records."""
+        return SourceTables(self.catalogue, ignores_unknown=self.ignore_unknown_tables, known=dict(self.known_sources))
 
-    def passed_over(self, name: str) -> str | None:
-        """Return as what records of a table that `find` does not find are counted, or None where that is an error."""
-        if name in self.absent or name.lower() in self.absent:
-            return "rows of absent tables"
-        return "rows of unknown tables" if self.ignore_unknown_tables else None
-
-    def unknown(self, file: str, line: int, name: str) -> DataError:
-        """Return the error for a record of a table that the channel does not have."""
-        known = ", ".join(sorted(table.name for table in self.tables))
-        return DataError(
-            f"{file}:{line}: a change of table {name!r}, which the channel does not have; its tables are {known}; "
-            "define it, or set unknown_tables: ignore at the source location"
-        )
+    @property
+    def only_table(self) -> Table | None:
+        """The table of all records, where these do not name theirs."""
+        return next((table for table in self.tables if table.name == self.default_table), None)
 
 
 @dataclass(frozen=True)
@@ -125,16 +116,16 @@ class Batch:
 
     changes: by table, or of alike tables together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
-    first, last: the positions of the first and the last change of the file so far, as hvr_integ_seq; empty where there
-    are none, or where their order is not checked.
+    span: the positions of the first and the last change of the file so far, without the dialect.
+    sources: of which table of the source the records of a table are, where its definition leaves that open.
     """
 
     changes: Sequence[AnyChanges]
     open: OpenTransaction
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
-    first: str = ""
-    last: str = ""
+    span: Span = field(default_factory=Span)
+    sources: Mapping[str, Source] = field(default_factory=dict)
 
 
 def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:

@@ -15,6 +15,7 @@ from integrator.arrays import Mask, mask, places_of_each
 from integrator.changes import MAX_ROWS_IN_TRANSACTION, Changes, integ_seq
 from integrator.dialects.lines import Lines
 from integrator.dialects.reading import ALLOW, Finds, Reading, columns_found, unknown_column
+from integrator.dialects.source_tables import SourceTables
 from integrator.dialects.values import ValueRefused, from_column
 from integrator.errors import DataError, shown
 from integrator.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE, UnknownColumns
@@ -113,7 +114,7 @@ def typed(column: Column, values: pa.Array) -> pa.Array:
 
 
 def change_rows(
-    records: Records, placed: Placed, reading: Reading
+    records: Records, placed: Placed, reading: Reading, tables: SourceTables
 ) -> tuple[list[Changes], dict[str, int], dict[str, int]]:
     """Return the change rows of each table, and what was counted and not sent: rows, and values of unknown columns."""
     ignored = Counter(records.ignored)
@@ -132,12 +133,9 @@ def change_rows(
         if not len(of_table):
             continue
         schema, _, name = full_name.partition("\0")
-        table = reading.find(schema, name)
-        if table is None:
-            reason = reading.passed_over(name)
-            if reason is None:
-                raise reading.unknown(records.lines.file, int(records.line[of_table[0]]), name)
-            ignored[reason] += len(of_table)
+        table = tables.find(schema, name, f"{records.lines.file}:{records.line[of_table[0]]}")
+        if isinstance(table, str):
+            ignored[table] += len(of_table)
         else:
             with finds.noted():
                 result[full_name] = _rows_of(records, placed, table, of_table, unknown, reading.unknown_columns)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from integrator.arrays import Mask
+from integrator.arrays import Mask, first
 from integrator.dialects.records import Cells, Images, Ints, Unknown, typed
 from integrator.dialects.values import from_column
 from integrator.schema import Column, Table
@@ -34,12 +35,14 @@ class RowValues:
         found: dict[str, Cells] = {}
         unknown: dict[str, Unknown] = {}
         for name in self.rows.column_names:
-            values = self.rows[name]
+            if name in self.apart and not table.column(name):
+                continue
+            values = self.rows[name].take(at).combine_chunks()
             if table.column(name):
-                found[name] = Cells(values.take(at).combine_chunks(), has)
-            elif name not in self.apart:
-                empty = values.null_count == len(values)
-                unknown[name] = Unknown(len(record), 0, None if empty else values.type)
+                found[name] = Cells(values, has)
+            else:
+                row = first(pc.is_valid(values))
+                unknown[name] = Unknown(len(values) - values.null_count, row or 0, None if row is None else values.type)
         return found, unknown
 
     def typed(self, column: Column, cells: Cells, _record: Ints) -> pa.Array:

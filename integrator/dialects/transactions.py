@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from integrator.arrays import Mask, mask
 from integrator.changes import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
+from integrator.dialects.ascending import Ascending
 from integrator.dialects.fields import Where, digits
 from integrator.dialects.reading import Before, Standing
 from integrator.dialects.records import Placed
-from integrator.dialects.spans import Span
 
 Ints = npt.NDArray[np.int64]
 
@@ -90,9 +90,9 @@ def trailing(positions: Positions) -> OpenTransaction:
 class Order(Standing):
     """Counts the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, before: Before, span: Span) -> None:
+    def __init__(self, before: Before, ascending: Ascending) -> None:
         super().__init__(before)
-        self.span = span
+        self.ascending = ascending
 
     def place(self, positions: Positions, where: Where) -> Placed:
         """Give each record its place, and go on to behind them. Raises DataError for one that is not after the last."""
@@ -116,7 +116,7 @@ class Order(Standing):
         if size:
             self.known = self._after(positions)
         placed = Placed(commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index))
-        self.span.extend(placed, positions.rows, where)
+        self.ascending.extend(placed, positions.rows, where)
         return placed
 
     def _after(self, positions: Positions) -> OpenTransaction:

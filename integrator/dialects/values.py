@@ -109,6 +109,8 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
             return lambda values: _float(values, kind)
         case schema.Timestamp():
             return lambda values: _timestamp(values, kind)
+        case schema.Date():
+            return lambda values: _of_our_era(values, arrow_type(kind))
         case _:
             return lambda values: pc.cast(values, arrow_type(kind))
 
@@ -155,7 +157,14 @@ def _timestamp(values: pa.Array, kind: schema.Timestamp) -> pa.Array:
     """Return text as moments. Raises ValueError for a date with hours alone, which Arrow would take."""
     if pc.any(pc.match_substring_regex(values, r"^[^ T]*[ T]\d\d([^:]|$)")).as_py():
         raise ValueError("a time of day needs minutes: expected YYYY-MM-DD HH:MM:SS")
-    return pc.cast(values, arrow_type(kind))
+    return _of_our_era(values, arrow_type(kind))
+
+
+def _of_our_era(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return text as dates or moments. Raises ValueError for the year 0, which is 1 BC and Arrow would take."""
+    if pc.any(pc.starts_with(values, "0000")).as_py():
+        raise ValueError("expected a year from 0001 to 9999")
+    return pc.cast(values, kind)
 
 
 def from_hex(values: pa.Array) -> pa.Array:
@@ -329,6 +338,8 @@ def from_unscaled(values: pa.Array, scale: int) -> pa.Array:
     """
     data, offsets = flat(values)
     length = np.diff(offsets)
+    if (length[mask(pc.is_valid(values))] == 0).any():
+        raise ValueError("a number has a byte at least")
     width = 16 if not len(length) or length.max() < 16 else 32  # 38 digits fit 16 bytes; of 16 bytes not all do
     if len(length) and length.max() > width:
         raise ValueError(f"a number of more than {width} bytes")

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 from integrator.changes import OpenTransaction
 from integrator.dialects import wal2json_v1, wal2json_v2
+from integrator.dialects.ascending import Ascending
 from integrator.dialects.fields import Where
 from integrator.dialects.json_grammar import checked
 from integrator.dialects.lines import Lines, cut, read_lines
 from integrator.dialects.reading import Batch, Before, File, Reading
 from integrator.dialects.records import change_rows
-from integrator.dialects.spans import Span
 from integrator.errors import DataError
 
 EXPECTED = "a record of wal2json"
@@ -26,16 +26,16 @@ EXPECTED = "a record of wal2json"
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a wal2json file, of either version."""
     position = wal2json_v2.Position(before)
-    span = Span(checked=not reading.repeated_positions)
+    ascending, tables = Ascending(checked=not reading.repeated_positions), reading.source_tables()
     version = 0
     for read in file.lines(reading):
         lines = checked(read, EXPECTED)
         version = version or _version(lines)
         records, placed = wal2json_v1.records(lines) if version == 1 else wal2json_v2.records(lines, position)
-        span.extend(placed, records.row_counts, Where(file.path, records.line))
-        changes, ignored, unknown = change_rows(records, placed, reading)
+        ascending.extend(placed, records.row_counts, Where(file.path, records.line))
+        changes, ignored, unknown = change_rows(records, placed, reading, tables)
         state = position.open if version == 2 else OpenTransaction(since_start=False)
-        yield Batch(changes, state, ignored, unknown, span.first, span.last)
+        yield Batch(changes, state, ignored, unknown, ascending.span, tables.known)
 
 
 def tail(file: File, _reading: Reading) -> OpenTransaction:

@@ -139,7 +139,7 @@ class Altering:
             draft.redefine(old or item.name, item)
 
     def _items(self, tokens: Tokens) -> list[Item]:
-        return list(items_of(tokens, self._script, self._sql_dialect, self._folding))
+        return list(items_of(parts_of(tokens), self._script, self._sql_dialect, self._folding))
 
     def index(self, cursor: Cursor) -> bool:
         """Read CREATE UNIQUE INDEX, after these words; return whether it is of a table that the file defines."""

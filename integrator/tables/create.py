@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from integrator.tables.cursor import Cursor, NotUnderstood, parts_of
 from integrator.tables.drafts import Draft, Drafts
 from integrator.tables.items import items_of
@@ -47,12 +49,15 @@ class Creating:
         self._drafts.known.setdefault(name, draft)
 
     def _body(self, draft: Draft, tokens: Tokens) -> None:
-        for part in parts_of(tokens):
-            cursor = Cursor(part, self._folding, draft.name.schema)
-            if cursor.take("LIKE"):
-                self._like(draft, cursor)
+        parts = [Cursor(part, self._folding, draft.name.schema) for part in parts_of(tokens)]
+        for is_like, alike in groupby(parts, lambda part: part.word() == "LIKE"):
+            if is_like:
+                for part in alike:
+                    part.take("LIKE")
+                    self._like(draft, part)
             else:
-                draft.add(items_of(part, self._script, self._sql_dialect, self._folding))
+                listed = [part.all for part in alike]
+                draft.add(items_of(listed, self._script, self._sql_dialect, self._folding))
 
     def _like(self, draft: Draft, cursor: Cursor) -> None:
         """Copy the columns of another table: with its keys where that is said, and always in MySQL."""
@@ -75,7 +80,7 @@ class Creating:
         """Read what is said of columns that the table has from another, or from a type."""
         for part in parts_of(tokens):
             if word_of(part[0]) in _CONSTRAINTS:
-                draft.add(items_of(part, self._script, self._sql_dialect, self._folding))
+                draft.add(items_of([part], self._script, self._sql_dialect, self._folding))
                 continue
             line, column = part[0].line, Cursor(part, self._folding).column()
             words = all_words_of(*part)

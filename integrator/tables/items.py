@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import Token, TokenType, exp
@@ -61,10 +62,10 @@ def is_other(cursor: Cursor, sql_dialect: str) -> bool:
     return cursor.take_any(*_OTHER, *_OTHER_OF.get(sql_dialect, ())) is not None
 
 
-def items_of(tokens: Tokens, script: Script, sql_dialect: str, folding: Folding) -> Iterator[Item]:
-    """Yield the columns and constraints among the tokens. Raises NotUnderstood."""
-    wanted: list[list[Token]] = []
-    for part in parts_of(tokens):
+def items_of(parts: Sequence[Tokens], script: Script, sql_dialect: str, folding: Folding) -> Iterator[Item]:
+    """Yield the columns and constraints that the parts are. Raises NotUnderstood."""
+    wanted: list[Tokens] = []
+    for part in parts:
         cursor = Cursor(part, folding)
         line = cursor.line
         name = cursor.column() if cursor.take("CONSTRAINT") else None
@@ -109,7 +110,7 @@ def column_of(cursor: Cursor, script: Script, sql_dialect: str, folding: Folding
     """Return a column without a name that has the type and the constraints that are left."""
     line = cursor.line
     tokens = [Token(TokenType.VAR, "value", line=line), *cursor.rest()]
-    [made] = items_of(tokens, script, sql_dialect, folding)
+    [made] = items_of([tokens], script, sql_dialect, folding)
     if not isinstance(made, ColumnItem):
         raise NotUnderstood(f"{words_of(tokens[1:])}: expected a type", line)
     return made
@@ -129,9 +130,15 @@ def _parsed(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[e
         return found
 
 
+@lru_cache
+def _around(name: str) -> tuple[sqlglot.Dialect, list[Token]]:
+    """Return a dialect, and the tokens of a comma and of a table without columns."""
+    dialect = sqlglot.Dialect.get_or_raise(name)
+    return dialect, dialect.tokenize(", create table t()")
+
+
 def _body(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp.Expr]:
-    dialect = sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect))
-    comma, *around = dialect.tokenize(", create table t()")
+    dialect, (comma, *around) = _around(STANDARD.get(sql_dialect, sql_dialect))
     line = parts[0][0].line if parts else 0
     inner = [token for part in parts for token in (comma, *spelled(part, sql_dialect))][1:]
     parser = dialect.parser(error_level=sqlglot.ErrorLevel.RAISE)

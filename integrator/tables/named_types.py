@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from integrator import schema
 from integrator.schema import Type
-from integrator.tables.cursor import Cursor, Name, NotUnderstood
+from integrator.tables.cursor import Cursor, Name, NotUnderstood, parts_of
 from integrator.tables.items import ColumnItem, Item, column_of, items_of
 from integrator.tables.script import Folding, Script
 from integrator.tables.sql_types import type_of
@@ -44,7 +44,7 @@ class NamedTypes:
         if kind := cursor.take_any(*_TEXTS):
             self.texts[name] = _TEXTS[kind]
         elif cursor.take("AS") and cursor.word() == "(":
-            self.rows[name] = list(items_of(cursor.group(), script, self.sql_dialect, self.folding))
+            self.rows[name] = list(items_of(parts_of(cursor.group()), script, self.sql_dialect, self.folding))
             self.texts[name] = schema.String()  # as the database prints it: (1,a)
         else:
             self.refused[name] = line

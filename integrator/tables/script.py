@@ -145,13 +145,15 @@ def word_of(token: Token) -> str:
 
     Of a token of several words, such as PRIMARY KEY, it is the first.
     """
-    return next(iter(all_words_of(token)), "")
+    return "" if token.token_type in _QUOTATIONS else token.text.upper().partition(" ")[0]
+
+
+_QUOTATIONS = {TokenType.IDENTIFIER, TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING}
 
 
 def all_words_of(*tokens: Token) -> list[str]:
     """Return the unquoted words and signs, in upper case."""
-    quoted = (TokenType.IDENTIFIER, TokenType.STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING)
-    return [word for token in tokens if token.token_type not in quoted for word in token.text.upper().split()]
+    return [word for token in tokens if token.token_type not in _QUOTATIONS for word in token.text.upper().split()]
 
 
 def words_of(tokens: Tokens, count: int = 6) -> str:

@@ -32,7 +32,7 @@ select json_build_object(
 _SAME = {
     "int2": "smallint", "int4": "integer", "int8": "bigint", "float4": "real", "float8": "double", "bool": "boolean",
     "text": "text", "uuid": "uuid", "json": "json", "jsonb": "json", "bytea": "blob", "date": "date", "oid": "bigint",
-    "interval": "interval", "inet": "inet", "cidr": "inet", "money": "decimal(19,4)", "name": "varchar(63)",
+    "interval": "interval", "inet": "inet", "cidr": "inet", "money": "decimal(19,2)", "name": "varchar(63)",
     "char": "varchar(1)", "timetz": "varchar(50)", "macaddr": "varchar(50)", "macaddr8": "varchar(50)",
 }  # fmt: skip
 _DIGITS = {-1: 6, 0: 3, 1: 3, 2: 3, 3: 3, 4: 6, 5: 6, 6: 6}

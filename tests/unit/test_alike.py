@@ -8,7 +8,7 @@ from integrator import alike
 from integrator.arrays import FEW_ROWS
 from integrator.dialects import hvr_json
 from integrator.dialects.reading import Reading
-from integrator.errors import IntegratorError
+from integrator.errors import DataError, IntegratorError
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY, changes
 
@@ -142,8 +142,16 @@ def test_tables_are_encoded_together(few_rows_parsed, actions, expected, tmp_pat
     assert asked == [expected]
 
 
-def test_a_table_by_two_names_is_in_order(tmp_path):
-    made = pure.tables(tmp_path, DDL, [])
-    names = ["a", "A", "b", "a"]
+def test_a_table_by_its_name_in_the_channel_and_in_the_source_is_in_order(tmp_path):
+    made = pure.tables(tmp_path, DDL, ["{group: SOURCE, table: a, action: TableProperties, BaseName: x}"])
+    names = ["a", "x", "b", "a"]
     rows = pure.read(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": k} for k, name in enumerate(names))))
     assert [row["k"] for row in rows if row["k"] != 2] == [0, 1, 3]
+
+
+def test_a_table_in_two_spellings_is_refused(tmp_path):
+    made = pure.tables(tmp_path, DDL, [])
+    with pytest.raises(
+        DataError, match=r"a.jsonl:2: a change of table 'A', and changes of 'a' came before: both would"
+    ):
+        pure.read(made, pure.hvr(tmp_path, {"hvr_tbl_name": "a", "k": 1}, {"hvr_tbl_name": "A", "k": 2}))

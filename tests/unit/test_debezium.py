@@ -268,7 +268,7 @@ REFUSED = [
     ([of("c", None, ROW, **PG), of("c", None, ROW)], "f:2: the event's source block does not say its position"),
     ([of("c", None, ROW | {"n": "x"}, **PG)], "f:1: table t, column n: 'x' is no integer"),
     ([of("c", None, ROW | {"new": 1}, **PG)], "f:1: table t: column 'new' is not in its definition"),
-    ([of("c", None, ROW, **PG | {"table": "other"})], "f:1: a change of table 'other'"),
+    ([of("c", None, ROW, **PG | {"table": "other"})], "f:1: a change of table 'public.other'"),
 ]
 
 

@@ -12,15 +12,12 @@ from integrator.changes import integ_seq
 from integrator.dialects.fields import Where
 from integrator.dialects.records import Placed
 from integrator.errors import DataError
+from integrator.streams import REMEDY, Span
 
 Ints = npt.NDArray[np.int64]
-REMEDY = (
-    "changes must come in the order of their positions, each once: sort the records, remove repeated ones, or set "
-    "repeated_positions: send at the source location, if the source repeats changes after a restart"
-)
 
 
-class Span:
+class Ascending:
     """The first and the last position of a file's changes so far, as hvr_integ_seq; empty before the first.
 
     Equal positions would have no order in the shuffle; descending ones would be sent in another order than the file's.
@@ -28,7 +25,7 @@ class Span:
     """
 
     def __init__(self, *, checked: bool) -> None:
-        self.first = self.last = ""
+        self.span = Span()
         self._checked, self._line = checked, 0
 
     def extend(self, placed: Placed, rows: Ints, where: Where) -> None:
@@ -47,7 +44,7 @@ class Span:
         """
         if not self._checked:
             return
-        before = pa.concat_arrays([pa.array([self.last]), ends.slice(0, len(ends) - 1)])
+        before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
         at = first(mask(pc.less_equal(begins, before)))
         if at is not None:
             line = where.line[at - 1] if at else self._line
@@ -55,5 +52,5 @@ class Span:
                 f"{where.file}:{where.line[at]}: the change is at {begins[at].as_py()}, which is not after "
                 f"{before[at].as_py()}, the position of line {line}: {REMEDY}"
             )
-        self.first = self.first or begins[0].as_py()
-        self.last, self._line = ends[-1].as_py(), int(where.line[-1])
+        self.span = Span("", self.span.first or begins[0].as_py(), ends[-1].as_py())
+        self._line = int(where.line[-1])

@@ -1,0 +1,87 @@
+"""Which table of the channel a record is of: by the schema and the exact name that it gives."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from integrator.errors import DataError
+from integrator.schema import Table
+from integrator.streams import Source, one_source
+
+
+class Catalogue:
+    """The tables of a channel by their names in it and in the source. absent: those that are counted and not sent."""
+
+    def __init__(self, tables: Sequence[Table], absent: Sequence[Table]) -> None:
+        self.names = ", ".join(sorted(table.name for table in tables))
+        self.absent = {table.name for table in absent}
+        self._tables: dict[str, list[Table]] = {}
+        for table in (*tables, *absent):
+            for name in {table.name.lower(), table.base_name.lower()}:
+                self._tables.setdefault(name, []).append(table)
+
+    def matching(self, source: Source) -> list[Table]:
+        """Return the tables that a record of this schema and name may be of.
+
+        The exact name comes before the same in other case. A record without a schema may also have the channel's name.
+        """
+        schema, name = source
+        candidates = self._tables.get(name.lower(), ())
+
+        def of(same: Callable[[str, str], bool]) -> list[Table]:
+            named = [one for one in candidates if same(one.base_name, name) or (not schema and same(one.name, name))]
+            fitting = [one for one in named if not (one.schema and schema) or same(one.schema, schema)]
+            return [one for one in fitting if one.schema and schema] or fitting
+
+        return of(operator.eq) or of(lambda one, other: one.lower() == other.lower())
+
+
+class SourceTables:
+    """The tables of a channel, looked up for the records of one file.
+
+    One table of the channel takes the records of one table of the source. A definition without a schema, or a name
+    in other case, could take those of several: the first one is kept in `known`, and another one is an error.
+    """
+
+    def __init__(self, catalogue: Catalogue, *, ignores_unknown: bool, known: Mapping[str, Source]) -> None:
+        self._catalogue, self._ignores_unknown = catalogue, ignores_unknown
+        self.known = dict(known)
+        self._found: dict[Source, Table | str] = {}
+
+    def find(self, schema: str | None, name: str, where: str) -> Table | str:
+        """Return the table of a record that stands at `where`; or as what it is counted, and not sent.
+
+        Raises DataError for a record of a table that the channel does not have, that may be of two tables, or that is
+        of a second table of the source.
+        """
+        source = Source(schema or None, name)
+        if source not in self._found:
+            self._found[source] = self._look_up(source, where)
+        return self._found[source]
+
+    def _look_up(self, source: Source, where: str) -> Table | str:
+        found = self._catalogue.matching(source)
+        if len(found) > 1:
+            tables = ", ".join(sorted(str(Source(table.schema, table.base_name)) for table in found))
+            raise DataError(
+                f"{where}: a change of table {source} may be of several tables of the channel: {tables}; the "
+                "source must write the schema, and the definition must have it"
+            )
+        if found:
+            self._keep(found[0], source, where)
+            return "rows of absent tables" if found[0].name in self._catalogue.absent else found[0]
+        if self._ignores_unknown:
+            return "rows of unknown tables"
+        raise DataError(
+            f"{where}: a change of table {source}, which the channel does not have; its tables are "
+            f"{self._catalogue.names}; define it, or set unknown_tables: ignore at the source location"
+        )
+
+    def _keep(self, table: Table, source: Source, where: str) -> None:
+        """Keep of which table of the source a table is, if its definition leaves that open. Raises DataError."""
+        schema, name = source
+        is_named = name in (table.name, table.base_name)
+        if not (is_named and table.schema and schema == table.schema):
+            given = Source(schema, table.base_name if is_named else name)
+            self.known[table.name] = one_source(self.known, table.name, given, where)
