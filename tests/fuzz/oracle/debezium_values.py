@@ -110,7 +110,7 @@ def _decimal(text: str, kind: Kind, field: Field, notes: Notes, *, quoted: bool,
     if quoted:
         return _fitted(_unscaled(text, notes), kind.scale if field.scale is None else field.scale, kind)
     if mysql and (kind.size, kind.scale) == (20, 0):
-        return _unsigned(text)
+        return _unsigned(text, notes)
     notes.add("a number for a decimal in precise mode, where Debezium writes base64")
     return numbers.decimal(text, kind.size, kind.scale, notes)
 
@@ -191,8 +191,11 @@ def _variable(tree: dict[str, Any], kind: Kind, notes: Notes) -> Any:
     return f"{Decimal(number).scaleb(-int(scale), numbers._EXACT):f}"
 
 
-def _unsigned(text: str) -> Decimal:
+def _unsigned(text: str, notes: Notes) -> Decimal:
     """Return MySQL's bigint unsigned, of which the upper half is negative."""
+    if re.fullmatch(r"\d*[.eE]\d*|-0.*", text):
+        notes.add("an integer written with a point, an exponent, or as minus zero")
+        return numbers.decimal(text, 20, 0, notes)
     if not re.fullmatch(r"-?(0|[1-9]\d{0,19})", text) or not -(2**63) <= int(text) < 2**64:
         raise Wrong("no unsigned bigint")
     return Decimal(int(text) % 2**64)
