@@ -5,11 +5,12 @@ daemon          the process: one Spark session, a job for each channel, signals
 job             one channel: a streaming query, continuous or at its times, and its graceful end
 refresh         whole tables: slices, the select moment, what is through
 send            the lines of a growing file into a channel's socket
-starting        streams start a few at a time
+starting        streams start one after another
 gate            a stream ends between two cycles
 restart         after failures that time may mend; heartbeat: a file that says that the daemon lives
 processes       failures of Spark's processes, told apart from those of the data
 rewind          synced cycles, looked back on and gone back to
+backup          the progress, written into a file and read from one
 cycle           one micro-batch as one Spark job: first pass, shuffle, second pass, sync
 sources         change files as a stream of ordered runs; lines from sockets, spooled
 first_pass      files -> change rows -> columns -> encoded fragments
@@ -32,7 +33,8 @@ second_pass     fragments -> framed messages -> acknowledged
   outgoing        messages on their way
   produce         messages -> Kafka, and a Report
 sync            Reports -> verdict; marks the cycle
-state           what is kept between cycles
+consistency     the parts of the state directory, compared before they are used
+state           what is kept between cycles; marks: of synced cycles; checkpoint: Spark's, read
 registry        the schema registry: schemas -> ids, once, on the driver
 messages        what the messages of a table are made of: columns, encoders, frames, schemas
 plan            channel + table definitions -> Plan and Recipe
@@ -42,5 +44,6 @@ expression      templates and SQL over substitutions
 substitutions   what they give, and where they may stand
 compiled        loops over bytes and rows, as machine code
 spans           columns that lie in one array with those of other tables
+durable         files that survive a power cut; digests: of the journal's beginning
 fragments       encoded rows between the passes; tally: what a pass left out or changed
 """

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from integrator import schema
-from integrator.errors import ColumnsFound
+from integrator.errors import ColumnsFound, EnvironmentFault
 from integrator.schema import Column, Table
 
 Added = dict[str, dict[str, tuple[str, int, int]]]
@@ -17,8 +17,20 @@ Added = dict[str, dict[str, tuple[str, int, int]]]
 def read(state: str | Path) -> Added:
     """Return the columns that were added."""
     path = Path(state) / "added.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {table: {name: tuple(said) for name, said in columns.items()} for table, columns in known.items()}
+    if not path.exists():
+        return {}
+    known: Added = {}
+    try:
+        for table, columns in json.loads(path.read_text(encoding="utf-8")).items():
+            for name, (datatype, file, line) in columns.items():
+                schema.datatype(datatype)
+                known.setdefault(table, {})[name] = (datatype, int(file), int(line))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise EnvironmentFault(
+            f"{path}: is damaged ({error!r}), and has the columns that were added as the channel ran; restore it, or "
+            "remove it: columns are added again where records have them"
+        ) from error
+    return known
 
 
 def with_found(known: Added, found: ColumnsFound) -> Added:

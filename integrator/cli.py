@@ -18,8 +18,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from integrator import backup, progress, registry, rewind, show
 from integrator import plan as planning
-from integrator import progress, registry, rewind, show
 from integrator import send as sending
 from integrator.channel.load import Run
 from integrator.channel.secret import Secrets
@@ -130,12 +130,19 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     back_to: Annotated[
         int | None, typer.Option("--back-to", help="Go back to this synced cycle: all that came after is sent again.")
     ] = None,
+    export: Annotated[Path | None, typer.Option("--export", help="Write a backup of the progress into a file.")] = None,
+    restored: Annotated[Path | None, typer.Option("--import", help="Have the progress be as in a backup.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="With --import: what is there is lost.")] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
     refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
-    """Show the last synced cycles of a channel, or go back to one."""
+    """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
+    if sum(option is not None for option in (back_to, export, restored)) > 1:
+        raise typer.BadParameter("--back-to, --export and --import exclude each other")
+    if replace and restored is None:
+        raise typer.BadParameter("--replace goes with --import")
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     kept, console = State(made.state), Console(soft_wrap=True)
     if back_to is not None and kept.path.exists():
@@ -146,6 +153,16 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
             kept.unlock()
         said = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
         console.print(f"channel {made.channel} goes on behind cycle {back_to}; {said}", highlight=False)
+    if export is not None:
+        made_of = backup.export(kept, made.channel, export)
+        console.print(
+            f"{export}: channel {made.channel} after cycle {made_of.cycle}, {made_of.files} files", highlight=False
+        )
+    if restored is not None:
+        made_of = backup.restore(kept, made.channel, restored, replace=replace)
+        console.print(
+            f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}", highlight=False
+        )
     if kept.suspended is not None:
         console.print(f"suspended: {kept.suspended}", highlight=False)
     show.state(rewind.history(kept)[-cycles:], console)

@@ -10,7 +10,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from integrator import consistency
 from integrator.ahead import ahead
+from integrator.durable import Damaged
 from integrator.errors import from_wire
 from integrator.first_pass import first_pass
 from integrator.fragments import FRAGMENT_DDL
@@ -29,9 +31,13 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
-        if state.synced(number):  # by a process that died before Spark's commit: all of it is acknowledged
+        last_file = consistency.check_cycle(state, number)
+        if state.marks.has(number):  # by a process that died before Spark's commit: all of it is acknowledged
             return
-        before = state.carry(number, plan.recipe.fingerprint)
+        try:
+            before = state.carry(number, plan.recipe.fingerprint)
+        except Damaged as damaged:
+            raise consistency.fault(state, str(damaged)) from damaged
         alone = runs.rdd.getNumPartitions() == 1
         first = first_pass(plan.recipe, before, datetime.now(timezone.utc), decode_ahead=alone)
         second = second_pass(plan.recipe, str(state.path), 1 if alone else tasks)
@@ -50,6 +56,10 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         reports = [Report.of_json(row.report) for row in rows]
         held = [bytes(row.held) for row in rows]
         done = verdict(number, reports, before, time.monotonic() - started, held)
+        if done.carry.ordinal != last_file:
+            raise RuntimeError(
+                f"cycle {number}: ends with file {last_file}, and was read to {done.carry.ordinal}"
+            )  # I4
         state.mark(done, plan.recipe.fingerprint)  # I1
         synced(done)
 

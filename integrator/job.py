@@ -17,20 +17,22 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import added, progress, registry, session, starting
+from integrator import added, consistency, durable, progress, registry, session, starting
 from integrator.channel.sources import SocketLocation
 from integrator.cycle import cycle
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.gate import Gate
 from integrator.heartbeat import Heart
+from integrator.marks import KEPT_CYCLES
 from integrator.plan import Plan
 from integrator.processes import of_process
 from integrator.produce import topics
 from integrator.restart import restarting
 from integrator.sources import files
-from integrator.sources.journal import Journal, Listing
+from integrator.sources.listing import Listing
+from integrator.sources.spool import number_of
 from integrator.sources.spooled import Spooled
-from integrator.state import KEPT_CYCLES, State
+from integrator.state import State
 from integrator.sync import Cycle
 
 SUCCESSOR_WAIT_S = 60.0
@@ -55,16 +57,18 @@ class Job:
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
         if isinstance(self.plan.source, SocketLocation):
-            Path(self.plan.recipe.path).mkdir(parents=True, exist_ok=True)
+            durable.make_directory(Path(self.plan.recipe.path))
         self._listing().files()
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
+        journal = consistency.check(self.state)
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(self.plan.recipe.producer, self.plan.topics, self.plan.create_topics)
         if created:
             self._log.info("topics created", topics=created)
         if isinstance(self.plan.source, SocketLocation):
-            location, journal = self.plan.source, self.state.path / "files.jsonl"
-            self._spooled = Spooled(location, self.plan.recipe.path, journal, KEPT_CYCLES, self.plan.channel)
+            location, directory = self.plan.source, self.plan.recipe.path
+            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel)
+            journal.begin_with(files.listing_of(location, directory).files(), number_of)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -165,8 +169,8 @@ class Job:
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self._add(found)
-                except (PySparkException, Py4JError) as error:  # where the stream is made
-                    raise of_process(error) or error from error
+                except (PySparkException, Py4JError) as error:
+                    raise of_process(error) or consistency.of_checkpoint(self.state, error) or error from error
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
@@ -196,9 +200,8 @@ class Job:
         self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
-        self.state.check_whole()
-        journal = self.state.path / "files.jsonl"
-        mended = Journal(journal).renew(self._listing().files(), self.state.last_file())
+        journal = consistency.check(self.state)
+        mended = journal.renew(self._listing().files(), self.state.last_file())
         if mended:
             self._log.info("change files mended", files=mended)
         gate = Gate(self._ending)
@@ -217,7 +220,7 @@ class Job:
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 
         def stream() -> StreamingQuery:
-            runs = files.stream(spark, self._listing(), journal, self.plan.cycle_bytes)
+            runs = files.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
             writer = runs.writeStream.queryName(self.plan.channel).option("checkpointLocation", self.state.checkpoint)
             return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from integrator import consistency, durable
+from integrator.checkpoint import Checkpoint
+from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.state import State
 
@@ -28,58 +30,50 @@ class Synced:
     last_file: int
 
 
-def history(state: State) -> list[Synced]:
-    """Return the synced cycles that the state directory still knows, the earliest first."""
-    return [_read(state.path / "synced" / f"{cycle}.json") for cycle in _kept(state)]
+def history(state: State) -> list[Synced | Damaged]:
+    """Return the synced cycles that the state directory still knows, the earliest first, or why one cannot be read.
+
+    A cycle before the last ones is of no use but to be gone back to, so that its damage does not stop the channel.
+    """
+    return [_synced(state, cycle) for cycle in state.marks.cycles()]
 
 
-def _kept(state: State) -> list[int]:
-    return sorted(int(path.stem) for path in (state.path / "synced").glob("[0-9]*.json"))
-
-
-def _read(path: Path) -> Synced:
+def _synced(state: State, cycle: int) -> Synced | Damaged:
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        return Synced(
-            cycle=int(path.stem),
-            at=datetime.fromtimestamp(path.stat().st_mtime, timezone.utc),
-            files=said["files"],
-            rows=said["rows"],
-            messages=said["messages"],
-            bytes=said["bytes"],
-            held=said.get("held", 0),
-            last_file=said["carry"]["ordinal"],
-        )
-    except (OSError, ValueError, KeyError) as error:
-        raise EnvironmentFault(
-            f"{path}: cannot be read ({error!r}); restore it, or go back to another cycle"
-        ) from error
+        mark = state.marks.read(cycle)
+        at = datetime.fromtimestamp(mark.path.stat().st_mtime, timezone.utc)
+    except Damaged as damaged:
+        return damaged
+    return Synced(cycle, at, mark.files, mark.rows, mark.messages, mark.bytes, mark.held, mark.last_file)
 
 
 def move_back(state: State, cycle: int) -> list[int]:
-    """Have the next start go on behind the synced `cycle`; return the cycles that are no longer synced.
+    """Have the next start go on after the synced `cycle`; return the cycles that are no longer synced.
 
     The channel must be locked. Marks go before Spark's commits and offsets, the last first: what is left half done by a
     crash is then a lost mark, which the next start refuses, and going back again mends. Raises EnvironmentFault where
-    the cycle is not there any more.
+    the cycle is not there any more, or is not whole.
     """
-    known = _kept(state)
-    checkpoint = Path(state.checkpoint)
-    whole = all((checkpoint / part / str(cycle)).exists() for part in ("offsets", "commits"))
-    if cycle not in known or not whole:
-        kept = ", ".join(str(one) for one in known) or "none"
-        raise EnvironmentFault(
-            f"{state.path}: cycle {cycle} cannot be gone back to; the synced cycles that are kept are {kept}; to send "
-            "everything again, remove the whole state directory"
-        )
+    known = state.marks.cycles()
+    checkpoint = Checkpoint(Path(state.checkpoint))
+    if cycle not in known:
+        raise _cannot(state, cycle, f"the synced cycles that are kept are {', '.join(map(str, known)) or 'none'}")
+    try:
+        consistency.check_whole(state, cycle)
+    except Damaged as damaged:
+        raise _cannot(state, cycle, str(damaged)) from damaged
     later = sorted((one for one in known if one > cycle), reverse=True)
-    for one in later:
-        for path in (state.path / "synced").glob(f"{one}.*"):
-            path.unlink()
-    for part in ("commits", "offsets"):
-        directory = checkpoint / part
-        numbers = sorted((int(path.name) for path in directory.iterdir() if path.name.isdigit()), reverse=True)
-        for number in (number for number in numbers if number > cycle):
-            (directory / str(number)).unlink()
-            (directory / f".{number}.crc").unlink(missing_ok=True)
+    durable.remove(path for one in later for path in state.marks.path.glob(f"{one}.*"))
+    for part, numbers in (("commits", checkpoint.committed()), ("offsets", checkpoint.begun())):
+        directory = checkpoint.path / part
+        gone = [number for number in reversed(numbers) if number > cycle]
+        durable.remove(directory / name for number in gone for name in (str(number), f".{number}.crc"))
+    try:
+        checkpoint.check_metadata()
+    except Damaged:
+        checkpoint.renew_metadata()
     return later
+
+
+def _cannot(state: State, cycle: int, reason: str) -> EnvironmentFault:
+    return consistency.fault(state, f"{state.path}: cycle {cycle} cannot be gone back to: {reason}")

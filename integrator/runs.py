@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.fs
 
-from integrator.dialects.reading import File
 from integrator.errors import EnvironmentFault
+
+if TYPE_CHECKING:
+    from integrator.dialects.reading import File
 
 RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
 RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
@@ -37,6 +40,8 @@ class Run:
     @property
     def file(self) -> File:
         """The file, as dialects know it."""
+        from integrator.dialects.reading import File  # noqa: PLC0415 - a stream's source, which starts often, reads none
+
         return File(self.path, self.ordinal)
 
     @property
@@ -55,7 +60,11 @@ def check_unchanged(run: Run) -> None:
     except OSError as error:
         raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
     if size is None:
-        raise EnvironmentFault(f"{run.path}: the change file is gone; put it back, it has not been sent yet")
+        raise EnvironmentFault(
+            f"{run.path}: the change file is gone; put it back, it is in no synced cycle; if it is lost, or was "
+            "sent before the progress was lost, remove everything in the channel's state directory but spool to "
+            "send all files that are there"
+        )
     if size != run.size:
         raise EnvironmentFault(
             f"{run.path}: has {size} bytes and had {run.size} when it was taken: it was written on; write change files "

@@ -20,6 +20,7 @@ from typing import BinaryIO
 
 import structlog
 
+from integrator import durable
 from integrator.errors import DataError, EnvironmentFault
 
 CHUNK = 256 * 1024
@@ -127,7 +128,7 @@ def _check_same(path: Path, first_line: bytes, target: Target) -> None:
     begins = hashlib.sha256(first_line).hexdigest()
     if not told.exists():
         try:
-            told.write_text(f"{begins}\n", encoding="ascii")
+            durable.replace(told, f"{begins}\n".encode("ascii"))
         except OSError as error:
             raise EnvironmentFault(f"{told}: cannot be written, and is to tell which file it was: {error}") from error
     elif told.read_text(encoding="ascii").strip() != begins:

@@ -11,6 +11,7 @@ from rich.table import Table as Grid
 
 from integrator.channel.secret import mask_properties
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
+from integrator.durable import Damaged
 from integrator.expression import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.messages import value_schema
 from integrator.plan import Plan
@@ -20,10 +21,13 @@ from integrator.rewind import Synced
 from integrator.schema import describe
 
 
-def state(cycles: Sequence[Synced], console: Console) -> None:
-    """Print synced cycles."""
+def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
+    """Print synced cycles, and which of them cannot be gone back to because their mark is damaged."""
     grid = Grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait", box=None)
     for one in cycles:
+        if isinstance(one, Damaged):
+            console.print(f"{one}; the channel cannot be gone back to that cycle", highlight=False, markup=False)
+            continue
         numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.held)
         grid.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *map(str, numbers))
     console.print(grid if cycles else "no cycle is synced yet", highlight=False)

@@ -1,4 +1,4 @@
-"""Streams start a few at a time: each needs new Python processes, and Spark waits only ten seconds for one."""
+"""Streams start one after another: each needs new Python processes, and Spark waits only ten seconds for one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.processes import is_late
 
-AT_ONCE, TRIES = 2, 5
-"""Each start takes about two seconds of a core. Spark's limit for a worker to connect back cannot be set: with eleven
-starts at once on two cores, the last workers are late."""
+AT_ONCE, TRIES = 1, 5
+"""Each start takes about two seconds of a core, and the channels that run already want the cores too. Spark's limit for
+a worker to connect back cannot be set: with eleven starts at once on two cores, the last workers are late."""
 _INITIALIZING = "Initializing"
 _POLL_S = 0.1
 _turns = threading.BoundedSemaphore(AT_ONCE)

@@ -10,6 +10,7 @@ suspended       why the daemon waits, while it is there
 refresh/        slices of a refresh that are through, see refresh.ledger
 refreshed.json  tables that were refreshed online, and up to which commit
 spool/          lines that came through sockets, see sources.spool
+importing       a backup is being imported: nothing starts, see backup
 heartbeat.json  that the daemon lives, and what it does
 coerced.jsonl   values that were made to fit, where the channel wants them written down
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
@@ -17,7 +18,6 @@ synced/N.held   the rows that wait for the rest of their transaction, where ther
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import json
 import os
@@ -27,14 +27,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from integrator import durable
 from integrator.added import Added
-from integrator.changes import OpenTransaction
+from integrator.digests import Beginning
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.fragments import Carry
+from integrator.marks import Marks
 from integrator.produce.senders import SENDERS, wait_for_senders
 from integrator.sync import Cycle
 
-KEPT_CYCLES = 100
+IMPORTING = "importing"
 _POLL_S = 0.2
 
 
@@ -44,6 +46,10 @@ class State:
     def __init__(self, directory: str) -> None:
         self.path = Path(directory).absolute()
         self._lock: IO[bytes] | None = None
+        self.marks = Marks(self.path / "synced")
+        self.journal = self.path / "files.jsonl"
+        self.spool = self.path / "spool"
+        self._beginning = Beginning(self.journal)
 
     @property
     def checkpoint(self) -> str:
@@ -53,16 +59,17 @@ class State:
     def make(self) -> None:
         """Make the directory, if it is not there. Raises EnvironmentFault if it cannot be used."""
         try:
-            (self.path / "synced").mkdir(parents=True, exist_ok=True)
+            durable.make_directory(self.path / "synced")
             for name in (SENDERS, "lock"):
                 (self.path / name).touch()
         except OSError as error:
             raise EnvironmentFault(f"{self.path}: the state directory cannot be used: {error}") from error
 
-    def lock(self, channel: str, wait_s: float) -> None:
+    def lock(self, channel: str, wait_s: float, *, importing: bool = False) -> None:
         """Take the channel. Raises EnvironmentFault if another process has it, or `wait_s` is over.
 
-        `wait_s` is for the tasks of a process that was killed: they end by themselves.
+        `wait_s` is for the tasks of a process that was killed: they end by themselves. importing: also where a backup
+        was not imported to its end.
         """
         self.make()
         self._lock = (self.path / "lock").open("a+b")
@@ -70,7 +77,7 @@ class State:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._lock.seek(0)
-            holder = self._lock.read().decode() or "unknown"
+            holder = self._lock.read().decode(errors="backslashreplace") or "unknown"
             self.unlock()
             raise EnvironmentFault(
                 f"channel {channel} is being integrated already, by process {holder} (lock {self.path / 'lock'}); "
@@ -81,6 +88,8 @@ class State:
         self._lock.write(str(os.getpid()).encode())
         self._lock.flush()
         try:
+            if not importing:
+                self.check_imported()
             self.wait_for_senders(wait_s)
         except EnvironmentFault:
             self.unlock()
@@ -114,36 +123,46 @@ class State:
     def suspended(self) -> str | None:
         """Why the channel is suspended; None if it is not."""
         try:
-            return (self.path / "suspended").read_text(encoding="utf-8").strip() or "no reason given"
+            reason = (self.path / "suspended").read_text(encoding="utf-8", errors="backslashreplace")
         except FileNotFoundError:
             return None
+        return reason.strip() or "no reason given"
 
     def refreshed(self) -> tuple[tuple[str, str], ...]:
         """Return the tables that were refreshed online, and up to which commit their rows have all changes."""
         path = self.path / "refreshed.json"
-        return tuple(json.loads(path.read_text(encoding="utf-8")).items()) if path.exists() else ()
+        if not path.exists():
+            return ()
+        try:
+            moments = json.loads(path.read_text(encoding="utf-8"))
+            valid = all(isinstance(moment, str) for moment in moments.values())
+        except (ValueError, AttributeError):
+            valid = False
+        if not valid:
+            raise EnvironmentFault(
+                f"{path}: is damaged, it is no object of a text for each table; restore it, or remove it: then changes "
+                "that a refresh's rows have already are sent again"
+            )
+        return tuple(moments.items())
 
     def mark_refreshed(self, tables: dict[str, str]) -> None:
         """Write down that tables were refreshed, and up to which commit."""
         known = {**dict(self.refreshed()), **tables}
-        temporary = self.path / "refreshed.tmp"
-        temporary.write_text(json.dumps(known), encoding="utf-8")
-        temporary.replace(self.path / "refreshed.json")
+        durable.replace(self.path / "refreshed.json", json.dumps(known).encode())
 
     def mark_added(self, columns: Added) -> None:
         """Write down the columns that came while the channel ran, all of them."""
-        self._write("added.json", json.dumps(columns).encode(), ".")
+        durable.replace(self.path / "added.json", json.dumps(columns).encode())
 
     def suspend(self, reason: str) -> None:
         """Have the daemon end its stream behind the cycle it is in, and wait."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        temporary = self.path / "suspended.tmp"
-        temporary.write_text(reason, encoding="utf-8")
-        temporary.replace(self.path / "suspended")
+        durable.make_directory(self.path)
+        durable.replace(self.path / "suspended", reason.encode())
 
     def resume(self) -> None:
         """Have the daemon go on."""
-        (self.path / "suspended").unlink(missing_ok=True)
+        if (self.path / "suspended").exists():
+            durable.remove([self.path / "suspended"])
 
     def unlock(self) -> None:
         """Give the channel back."""
@@ -156,73 +175,37 @@ class State:
 
         made_by: the fingerprint of the recipe that made the rows which wait for the next cycle.
         """
-        held = cycle.carry.held
-        if held:  # before the mark, which says that it is there
-            self._write(f"{cycle.cycle}.held", held)
         if cycle.details:
-            self._say_coerced(cycle)
-        told = dataclasses.asdict(cycle)
-        del told["details"]
-        told["carry"] |= {"held": len(held), "made_by": made_by}
-        self._write(f"{cycle.cycle}.json", json.dumps(told).encode())
-        for old in (self.path / "synced").glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
-            old.unlink(missing_ok=True)
+            lines = (json.dumps({"cycle": cycle.cycle, **said}, ensure_ascii=False) for said in cycle.details)
+            durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
+        self.marks.write(cycle, made_by, self._beginning.of(cycle.carry.ordinal))
 
-    def _say_coerced(self, cycle: Cycle) -> None:
-        """Add to coerced.jsonl what CoerceErrorPolicy WARNING_FILE says of values."""
-        with (self.path / "coerced.jsonl").open("a", encoding="utf-8") as file:
-            for said in cycle.details:
-                file.write(json.dumps({"cycle": cycle.cycle, **said}, ensure_ascii=False) + "\n")
-
-    def _write(self, name: str, data: bytes, directory: str = "synced") -> None:
-        temporary = self.path / directory / f".{name}.tmp"
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.rename(self.path / directory / name)
-
-    def check_whole(self) -> None:
-        """Raise EnvironmentFault if Spark's checkpoint is gone and the synced cycles are not.
-
-        I4: a new checkpoint counts its cycles from 0 with other files in them, which would be taken for synced ones.
-        """
-        if any((self.path / "synced").glob("[0-9]*.json")) and not (self.path / "checkpoint" / "offsets").exists():
+    def check_imported(self) -> None:
+        """Raise EnvironmentFault if a backup was not imported to its end: what is there belongs to two times."""
+        if (self.path / IMPORTING).exists():
             raise EnvironmentFault(
-                f"{self.checkpoint}: is gone, but {self.path / 'synced'} has synced cycles; restore it, or remove the "
-                "whole state directory to send everything again"
+                f"{self.path / IMPORTING}: the import of a backup did not come to its end; do it again (run.py state "
+                "--channel FILE --import FILE --replace)"
             )
 
-    def synced(self, cycle: int) -> bool:
-        """Say whether `cycle` is synced."""
-        return (self.path / "synced" / f"{cycle}.json").exists()
-
     def last_file(self) -> int:
-        """Return the number of the last file that is in a synced cycle; 0 before the first."""
-        cycles = [int(path.stem) for path in (self.path / "synced").glob("[0-9]*.json")]
-        return self.carry(max(cycles) + 1).ordinal if cycles else 0
+        """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""
+        cycles = self.marks.cycles()
+        return self.marks.read(cycles[-1]).last_file if cycles else 0
 
     def carry(self, cycle: int, made_by: str = "") -> Carry:
-        """Return where `cycle` begins: where the cycle before it ended. Raises EnvironmentFault if that is lost.
+        """Return where `cycle` begins: where the cycle before it ended. Raises Damaged if that is lost.
 
         made_by: the recipe's fingerprint. Raises ConfigurationError if rows wait that another recipe made.
         """
         if cycle == 0:
             return Carry()
-        path = self.path / "synced" / f"{cycle - 1}.json"
-        try:
-            carry = json.loads(path.read_text(encoding="utf-8"))["carry"]
-            held = path.with_suffix(".held").read_bytes() if carry.get("held") else b""
-        except (OSError, ValueError, KeyError) as error:
-            raise EnvironmentFault(
-                f"{path}: cannot be read ({error}), and says where cycle {cycle} begins; restore it, or remove the "
-                "whole state directory to send everything again"
-            ) from error
-        if held and made_by and carry.get("made_by", made_by) != made_by:
+        mark = self.marks.read(cycle - 1)
+        carry = self.marks.carry(mark)
+        if carry.held and made_by and (mark.made_by or made_by) != made_by:
             text = (
-                f"{path.with_suffix('.held')}: rows of a transaction that is not at its end wait there, made by the "
-                "channel (or the version) as it was; run that until the end has come: then it can change"
+                f"{mark.path.with_suffix('.held')}: rows of a transaction that is not at its end wait there, made by "
+                "the channel (or the version) as it was; run that until the end has come: then it can change"
             )
-            raise ConfigurationError([Problem(str(path), 0, "", text)])
-        streams = {name: OpenTransaction(**state) for name, state in carry.get("streams", {}).items()}
-        return Carry(carry["ordinal"], OpenTransaction(**carry["open"]), carry.get("integ_key", 0), held, streams)
+            raise ConfigurationError([Problem(str(mark.path), 0, "", text)])
+        return carry

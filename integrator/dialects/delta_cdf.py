@@ -118,7 +118,11 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
     if STAMP in rows.column_names:
         moments = rows[STAMP].combine_chunks()
         is_text = pa.types.is_string(moments.type)
-        stamp = stamps(file.path, line, _STAMP, moments, "UTC") if is_text else moments.cast(INSTANT)
+        stamp = (
+            stamps(file.path, line, _STAMP, moments, "UTC")
+            if is_text
+            else control(file.path, line, STAMP, moments, INSTANT)
+        )
     keep = pa.array(order)
     found = Records(
         lines=Lines(file.path, b"", line, np.zeros(len(rows) + 1, np.int32)),

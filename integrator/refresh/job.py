@@ -85,6 +85,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     _check(plan, options)
     state = State(plan.state)
     state.make()
+    state.check_imported()
     plan = registry.resolve(plan)
     topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
     return _Refresh(plan, options, state, spark, _tables_at(plan)).run()

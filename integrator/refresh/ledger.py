@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.refresh.slices import Slice
 
@@ -39,12 +39,24 @@ class Ledger:
     def unfinished(self) -> Run | None:
         """Return the run that was begun and not ended."""
         path = self.path / "run.json"
-        return Run(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            run = Run(**json.loads(path.read_text(encoding="utf-8")))
+            valid = isinstance(run.told, dict) and bool(run.time)
+        except (ValueError, TypeError):
+            valid = False
+        if not valid:
+            raise EnvironmentFault(
+                f"{path}: is damaged, and records which refresh is not finished; restore it, or begin anew with --anew"
+            )
+        return run
 
     def begin(self, run: Run) -> None:
         """Write down that a run begins."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self.path.mkdir(parents=True)
+        if self.path.exists():
+            shutil.rmtree(self.path)
+        durable.make_directory(self.path)
         self._write("run.json", asdict(run))
 
     def check(self, run: Run, told: dict[str, Any], fingerprint: str) -> None:
@@ -57,32 +69,46 @@ class Ledger:
             )
 
     def through(self, part: Slice) -> bool:
-        """Say whether a slice is through."""
-        return (self.path / f"{part.name}.json").exists()
+        """Return whether a slice is through in this run. Raises EnvironmentFault if its mark is damaged."""
+        return self._mark(part) is not None
 
     def rows(self, part: Slice) -> int:
         """Return how many rows a slice that is through has."""
-        return int(json.loads((self.path / f"{part.name}.json").read_text(encoding="utf-8"))["rows"])
+        return int((self._mark(part) or {})["rows"])
+
+    def _mark(self, part: Slice) -> dict[str, Any] | None:
+        """Return the mark of a slice; None if it has none, or one of another run that came back after a power cut."""
+        path, run = self.path / f"{part.name}.json", self.path / "run.json"
+        if not path.exists():
+            return None
+        try:
+            mark = json.loads(path.read_text(encoding="utf-8"))
+            rows = mark["rows"]
+        except (ValueError, LookupError, TypeError):
+            rows = None
+        if type(rows) is not int:
+            raise EnvironmentFault(
+                f"{path}: is damaged, and records that a slice is through; remove it to send the slice again"
+            )
+        unfinished = self.unfinished() if run.exists() else None
+        of = mark.get("run")  # earlier versions did not record it
+        return mark if of is None or unfinished is None or of == unfinished.started else None
 
     def mark(self, part: Slice, said: dict[str, Any]) -> None:
         """Write down that a slice is through: after every acknowledgement (I1)."""
-        self._write(f"{part.name}.json", said)
+        run = self.unfinished()
+        self._write(f"{part.name}.json", {**said, "run": run.started if run else None})
 
     def end(self) -> None:
         """Write down that the run is through."""
-        (self.path / "run.json").replace(self.path / "finished.json")
+        durable.rename(self.path / "run.json", self.path / "finished.json")
 
     def forget(self) -> None:
         """Forget a run that was begun, of which nothing is through: the next one may be another."""
-        (self.path / "run.json").unlink(missing_ok=True)
+        durable.remove([self.path / "run.json"])
 
     def _write(self, name: str, said: dict[str, Any]) -> None:
-        temporary = self.path / f".{name}.tmp"
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(said, file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.rename(self.path / name)
+        durable.replace(self.path / name, json.dumps(said).encode())
 
 
 def now() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import crossing
 from integrator.runs import RUN_DDL
-from integrator.sources.journal import Entry, Journal, Listing
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Entry, Listing
 from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"
@@ -82,6 +84,15 @@ def _source_of(journal: Path) -> type[ChangeFiles]:
     return OfChannel
 
 
+@contextmanager
+def _across_processes() -> Iterator[None]:
+    """Raise an error as text, which the driver makes the same error of; one that nobody foresaw is a defect."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        raise crossing(error, "listing the change files") from None
+
+
 class _Part(InputPartition):
     """Consecutive files for one task, and those before them in the cycle."""
 
@@ -129,18 +140,18 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not self._frozen:
             self._look()
         max_bytes = 0 if isinstance(limit, ReadAllAvailable) else self._bytes
-        return {"files": self._journal.limit(start["files"], max_bytes)}
+        with _across_processes():
+            return {"files": self._journal.limit(start["files"], max_bytes)}
 
     def _look(self) -> None:
-        try:
-            numbered = number_of if self._listing.pattern == PATTERN else None
+        numbered = number_of if self._listing.pattern == PATTERN else None
+        with _across_processes():
             self._journal.take(self._listing.files(), numbered)
-        except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-            raise crossing(error, "listing the change files") from None
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
         """Cut the cycle's files into consecutive parts of about equal size."""
-        entries = self._journal.between(start["files"], end["files"])
+        with _across_processes():
+            entries = self._journal.between(start["files"], end["files"])
         total = sum(entry.size for _, entry in entries)
         few = total <= self._one_task_bytes or self._tasks < self._shuffling_cores
         tasks = 1 if few else min(self._tasks, len(entries))

@@ -6,103 +6,32 @@ Spark can write an offset that speaks of it.
 
 from __future__ import annotations
 
-import fnmatch
+import hashlib
 import itertools
 import json
-import os
-import re
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
-from urllib.parse import quote
 
-import pyarrow as pa
-import pyarrow.fs
-
+from integrator import digests, durable
+from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-
-GLOB = frozenset("*?[")
-_OPTIONS = re.compile(r"\?\w+=.*$")
-"""What stands behind a URI: how Arrow is to reach the store (region=…, endpoint_override=…)."""
-_UNESCAPED = "/=:@!$&'()*+,;~"
-"""RFC 3986, section 3.3: characters of a path."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A change file: its path, and its size in bytes and time of change in ns when it was taken."""
-
-    path: str
-    size: int
-    mtime: int = 0
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Where change files appear, and which of the names there are change files."""
-
-    path: str
-    pattern: str
-    ignore: tuple[str, ...]
-    order: Literal["name", "time"]
-    delay_s: int = 0
-    """Files that changed later than so many seconds ago are not there yet, nor are those behind them."""
-
-    def files(self) -> list[Entry]:
-        """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
-        try:
-            filesystem, base, pattern = self._place()
-            selected = filesystem.get_file_info(base)
-            if selected.type == pyarrow.fs.FileType.NotFound:
-                raise EnvironmentFault(f"{self.path}: there is no such directory or file; make it, or mend the path")
-            infos = [selected]
-            if selected.type == pyarrow.fs.FileType.Directory:
-                infos = filesystem.get_file_info(pyarrow.fs.FileSelector(base))
-        except (OSError, pa.ArrowInvalid) as error:
-            raise EnvironmentFault(f"{self.path}: cannot be listed: {error}") from error
-        files = [
-            info
-            for info in infos
-            if info.type == pyarrow.fs.FileType.File
-            and fnmatch.fnmatchcase(info.base_name, pattern)
-            and not any(fnmatch.fnmatchcase(info.base_name, ignored) for ignored in self.ignore)
-        ]
-        if self.order == "time":
-            files.sort(key=lambda info: (info.mtime_ns, info.base_name))
-        else:
-            files.sort(key=lambda info: info.base_name)
-        latest = time.time_ns() - self.delay_s * 1_000_000_000
-        ready = itertools.takewhile(lambda info: not self.delay_s or (info.mtime_ns or 0) <= latest, files)
-        return [Entry(self._named(info.path), info.size, info.mtime_ns or 0) for info in ready]
-
-    def _named(self, path: str) -> str:
-        """Return a path that was listed as it is opened: where it is a URI, with escapes and with its options."""
-        if "://" not in self.path:
-            return path
-        scheme, options = self.path.split("://", 1)[0], _OPTIONS.search(self.path)
-        return f"{scheme}://{quote(path, _UNESCAPED)}{options[0] if options else ''}"
-
-    def _place(self) -> tuple[pyarrow.fs.FileSystem, str, str]:
-        found = _OPTIONS.search(self.path) if "://" in self.path else None
-        options = found[0] if found else ""
-        path, pattern = self.path.removesuffix(options), self.pattern
-        directory, _, name = path.rpartition("/")
-        if GLOB & set(name):
-            path, pattern = directory or ".", name
-        if "://" in path:
-            filesystem, base = pyarrow.fs.FileSystem.from_uri(path + options)
-            return filesystem, base, pattern
-        return pyarrow.fs.LocalFileSystem(), str(Path(path).absolute()), pattern
+from integrator.sources.listing import Entry
 
 
 class Journal:
-    """The files taken so far, in order, on disk."""
+    """The files taken so far, in order, on disk.
 
-    def __init__(self, path: Path) -> None:
+    Raises Damaged for a journal that is damaged, or has fewer than `referenced` files: so many are in synced
+    cycles, or in cycles that Spark's checkpoint has. New files would get numbers that are over already, and would
+    never be read (I4).
+    """
+
+    def __init__(self, path: Path, referenced: int = 0) -> None:
         self._path = path
-        self._entries = list(self._read())
+        self._whole: int | None = None
+        """Where a last line begins that a crash cut short: no cycle can have its file. Cut off before more is added."""
+        self._entries = list(self._read(referenced))
         self._known = {entry.path: number for number, entry in enumerate(self._entries)}
 
     def __len__(self) -> int:
@@ -110,7 +39,36 @@ class Journal:
 
     def between(self, start: int, end: int) -> list[tuple[int, Entry]]:
         """Return the entries numbered `start` + 1 to `end`."""
+        self._check_has(max(start, end))
         return [(number + 1, self._entries[number]) for number in range(start, end)]
+
+    def digest(self, entries: int) -> str:
+        """Return the digest of the first `entries` entries, see digests."""
+        digest = hashlib.sha256()
+        for entry in self._entries[:entries]:
+            digests.add(digest, entry.path, entry.size, entry.mtime)
+        return digest.hexdigest()
+
+    def begin_with(self, files: list[Entry], number_of: Callable[[str], int]) -> None:
+        """Where nothing was taken yet, take the numbered files that are there, though the first is not number 1.
+
+        Called while no file gets a number, so none below them can appear. Raises EnvironmentFault for a gap between
+        them: what follows it would never be taken.
+        """
+        numbers = [number_of(file.path) for file in files]
+        last = number_of(self._entries[-1].path) if self._entries else None
+        following = [number for number in numbers if last is None or number > last]
+        expected = following[0] if last is None and following else (last or 0) + 1
+        for file, number in zip(files[len(files) - len(following) :], following, strict=True):
+            if number != expected:
+                raise EnvironmentFault(
+                    f"{file.path}: is number {number}, and number {expected} is not there, nor in {self._path}: lines "
+                    "that were received are gone; restore that file, or remove everything in the state directory but "
+                    "the directory of this file, to send all that is there"
+                )
+            expected += 1
+        if not self._entries and files:
+            self._add(files)
 
     def take(self, files: list[Entry], number_of: Callable[[str], int] | None = None) -> None:
         """Add the files that are not known yet, and have them on disk before returning.
@@ -136,12 +94,14 @@ class Journal:
             last = number_of(self._entries[-1].path) if self._entries else 0
             following = itertools.count(last + 1)
             new = list(itertools.takewhile(lambda file: number_of(file.path) == next(following), new))
-        if not new:
-            return
-        with self._path.open("a", encoding="utf-8") as journal:
-            journal.writelines(json.dumps(asdict(entry)) + "\n" for entry in new)
-            journal.flush()
-            os.fsync(journal.fileno())
+        if new:
+            self._add(new)
+
+    def _add(self, new: list[Entry]) -> None:
+        if self._whole is not None:
+            durable.cut(self._path, self._whole)
+            self._whole = None
+        durable.append(self._path, _lines(new))
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
 
@@ -157,14 +117,13 @@ class Journal:
                 self._entries[number] = file
                 renewed.append(file.path)
         if renewed:
-            temporary = self._path.with_suffix(".tmp")
-            lines = (json.dumps(asdict(entry)) + "\n" for entry in self._entries)
-            temporary.write_text("".join(lines), encoding="utf-8")
-            temporary.replace(self._path)
+            durable.replace(self._path, _lines(self._entries))
+            self._whole = None
         return renewed
 
     def limit(self, start: int, max_bytes: int) -> int:
         """Return the number of the last file of a cycle after `start`: at least one, up to `max_bytes` (0: all)."""
+        self._check_has(start)
         total = 0
         for number in range(start, len(self._entries)):
             total += self._entries[number].size
@@ -172,14 +131,51 @@ class Journal:
                 return number
         return len(self._entries)
 
-    def _read(self) -> Iterator[Entry]:
-        """Read the journal; a line that a crash cut short was never spoken of, and is cut off."""
-        if not self._path.exists():
-            return
-        data = self._path.read_bytes()
+    def _check_has(self, referenced: int) -> None:
+        if len(self._entries) < referenced:
+            raise Damaged(_shorter(self._path, len(self._entries), referenced))
+
+    def _read(self, referenced: int) -> Iterator[Entry]:
+        """Read the journal. It may be another process that adds to it now, so that nothing is written here."""
+        data = self._path.read_bytes() if self._path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            with self._path.open("r+b") as journal:
-                journal.truncate(len(whole))
-        for line in whole.splitlines():
-            yield Entry(**json.loads(line))
+        lines = whole.split(b"\n")[:-1]
+        entries = [_entry(self._path, number, line) for number, line in enumerate(lines, 1)]
+        known: dict[str, int] = {}
+        for number, entry in enumerate(entries, 1):
+            if known.setdefault(entry.path, number) != number:
+                raise Damaged(
+                    f"{self._path}:{number}: the journal is damaged: {entry.path} is in line {known[entry.path]}, too"
+                )
+        if len(entries) < referenced:
+            raise Damaged(_shorter(self._path, len(entries), referenced))
+        self._whole = len(whole) if len(whole) < len(data) else None
+        yield from entries
+
+
+def _shorter(path: Path, has: int, referenced: int) -> str:
+    return (
+        f"{path}: the journal is gone or cut: it has {has} change files, and {referenced} are in cycles that were "
+        "synced or begun"
+    )
+
+
+def _entry(path: Path, number: int, line: bytes) -> Entry:
+    """Return the entry in a line of the journal. Raises Damaged if it is not one."""
+    try:
+        entry = json.loads(line)
+    except ValueError as error:
+        raise Damaged(f"{path}:{number}: the journal is damaged: {line[:80]!r} is no JSON: {error}") from error
+    members = set(entry) if isinstance(entry, dict) else set()
+    if not {"path", "size"} <= members <= {"path", "size", "mtime"}:
+        raise Damaged(f"{path}:{number}: the journal is damaged: {line[:80]!r} is no object with path, size and mtime")
+    valid = isinstance(entry["path"], str) and all(type(entry[name]) is int for name in members - {"path"})
+    if not valid or not entry["path"] or entry["size"] < 0:
+        raise Damaged(
+            f"{path}:{number}: the journal is damaged: {line[:80]!r}: path is text, size and mtime are whole numbers"
+        )
+    return Entry(**entry)
+
+
+def _lines(entries: list[Entry]) -> bytes:
+    return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries).encode()

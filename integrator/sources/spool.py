@@ -18,6 +18,9 @@ from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
 
+from integrator import durable
+from integrator.errors import EnvironmentFault
+
 PATTERN = "[0-9]*.jsonl"
 _SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
 _OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
@@ -36,7 +39,7 @@ class Spool:
     def __init__(self, directory: Path) -> None:
         """Open the spool, and seal what a crash left open, cut to whole lines."""
         self.path = directory
-        directory.mkdir(parents=True, exist_ok=True)
+        durable.make_directory(directory)
         self._lock = threading.RLock()
         self._writers: dict[str, Writer] = {}
         self._received = self._told()
@@ -52,14 +55,24 @@ class Spool:
 
     def _told(self) -> dict[str, int]:
         path = self.path / "senders.json"
-        told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        return {str(name): int(count) for name, count in told.items()}
+        if not path.exists():
+            return {}
+        try:
+            return {str(name): int(count) for name, count in json.loads(path.read_text(encoding="utf-8")).items()}
+        except (ValueError, TypeError, AttributeError) as error:
+            raise EnvironmentFault(
+                f"{path}: is damaged ({error!r}), and has how many lines of each sender were received; restore it, or "
+                "remove it: then senders whose lines are in no segment any more begin again with their first line"
+            ) from error
 
     @staticmethod
     def _parts(path: Path) -> tuple[int, str, int]:
         found = _SEALED.fullmatch(path.name)
         if found is None:
-            raise RuntimeError(f"{path}: is no segment of the spool")
+            raise EnvironmentFault(
+                f"{os.fsencode(path).decode(errors='backslashreplace')}: is no segment of the spool "
+                "(NUMBER.SENDER.FIRST.jsonl, its number with 12 digits); move it elsewhere"
+            )
         return int(found[1]), found[2], int(found[3])
 
     def _recover(self, path: Path) -> None:
@@ -69,9 +82,7 @@ class Spool:
         if found is None or not whole:
             path.unlink()
             return
-        with path.open("r+b") as file:
-            file.truncate(len(whole))
-            os.fsync(file.fileno())
+        durable.cut(path, len(whole))
         writer = self._writers[found[1]] = Writer(self, found[1])
         writer.go_on(path, int(found[2]), whole)
         writer.seal()
@@ -103,16 +114,7 @@ class Spool:
             self._next += 1
             self._sizes[name] = path.stat().st_size
             self._received[sender] = max(self.received(sender), first - 1 + lines)
-            path.rename(self.path / name)
-            self.sync_directory()
-
-    def sync_directory(self) -> None:
-        """Make names durable."""
-        directory = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+            durable.rename(path, self.path / name)
 
     def synced(self, names: list[str]) -> None:
         """Take note of segments that are in a synced cycle: they wait no longer."""
@@ -123,12 +125,8 @@ class Spool:
     def remove(self, names: list[str]) -> None:
         """Remove segments that no cycle will be gone back to for."""
         with self._lock:
-            temporary = self.path / "senders.tmp"
-            with temporary.open("w", encoding="utf-8") as file:  # before the segments that said it are gone
-                file.write(json.dumps(self._received))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.rename(self.path / "senders.json")
+            # before the segments that said it are gone
+            durable.replace(self.path / "senders.json", json.dumps(self._received).encode())
             last = f"{self._next - 1:012d}."
         for name in names:
             if not name.startswith(last):  # it says which number is next
@@ -199,7 +197,7 @@ class Writer:
                 self.size = self._durable_size = 0
                 path = self._spool.path / f"{self._sender}.{self._first}.open"
                 self._file = path.open("wb", buffering=0)
-                self._spool.sync_directory()
+                durable.sync_directory(self._spool.path)
             if self._torn:
                 self._cut()
             try:

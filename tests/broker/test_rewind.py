@@ -44,6 +44,6 @@ def test_a_cycle_that_is_not_kept_cannot_be_gone_back_to(broker, tmp_path, name,
     pure.hvr(tmp_path / "in", {"k": 1, "name": "", "region": "", "n": 0})
     integrate_once(path)
     state = State(str(tmp_path / "state" / "pure"))
-    with pytest.raises(EnvironmentFault, match="cycle 7 cannot be gone back to; the synced cycles that are kept are 0"):
+    with pytest.raises(EnvironmentFault, match="cycle 7 cannot be gone back to: the synced cycles that are kept are 0"):
         rewind.move_back(state, 7)
     assert rewind.move_back(state, 0) == []

@@ -27,7 +27,7 @@ from tests.parts.daemon import Daemon
 
 ROWS_A_FILE = 50
 FAILURES = ("failed", "failed, starts again")
-PATIENCE_S = 180
+PATIENCE_S = 600
 
 
 @dataclass
@@ -84,9 +84,10 @@ def _start(files: list[Path], names: list[str], outcome: Outcome) -> None:
     if daemon.running:
         daemon.terminate()
     code = daemon.wait()
-    (files[0].parent.parent / "log").write_text("\n".join(daemon.lines))
     errors = [event["error"] for name in FAILURES for event in daemon.events(name)]
     outcome.errors.update(map(_gist, errors))
+    if errors or left or code:
+        (files[0].parent.parent / f"log{outcome.errors.total()}").write_text("\n".join(daemon.lines))
     if left and not errors:
         outcome.errors[f"{len(left)} channels neither synced nor failed within {PATIENCE_S} s"] += 1
     if code and not errors:

@@ -17,7 +17,8 @@ from integrator.fragments import Carry, Note, Shape
 from integrator.produce.report import Report
 from integrator.produce.senders import sending
 from integrator.properties.key_hash import canonical
-from integrator.sources.journal import Entry, Journal, Listing
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Entry, Listing
 from integrator.state import State
 from integrator.sync import verdict
 from tests.parts import pure
@@ -172,12 +173,8 @@ def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
     state.mark(cycle)
     assert state.carry(5) == cycle.carry
     assert state.carry(0) == Carry()
-    with pytest.raises(EnvironmentFault, match="says where cycle 9 begins"):
+    with pytest.raises(EnvironmentFault, match=r"8\.json: the mark of a synced cycle cannot be read"):
         state.carry(9)
-    with pytest.raises(EnvironmentFault, match=r"checkpoint: is gone, but .* has synced cycles"):
-        state.check_whole()
-    (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
-    state.check_whole()
     state.unlock()
     for reports in ([report(2, 1)], [report(2, 2, "broken")]):
         with pytest.raises(DeliveryError, match=r"cycle 0: [12] of 2 messages acknowledged"):

@@ -17,7 +17,7 @@ from integrator.fragments import Carry
 from integrator.job import Job
 from integrator.plan.schedule import Schedule
 from integrator.produce.pace import Pace
-from integrator.sources.journal import Listing
+from integrator.sources.listing import Listing
 from integrator.sync import Cycle
 from tests.parts import pure
 

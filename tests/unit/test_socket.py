@@ -18,7 +18,8 @@ from integrator.fragments import Carry
 from integrator.plan import make
 from integrator.send import Target, send
 from integrator.sources.connection import Endpoint, Limits
-from integrator.sources.journal import Entry, Journal
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Entry
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
 from integrator.sources.spooled import Spooled, context_of
@@ -562,7 +563,7 @@ def test_a_sender_whose_lines_could_not_be_written_may_come_again(tmp_path, monk
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("integrator.sources.spool.os.fsync", sync)
-    monkeypatch.setattr(Spool, "sync_directory", lambda _self: None)
+    monkeypatch.setattr("integrator.durable.sync_directory", lambda _path: None)
     with Receiving(tmp_path) as receiving:
         with receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a"}}\n' + records(5))

@@ -1,0 +1,130 @@
+"""The marks of synced cycles: synced/N.json, and synced/N.held where rows wait for the rest of their transaction.
+
+A mark is written when every message of its cycle is acknowledged (I1). It records which files the cycle had, by their
+numbers and by a digest of the journal up to the last one, so that a journal or a checkpoint of another time is found
+out (I4).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from integrator import durable
+from integrator.changes import OpenTransaction
+from integrator.durable import Damaged
+from integrator.fragments import Carry
+from integrator.streams import Source, Span
+from integrator.sync import Cycle
+
+KEPT_CYCLES = 100
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is recorded of a synced cycle. Marks of earlier versions have no `journal`."""
+
+    cycle: int
+    files: int
+    rows: int
+    messages: int
+    bytes: int
+    held: int
+    carry: dict[str, Any]
+    journal: str | None
+    path: Path
+
+    @property
+    def last_file(self) -> int:
+        """The number of the last change file of the cycle, or of those before it where it has none."""
+        return int(self.carry["ordinal"])
+
+    @property
+    def begins_after(self) -> int:
+        """The number of the last change file before the cycle."""
+        return self.last_file - self.files
+
+    @property
+    def made_by(self) -> str | None:
+        """The fingerprint of the recipe that made the rows which wait."""
+        return self.carry.get("made_by")
+
+
+class Marks:
+    """The directory of marks."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory
+
+    def cycles(self) -> list[int]:
+        """Return the synced cycles that are kept, in order."""
+        return sorted(int(path.stem) for path in self.path.glob("[0-9]*.json") if path.stem.isdecimal())
+
+    def has(self, cycle: int) -> bool:
+        """Return whether `cycle` is synced."""
+        return (self.path / f"{cycle}.json").exists()
+
+    def write(self, cycle: Cycle, made_by: str, journal: str | None) -> None:
+        """Write that `cycle` is synced; `made_by` made its rows that wait; `journal`: digest of files up to it."""
+        held = cycle.carry.held
+        if held:  # before the mark, which records that it is there
+            durable.replace(self.path / f"{cycle.cycle}.held", held)
+        recorded = dataclasses.asdict(cycle) | {"journal": journal}
+        del recorded["details"]
+        recorded["carry"] |= {"held": len(held), "held_digest": _digest(held), "made_by": made_by}
+        durable.replace(self.path / f"{cycle.cycle}.json", json.dumps(recorded).encode())
+        for old in self.path.glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
+            old.unlink(missing_ok=True)  # one that comes back after a power cut does no harm
+
+    def read(self, cycle: int) -> Mark:
+        """Return the mark of `cycle`. Raises Damaged."""
+        path = self.path / f"{cycle}.json"
+        try:
+            recorded = json.loads(path.read_text(encoding="utf-8"))
+            numbers = {name: int(recorded[name]) for name in ("files", "rows", "messages", "bytes")}
+            carry, held = recorded["carry"], int(recorded.get("held", 0))
+            mark = Mark(cycle, **numbers, held=held, carry=carry, journal=recorded.get("journal"), path=path)
+            _carry(mark, b"")
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise Damaged(f"{path}: the mark of a synced cycle cannot be read: {error!r}") from error
+        if recorded["cycle"] != cycle or not 0 <= mark.begins_after <= mark.last_file:
+            raise Damaged(
+                f"{path}: is no mark of cycle {cycle}: {recorded['cycle']=}, {mark.files=}, {mark.last_file=}"
+            )
+        return mark
+
+    def carry(self, mark: Mark) -> Carry:
+        """Return where the cycle after `mark` begins. Raises Damaged if the rows that wait there cannot be read."""
+        size, path = int(mark.carry.get("held", 0)), mark.path.with_suffix(".held")
+        held = b""
+        if size:
+            try:
+                held = path.read_bytes()
+                carry = _carry(mark, held)
+                carry.held_rows()
+            except (OSError, pa.ArrowException) as error:
+                raise Damaged(f"{path}: rows that wait for the rest of their transaction are lost: {error}") from error
+            if len(held) != size or mark.carry.get("held_digest", _digest(held)) != _digest(held):
+                raise Damaged(
+                    f"{path}: rows that wait for the rest of their transaction are damaged: {len(held)} of {size} bytes"
+                )
+        return _carry(mark, held)
+
+
+def _digest(held: bytes) -> str:
+    return hashlib.sha256(held).hexdigest() if held else ""
+
+
+def _carry(mark: Mark, held: bytes) -> Carry:
+    carry = mark.carry
+    streams = {name: OpenTransaction(**state) for name, state in carry.get("streams", {}).items()}
+    opened = OpenTransaction(**carry["open"])
+    spans = {stream: Span(*span) for stream, span in carry.get("spans", {}).items()}
+    sources = {table: Source(*source) for table, source in carry.get("sources", {}).items()}
+    return Carry(int(carry["ordinal"]), opened, int(carry.get("integ_key", 0)), held, streams, spans, sources)

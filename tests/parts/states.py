@@ -1,0 +1,53 @@
+"""State directories, as the integrator and Spark leave them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from integrator.fragments import Carry
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Entry
+from integrator.state import State
+from integrator.sync import Cycle
+
+FILES = 2
+"""Files in each cycle."""
+
+
+def inbox_file(number: int) -> Entry:
+    return Entry(f"/in/{number:03d}.jsonl", 100 + number, 1000 + number)
+
+
+def begin(state: State, cycle: int) -> None:
+    """A cycle takes its files, and Spark writes where it ends."""
+    last = (cycle + 1) * FILES
+    Journal(state.journal).take([inbox_file(number + 1) for number in range(last)])
+    spark(state, "offsets", cycle, {"batchWatermarkMs": 0}, {"files": last})
+
+
+def sync(state: State, cycle: int, held: bytes = b"") -> None:
+    """All of a cycle is acknowledged."""
+    state.mark(Cycle(cycle, FILES, 10, 10, 1000, None, {}, {}, Carry((cycle + 1) * FILES, held=held)))
+
+
+def commit(state: State, cycle: int) -> None:
+    spark(state, "commits", cycle, {"nextBatchWatermarkMs": 0})
+
+
+def spark(state: State, part: str, cycle: int, *lines: object) -> None:
+    directory = Path(state.checkpoint) / part
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / str(cycle)).write_text("\n".join(["v1", *map(json.dumps, lines)]))
+    (Path(state.checkpoint) / "metadata").write_text('{"id":"31a45c64-e3c0-4d60-91f8-e71ff2f965af"}')
+
+
+def of_cycles(directory: Path, cycles: int, held: bytes = b"") -> State:
+    """A state after so many committed cycles; rows wait after the last one."""
+    state = State(str(directory))
+    state.make()
+    for cycle in range(cycles):
+        begin(state, cycle)
+        sync(state, cycle, held if cycle == cycles - 1 else b"")
+        commit(state, cycle)
+    return state

@@ -1,0 +1,57 @@
+"""The ledger of a refresh, damaged, or with what came back after a power cut."""
+
+import dataclasses
+import json
+
+import pytest
+
+from integrator.errors import EnvironmentFault
+from integrator.refresh.ledger import Ledger, Run
+from integrator.refresh.slices import Slice
+
+RUN = Run({}, "f", "2026-01-01T00:00:00+00:00", None, online=False)
+SLICE = Slice("t", 0, 1, "")
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.begin(RUN)
+    ledger.mark(SLICE, {"rows": 3})
+    return ledger
+
+
+def test_a_slice_of_this_run_is_through(ledger):
+    assert (ledger.unfinished(), ledger.through(SLICE), ledger.rows(SLICE)) == (RUN, True, 3)
+    ledger.end()
+    assert ledger.rows(SLICE) == 3
+
+
+def test_i4_the_mark_of_another_run_says_nothing_of_this_one(ledger):
+    """It was removed when this run began; a power cut may bring it back."""
+    mark = (ledger.path / f"{SLICE.name}.json").read_text()
+    ledger.begin(dataclasses.replace(RUN, started="2026-01-02T00:00:00+00:00"))
+    (ledger.path / f"{SLICE.name}.json").write_text(mark)
+    assert not ledger.through(SLICE)
+
+
+def test_marks_of_earlier_versions_count(ledger):
+    (ledger.path / f"{SLICE.name}.json").write_text(json.dumps({"rows": 3}))
+    assert ledger.through(SLICE)
+
+
+@pytest.mark.parametrize("content", ["", "\0\0", "[]", "{}", '{"rows": "3"}'])
+def test_i4_a_damaged_mark_is_told_and_no_slice_is_left_out(content, ledger):
+    path = ledger.path / f"{SLICE.name}.json"
+    path.write_text(content)
+    with pytest.raises(EnvironmentFault, match=r"\.json: is damaged, .*; remove it to send the slice again"):
+        ledger.through(SLICE)
+    path.unlink()
+    assert not ledger.through(SLICE)
+
+
+@pytest.mark.parametrize("content", ["", "\0\0", "[]", "{}", '{"told": 1}'])
+def test_a_damaged_run_is_told(content, ledger):
+    (ledger.path / "run.json").write_text(content)
+    with pytest.raises(EnvironmentFault, match=r"run\.json: is damaged, .*; restore it, or begin anew with --anew"):
+        ledger.unfinished()

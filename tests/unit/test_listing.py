@@ -1,0 +1,76 @@
+"""Change files as they are listed: names, sizes and times as Arrow has them, and names that are no UTF-8."""
+
+import os
+
+import pyarrow.fs
+import pytest
+
+from integrator.errors import EnvironmentFault
+from integrator.sources.listing import Entry, Listing
+
+IGNORED = (".*", "*.tmp")
+
+
+def listing(path, pattern="*", ignore=IGNORED, order="name"):
+    return Listing(str(path), pattern, ignore, order)
+
+
+def named(directory, *names):
+    for name in names:
+        (directory / os.fsdecode(name)).write_bytes(name)
+
+
+NOT_UTF8 = {
+    b"caf\xe9.jsonl": r"caf\xe9.jsonl",
+    b"\xff": r"\xff",
+    "Straße.jsonl".encode("latin-1"): r"Stra\xdfe.jsonl",
+    b"\xed\xa0\x80.jsonl": r"\xed\xa0\x80.jsonl",
+}
+
+
+@pytest.mark.parametrize("written", NOT_UTF8)
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_name_that_is_not_utf8_is_told_with_its_bytes(written, scheme, tmp_path):
+    named(tmp_path, b"a.jsonl", written)
+    with pytest.raises(EnvironmentFault) as raised:
+        listing(f"{scheme}{tmp_path}").files()
+    assert str(raised.value).startswith(f"{tmp_path}/{NOT_UTF8[written]}: its name is not UTF-8")
+    assert "rename the file, or have the location's `ignore` match it" in str(raised.value)
+    str(raised.value).encode("utf-8")
+
+
+@pytest.mark.parametrize("written", NOT_UTF8)
+def test_a_name_that_is_not_utf8_and_is_no_change_file_does_no_harm(written, tmp_path):
+    named(tmp_path, b"a.jsonl", b"b.csv", written + b".tmp", b"." + written)
+    (tmp_path / os.fsdecode(b"directory\xe9")).mkdir()
+    assert [entry.path for entry in listing(tmp_path, "a*").files()] == [f"{tmp_path}/a.jsonl"]
+    assert len(listing(tmp_path).files()) == 2
+    assert len(listing(f"{tmp_path}/*.csv").files()) == 1
+
+
+def test_the_remedies_for_a_name_that_is_not_utf8(tmp_path):
+    named(tmp_path, b"a.jsonl", b"caf\xe9.jsonl")
+    assert len(listing(tmp_path, ignore=("caf*",)).files()) == 1
+    (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).rename(tmp_path / "café.jsonl")
+    assert [entry.path for entry in listing(tmp_path).files()] == [f"{tmp_path}/a.jsonl", f"{tmp_path}/café.jsonl"]
+
+
+def test_files_are_those_that_arrow_lists(tmp_path):
+    """So that journals of earlier versions, which Arrow listed, have the same paths, sizes and times."""
+    named(tmp_path, b"b", "ä".encode(), b"a b\n", b"c")
+    (tmp_path / "link").symlink_to("b")
+    (tmp_path / "broken").symlink_to("nothing")
+    (tmp_path / "directory").mkdir()
+    for path in (tmp_path, tmp_path / "directory" / ".." / ".", tmp_path / "b"):
+        found = pyarrow.fs.LocalFileSystem().get_file_info(
+            [str(path)] if path.is_file() else pyarrow.fs.FileSelector(str(path.absolute()))
+        )
+        files = [one for one in found if one.type == pyarrow.fs.FileType.File]
+        expected = [Entry(one.path, one.size, one.mtime_ns) for one in files]
+        assert sorted(listing(path).files(), key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_place_that_is_not_there_is_told(scheme, tmp_path):
+    with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
+        listing(f"{scheme}{tmp_path}/nothing").files()

@@ -1,0 +1,78 @@
+"""The spool after parts of the state directory are gone: no received line is passed over."""
+
+import os
+
+import pytest
+
+from integrator.errors import EnvironmentFault
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Listing
+from integrator.sources.spool import PATTERN, Spool, number_of
+
+TAKEN, SEALED = 3, 6
+
+
+@pytest.fixture
+def spool(tmp_path):
+    """Segments 4 to 6 are not taken yet; 1 is not kept any more."""
+    directory = tmp_path / "spool"
+    directory.mkdir()
+    for number in range(2, SEALED + 1):
+        (directory / f"{number:012d}.a.{number}.jsonl").write_bytes(b"{}\n")
+    lines = [f'{{"path": "{directory}/{n:012d}.a.{n}.jsonl", "size": 3}}\n' for n in range(1, TAKEN + 1)]
+    (tmp_path / "files.jsonl").write_text("".join(lines))
+    return directory
+
+
+def test_segments_follow_those_that_were_taken(spool):
+    journal = Journal(spool.parent / "files.jsonl")
+    files = Listing(str(spool), PATTERN, (), "name").files()
+    journal.begin_with(files, number_of)
+    assert len(journal) == TAKEN
+
+
+def test_segments_are_taken_from_the_first_one_on_where_the_journal_was_removed(spool):
+    """It is removed with all other progress, to send everything again, and the first segment is not kept any more."""
+    (spool.parent / "files.jsonl").unlink()
+    journal = Journal(spool.parent / "files.jsonl")
+    files = Listing(str(spool), PATTERN, (), "name").files()
+    journal.take(files, number_of)
+    assert len(journal) == 0, "number 1 may still come, as far as the stream knows"
+    journal.begin_with(files, number_of)
+    assert [number_of(entry.path) for _, entry in Journal(spool.parent / "files.jsonl").between(0, 5)] == [
+        2,
+        3,
+        4,
+        5,
+        6,
+    ]
+
+
+GONE = {"the next one": (4, 5), "one after it": (5, 6)}
+
+
+@pytest.mark.parametrize("case", GONE)
+def test_i4_a_segment_that_is_gone_before_it_was_taken_is_told(case, spool):
+    """What follows it would never be taken."""
+    number, told = GONE[case]
+    (spool / f"{number:012d}.a.{number}.jsonl").unlink()
+    journal = Journal(spool.parent / "files.jsonl")
+    with pytest.raises(
+        EnvironmentFault, match=rf"0{told}\.a\.{told}\.jsonl: is number {told}, and number {number} is not"
+    ):
+        journal.begin_with(Listing(str(spool), PATTERN, (), "name").files(), number_of)
+
+
+@pytest.mark.parametrize("content", ["", "\0\0\0", "[]", '{"a": "x"}', '{"a":'])
+def test_damaged_counts_of_senders_are_told(content, spool):
+    (spool / "senders.json").write_text(content)
+    with pytest.raises(EnvironmentFault, match=r"senders\.json: is damaged .*; restore it, or remove it"):
+        Spool(spool)
+
+
+@pytest.mark.parametrize("name", [b"1.a.1.jsonl", b"0\xff.jsonl"])
+def test_a_file_that_is_no_segment_is_told(name, spool):
+    (spool / os.fsdecode(name)).write_bytes(b"{}\n")
+    with pytest.raises(EnvironmentFault, match=r"is no segment of the spool .*; move it elsewhere") as raised:
+        Spool(spool)
+    str(raised.value).encode("utf-8")
