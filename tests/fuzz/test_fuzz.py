@@ -11,7 +11,7 @@ from tests.fuzz.mutate.json_lines import MUTATIONS
 from tests.fuzz.setups import SETUPS
 
 SEED, LINES = 20261123, 100
-OPEN = ("debezium-schema", "canal", "delta-cdf")
+OPEN = ("debezium-schema", "canal")
 """Kinds in which a defect that the fuzzer found is open."""
 
 
