@@ -35,10 +35,11 @@ class Float:
 
 @dataclass(frozen=True)
 class Decimal:
-    """An exact number of at most `precision` digits, `scale` of them after the point."""
+    """An exact number of at most `precision` digits, `scale` of them after the point; money is PostgreSQL's type."""
 
     precision: int
     scale: int
+    role: Literal["", "money"] = ""
 
 
 Role = Literal["", "uuid", "json", "inet", "enum", "number", "unconstrained", "bits", "varbits"]

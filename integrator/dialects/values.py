@@ -99,6 +99,8 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
             return lambda values: _time(values, kind)
         case schema.Interval():
             return intervals
+        case schema.Decimal(role="money"):
+            return _money
         case schema.Decimal():
             return lambda values: to_decimal(values, arrow_type(kind))
         case schema.Array(item):
@@ -120,6 +122,14 @@ def _time(values: pa.Array, kind: schema.Time) -> pa.Array:
     return moments.cast(arrow_type(kind))
 
 
+def _money(values: pa.Array) -> pa.Array:
+    """Return money that is written as a number. Raises ValueError for what lc_monetary makes of it: $1,234.50."""
+    if pc.any(pc.match_substring_regex(values, r"[^0-9.eE+-]")).as_py():
+        raise ValueError("it is written as lc_monetary has it, which only the database can read: " + MONEY_REMEDY)
+    return to_decimal(values, pa.decimal128(19, 2))
+
+
+MONEY_REMEDY = "declare the column as text in the table's definition, and have SQL or the consumer read it"
 _NUMBER = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$|^(?i:nan|[+-]?inf(inity)?)$"
 """A number as databases print it; PostgreSQL's numeric may be NaN or Infinity."""
 

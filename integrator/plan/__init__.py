@@ -26,7 +26,7 @@ from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
-from integrator.plan.source import AnySource, check_source, of_source
+from integrator.plan.source import AnySource, check_source, money_notes, of_source
 from integrator.plan.tables import table_recipe
 from integrator.recipe import Recipe
 from integrator.schema import Table
@@ -167,7 +167,13 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         delay=limit.get("Delay") or 0,
         schedule=schedule,
         restart=channel.restart,
-        notes=(*read.notes, *scene.notes, *notes_of(channel, kafka_location), *_notes_of_added(came)),
+        notes=(
+            *read.notes,
+            *scene.notes,
+            *money_notes(source_location, recipes),
+            *notes_of(channel, kafka_location),
+            *_notes_of_added(came),
+        ),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=state,
         recipe=recipe,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from integrator.channel.load import Source
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.errors import Problem
-from integrator.recipe import DebeziumModes
-from integrator.schema import Table
+from integrator.recipe import DebeziumModes, TableRecipe
+from integrator.schema import Decimal, Table
 
 AnySource = FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation
 
@@ -37,6 +37,18 @@ def of_source(location: AnySource, tables: Sequence[Table], state: str) -> dict[
         "repeated_positions": location.repeated_positions == "send",
         "path": path if "://" in path else str(Path(path).absolute()),
     }
+
+
+def money_notes(location: AnySource, tables: Sequence[TableRecipe]) -> Iterator[str]:
+    """Yield a note for each column of PostgreSQL's money, which wal2json writes with the sign of its currency."""
+    if isinstance(location, FilesLocation | SocketLocation) and location.dialect in ("wal2json", "auto"):
+        for table in tables:
+            for column in table.in_source.columns:
+                if isinstance(column.type, Decimal) and column.type.role == "money":
+                    yield (
+                        f"table {table.table.name}, column {column.name}: wal2json writes money as lc_monetary has it "
+                        "($1,234.50), which is refused: declare the column as text in the table's definition"
+                    )
 
 
 def check_source(location: AnySource, name: str, known: set[str], source: Source, problems: list[Problem]) -> None:

@@ -127,7 +127,7 @@ NAMED: dict[str, Make] = {
 """Types that sqlglot does not know."""
 
 OF_DATABASE: dict[str, dict[Kind, Make]] = {
-    "postgres": {Kind.MONEY: lambda _: schema.Decimal(19, 2)},  # digits of lc_monetary, which are two in most
+    "postgres": {Kind.MONEY: lambda _: schema.Decimal(19, 2, "money")},  # digits of lc_monetary, which are two in most
     "oracle": {
         Kind.DECIMAL: _number,
         Kind.FLOAT: lambda _: schema.Float(64),

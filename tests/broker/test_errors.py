@@ -40,7 +40,7 @@ def with_column(name, value):
 
 
 BAD = {
-    "malformed line": (lines(GOOD[:2]) + '{"action": "I", "xi\n', ["bad.jsonl:3", "expected wal2json"]),
+    "malformed line": (lines(GOOD[:2]) + '{"action": "I", "xi\n', ["bad.jsonl:3", "expected a record of wal2json"]),
     "wrong type": (with_column("id", "seven"), ["bad.jsonl:2", "column id", "'seven' is no bigint", "mend the record"]),
     "unknown table": (
         lines(GOOD).replace('"audit"', '"invoices"'),

@@ -224,7 +224,9 @@ def one_round(line: Line, draw: random.Random, *, process: bool) -> Counter[str]
     """One round; returns what is counted. Raises AssertionError where a row is lost, or no remedy helps."""
     moment, with_synced = draw.choice(MOMENTS), draw.random() < 0.5
     expected = line.begin_round(moment, with_synced=with_synced)
-    damages: list[Damage] = [draw_damage(draw, line.state, line.snapshots) for _ in range(draw.choice((1, 2)))]
+    # where the last cycle is not synced, what the state was after it is no earlier state
+    snapshots = line.snapshots[:-1] if moment.startswith("begun") else line.snapshots
+    damages: list[Damage] = [draw_damage(draw, line.state, snapshots) for _ in range(draw.choice((1, 2)))]
     done = f"{line.kind}, {moment}, synced files {'kept' if with_synced else 'removed'}: " + "; ".join(
         map(str, damages)
     )
