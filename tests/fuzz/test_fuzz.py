@@ -11,16 +11,9 @@ from tests.fuzz.mutate.json_lines import MUTATIONS
 from tests.fuzz.setups import SETUPS
 
 SEED, LINES = 20261123, 100
-OPEN = ("debezium-schema", "canal")
-"""Kinds in which a defect that the fuzzer found is open."""
 
 
-def _setups():
-    open_ = pytest.mark.xfail(strict=False, reason="a defect that the fuzzer found is open")
-    return [pytest.param(setup, id=setup.name, marks=[open_] * (setup.name in OPEN)) for setup in SETUPS]
-
-
-@pytest.mark.parametrize("setup", _setups())
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.name)
 def test_a_line_becomes_its_rows_or_an_error_with_file_and_line(setup, tmp_path):
     checker = Checker(setup, tmp_path, random.Random(SEED))
     made = [units.unit(setup, SEED, number) for number in range(LINES)]
