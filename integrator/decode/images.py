@@ -16,7 +16,7 @@ from integrator.decode import records
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, as_lines, unquoted
 from integrator.decode.records import Cells, Images, Unknown
-from integrator.decode.text.values import ValueRefused, from_base64, from_json_list, guarded
+from integrator.decode.text.values import ValueRefused, check_moments, from_base64, from_json_list, guarded
 from integrator.errors import DataError, shown
 from integrator.schema import Column, Table, arrow_type, describe
 
@@ -43,6 +43,7 @@ def zoned(column: Column, values: pa.Array, zone: str) -> pa.Array:
     """Return texts of moments with a zone: those that are written without one are of `zone`. Raises ValueRefused."""
 
     def made(part: pa.Array) -> pa.Array:
+        check_moments(part)
         wanted = arrow_type(column.type)
         bare = mask(pc.invert(pc.match_substring_regex(part, r"([Zz]|[+-]\d\d(:?\d\d)?)$")))
         if not bare.any():
@@ -129,12 +130,12 @@ class JsonValues:
 def check_nested(column: Column, cells: Cells, structs: tuple[type, ...] = ()) -> None:
     """Raise ValueRefused for an object or a list in JSON in a column that is neither of text nor of lists.
 
-    In a string, `{` begins a list of PostgreSQL's. structs: types whose values may be objects.
+    In a string, `{` begins a list of PostgreSQL's; bytes are strings always. structs: types that may be objects.
     """
     kind = column.type
     if cells.quoted is None or isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in _NESTED):
         return
-    opening = r"^\{" if isinstance(kind, schema.Array) else r"^[{\[]"
+    opening = r"^\{" if isinstance(kind, schema.Array) else "" if isinstance(kind, schema.Bytes) else r"^[{\[]"
     odd = first(mask(pc.match_substring_regex(cells.values, opening)) & ~cells.quoted)
     if odd is not None:
         raise ValueRefused(odd, f"{shown(cells.values[odd].as_py())} is no {describe(kind)}")

@@ -80,7 +80,7 @@ class Checker:
         wrong: list[int] = []
         for place in self.good:
             line = self.setup.recorded[place].encode()
-            one = units.with_line(self.setup, place, 0, line)
+            one = units.with_line(self.setup, place, -1, line)
             data, owners = units.file_of(self.setup, [one])
             found = self.outcome(data)
             got = found.error or "; ".join(defect.got for defect in self._rows(found, owners))

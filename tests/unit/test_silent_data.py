@@ -89,6 +89,8 @@ CASES = [
     (9, "hvr", ORDERS, "", [hvr(id=1, hvr_tx_countdown=1), hvr(id=2, hvr_tx_countdown=1)], ":2: the change is at"),
     (9, "hvr", ORDERS, ", repeated_positions: send", [hvr(id=1), hvr(id=2, hvr_tx_seq="2"), hvr(id=1)], [ROW, {"id": 2, "op": 1}, ROW]),
     (9, "debezium", KINDS, "", [created().replace('"lsn": 5', '"lsn": 9'), created().replace('"txId": 7', '"txId": 8')], ":2: the change is at"),
+    (9, "canal", ORDERS, "", [json.dumps({"database": "d", "table": "orders", "type": "INSERT", "es": 1, "isDdl": False, "data": [{"id": "1"}, {"id": "2"}]})],
+     [ROW, {"id": 2, "op": 1}]),
     # 10: placeholders
     (10, "debezium", KEYLESS, "", [debezium("d", {"id": 0, "k": 5, "v": None}, None, "keyless")], ":1: table keyless: the old image may be"),
     (10, "debezium", KEYLESS, ", debezium: {old_images: FULL}", [debezium("d", {"id": 0, "k": 5, "v": None}, None, "keyless")],
@@ -121,6 +123,11 @@ CASES = [
     # 16: words and times
     (16, "goldengate", "create table orders(id int primary key, at timestamp);", "", [goldengate(after={"ID": 1, "AT": "2026-11-23 01"})],
      ":1: table orders, column at: '2026-11-23 01' is no timestamp"),
+    (16, "dms", "create table orders(id int primary key, at time);", ", table: orders", ["Op,id,at", "I,1,12"], ":2: table orders, column at: '12' is no time"),
+    (16, "canal", "create table orders(id int primary key, b bytea);", "",
+     [json.dumps({"database": "d", "table": "orders", "type": "INSERT", "es": 1, "isDdl": False, "data": [{"id": "1", "b": 5}]})], ":1: table orders, column b: '5' is no blob"),
+    (16, "delta-cdf", "create table orders(id int primary key, u uuid);", ", table: orders",
+     [json.dumps({"id": 1, "u": ["a"], "_change_type": "insert", "_commit_version": 1})], ":1: table orders, column u: '[\"a\"]' is no uuid"),
     *((16, "maxwell", ORDERS, "", [maxwell()[:-1] + f',"x":{word}}}'], ":1: no JSON: character")
       for word in ("0x1F", "1_000", "5.", "+1", "NaN", "nul", "01", ".5", "'a'")),
     (16, "debezium", KINDS, "", [created(nums={})], ":1: table kinds, column nums: '{}' is no integer[]"),

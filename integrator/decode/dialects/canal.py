@@ -68,9 +68,11 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     gtid, batch = objects.text("gtid").take(keep), objects.text("id").take(keep)
+    place = by_line(file.number, line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
-    return found, Positions(transaction, by_line(file.number, line), number(of_gtid), found.row_counts)
+    transaction = pc.coalesce(transaction, place)  # the rows of a message, at least
+    return found, Positions(transaction, place, number(of_gtid), found.row_counts)
 
 
 def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.Array, pa.Array, Ints]:

@@ -10,14 +10,14 @@ updates, then inserts, each in the order of lines. A file is read as a whole, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import first, mask
+from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
@@ -51,7 +51,8 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
         )
     if container == "json":
         for lines in whole_lines(file.path):
-            yield _decoded(_of_json(lines, table), lines.numbers, file, table)
+            objects = _objects(lines, table)
+            yield _decoded(_of_json(objects, table), lines.numbers, file, table, _members(objects))
     else:
         if container == "csv":
             _check_quotes(file)
@@ -60,7 +61,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
             return
         rows = pa.Table.from_batches(found)
         start = 1 if container == "parquet" else 2
-        yield _decoded(rows, np.arange(start, start + len(rows)), file, table)
+        yield _decoded(rows, np.arange(start, start + len(rows)), file, table, {})
 
 
 def _check_quotes(file: File) -> None:
@@ -73,22 +74,23 @@ def _check_quotes(file: File) -> None:
                 )
 
 
-def _of_json(lines: Lines, table: Table) -> pa.Table:
-    """Return rows of JSON as text; a column that a row does not have is null, as Spark leaves null out."""
+def _objects(lines: Lines, table: Table) -> Objects:
     expected = f"a row of {table.name} with {TYPE}"
-    objects = Objects(checked(lines, expected), expected)
-    for column in table.columns:
-        if isinstance(column.type, schema.Array):
-            where = Where(lines.file, lines.numbers)
-            values = objects.raw(column.name)
-            where.check(
-                values, mask(pc.starts_with(values, "{")), f"table {table.name}, column {column.name}", "a list"
-            )
+    return Objects(checked(lines, expected), expected)
+
+
+def _of_json(objects: Objects, table: Table) -> pa.Table:
+    """Return rows of JSON as text; a column that a row does not have is null, as Spark leaves null out."""
     names = dict.fromkeys((*(column.name for column in table.columns), TYPE, VERSION, STAMP, *objects.names))
     return pa.table({name: objects.text(name) for name in names})
 
 
-def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
+def _members(objects: Objects) -> dict[str, tuple[Mask, Mask]]:
+    """Return for each name which rows have it, and which values are strings."""
+    return {name: (objects.has(name), mask(pc.starts_with(objects.raw(name), '"'))) for name in objects.names}
+
+
+def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, members: Mapping[str, tuple[Mask, Mask]]) -> Decoded:
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
@@ -135,6 +137,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table) -> Decoded:
             np.where(before[order] >= 0, before[order], order),
             frozenset((TYPE, VERSION, STAMP)),
             utc_typed,
+            members,
         ),
         old=before[order] >= 0,
         line=line[order],

@@ -87,7 +87,7 @@ def by_group(values: pa.Array, group: Ints, converters: Mapping[int, Callable[[p
     return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
 
 
-def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
+def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:  # noqa: PLR0912 - one case a type
     match kind:
         case schema.String(role="number" | "unconstrained"):
             return _number_text
@@ -112,13 +112,13 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:
         case schema.Timestamp():
             return lambda values: _timestamp(values, kind)
         case schema.Date():
-            return lambda values: _of_our_era(values, arrow_type(kind))
+            return _date
         case _:
             return lambda values: pc.cast(values, arrow_type(kind))
 
 
 def _time(values: pa.Array, kind: schema.Time) -> pa.Array:
-    moments = pc.binary_join_element_wise("1970-01-01 ", values, "").cast(pa.timestamp(kind.unit))
+    moments = _timestamp(pc.binary_join_element_wise("1970-01-01 ", values, ""), schema.Timestamp(kind.unit))
     return moments.cast(arrow_type(kind))
 
 
@@ -164,17 +164,22 @@ def _float(values: pa.Array, kind: schema.Float) -> pa.Array:
 
 
 def _timestamp(values: pa.Array, kind: schema.Timestamp) -> pa.Array:
-    """Return text as moments. Raises ValueError for a date with hours alone, which Arrow would take."""
+    """Return text as moments. Raises ValueError."""
+    check_moments(values)
+    return pc.cast(values, arrow_type(kind))
+
+
+def check_moments(values: pa.Array) -> None:
+    """Raise ValueError for what Arrow would take for a moment: a date with hours alone; the year 0, which is 1 BC."""
     if pc.any(pc.match_substring_regex(values, r"^[^ T]*[ T]\d\d([^:]|$)")).as_py():
         raise ValueError("a time of day needs minutes: expected YYYY-MM-DD HH:MM:SS")
-    return _of_our_era(values, arrow_type(kind))
-
-
-def _of_our_era(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return text as dates or moments. Raises ValueError for the year 0, which is 1 BC and Arrow would take."""
     if pc.any(pc.starts_with(values, "0000")).as_py():
         raise ValueError("expected a year from 0001 to 9999")
-    return pc.cast(values, kind)
+
+
+def _date(values: pa.Array) -> pa.Array:
+    check_moments(values)
+    return pc.cast(values, pa.date32())
 
 
 def from_hex(values: pa.Array) -> pa.Array:

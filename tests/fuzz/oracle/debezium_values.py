@@ -60,7 +60,14 @@ def is_unavailable(value: Any) -> bool:
     """Return whether it stands for a value that did not change."""
     if isinstance(value, str) and value.startswith("{") and _PLACEHOLDER in value:  # hstore, as text of JSON
         return value == f'{{"{_PLACEHOLDER}":"{_PLACEHOLDER}"}}'
-    return any(type(value) is type(one) and value == one for one in _PLACEHOLDERS)
+    return any(_same(value, one) for one in _PLACEHOLDERS)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are equal and of the same types, in lists too."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return type(one) is type(other) and bool(one == other)
 
 
 def value(tree: Any, kind: Kind, field: Field, notes: Notes, *, mysql: bool) -> Any:
@@ -103,7 +110,7 @@ def _decimal(text: str, kind: Kind, field: Field, notes: Notes, *, quoted: bool,
     if quoted:
         return _fitted(_unscaled(text, notes), kind.scale if field.scale is None else field.scale, kind)
     if mysql and (kind.size, kind.scale) == (20, 0):
-        return _unsigned(text)
+        return _unsigned(text, notes)
     notes.add("a number for a decimal in precise mode, where Debezium writes base64")
     return numbers.decimal(text, kind.size, kind.scale, notes)
 
@@ -184,8 +191,11 @@ def _variable(tree: dict[str, Any], kind: Kind, notes: Notes) -> Any:
     return f"{Decimal(number).scaleb(-int(scale), numbers._EXACT):f}"
 
 
-def _unsigned(text: str) -> Decimal:
+def _unsigned(text: str, notes: Notes) -> Decimal:
     """Return MySQL's bigint unsigned, of which the upper half is negative."""
+    if re.fullmatch(r"\d*[.eE]\d*|-0.*", text):
+        notes.add("an integer written with a point, an exponent, or as minus zero")
+        return numbers.decimal(text, 20, 0, notes)
     if not re.fullmatch(r"-?(0|[1-9]\d{0,19})", text) or not -(2**63) <= int(text) < 2**64:
         raise Wrong("no unsigned bigint")
     return Decimal(int(text) % 2**64)

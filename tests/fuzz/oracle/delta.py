@@ -26,7 +26,7 @@ def rows(tree: Any, line: Line) -> list[Row]:
     if stamp is not None:
         if not isinstance(stamp, str) or isinstance(stamp, Number):
             raise Wrong("a moment of the envelope is no text")
-        moments.timestamptz(text_of(stamp), 6, line.notes, bare="refused")
+        moments.timestamptz(text_of(stamp), 6, line.notes, bare="utc")  # as those of columns
     [table] = line.tables.values()
     image = dict.fromkeys(table.columns) | {
         name: value

@@ -35,8 +35,10 @@ def rows(tree: Any, line: Line) -> list[Row]:
         line.notes.add("another position, or none, which may not ascend")
     data, old = members.get("data"), members.get("old")
     action = actions[kind]
-    if action != "D" and old is not None and not isinstance(old, dict):
+    if action == "U" and old is not None and not isinstance(old, dict):
         raise Wrong("an image is no object")
+    if old is not None and not isinstance(old, dict):
+        line.notes.add("an old image that is no object, where none is read")
     record = Record(
         action, members.get("database"), members.get("table"), data, data if action == "D" else old, of_changes=True
     )

@@ -99,6 +99,8 @@ def _moment(text: str, digits: int, notes: Notes) -> tuple[int, str | None]:
         value += clock(time, digits, notes)
     if digits == 9 and not -(2**63) <= value < 2**63:
         raise Wrong("a moment out of range")
+    if value == -(2**63):
+        notes.add("the least number of 64 bits")
     return value, zone
 
 

@@ -65,8 +65,8 @@ def table_of(line: Line, schema: Any, name: Any) -> Table:
     if schema is not None and schema != line.schema:
         if line.schema is None:
             line.notes.add("a schema, where the other records say none")
-        elif isinstance(schema, str) and schema.lower() == line.schema.lower():
-            line.notes.add("a schema in other case")
+        elif isinstance(schema, str) and schema.lower() in ("", line.schema.lower()):
+            line.notes.add("a schema in other case, or empty")
         else:
             raise Wrong(f"{OTHER_SPELLING}: a table of another schema, where the definition names none")
     return line.tables[written]

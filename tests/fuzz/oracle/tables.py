@@ -80,6 +80,7 @@ def kind_of(text: str, digits: int = 6) -> Kind:
 def tables_of(ddl: str, digits: int = 6) -> dict[str, Table]:
     """Return the tables of DDL, by name."""
     tables = {}
+    enums = dict.fromkeys(re.findall(r"create type (\w+) as enum", ddl), Kind("word"))
     for name, written_body in re.findall(r"create table (\w+)\((.*)\);", ddl):
         body = written_body
         columns, key = {}, ()
@@ -89,7 +90,7 @@ def tables_of(ddl: str, digits: int = 6) -> dict[str, Table]:
             body = body.replace(whole[0], "")
         for part in re.split(r",\s*(?![^(]*\))", body):
             column, _, written = part.strip().partition(" ")
-            columns[column] = kind_of(written, digits)
+            columns[column] = enums.get(written) or kind_of(written, digits)
             key = (column,) if "primary key" in written else key
         tables[name] = Table(name, columns, key)
     return tables

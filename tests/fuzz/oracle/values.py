@@ -77,8 +77,8 @@ class Texts:
             if kind.name != "text":
                 raise Wrong("a list or an object in a column of scalars, or an object for a list")
             return JsonText(tree)
-        if isinstance(tree, Number) and kind.name == "array":
-            raise Wrong("a number for a list")
+        if isinstance(tree, (Number, bool)) and kind.name in ("array", "bytes"):
+            raise Wrong("a number or a boolean for a list, or for bytes")
         return self.value(text_of(tree), kind, notes)
 
 
