@@ -1,1 +1,7 @@
-"""."""
+"""The commands: arguments -> calls of the other packages, console output and exit codes.
+
+main         every command of run.py
+show         what `check`, `plan` and `state` print
+send         the lines of a growing file into a channel's socket
+quickstart   recorded changes into an embedded Kafka, read back and shown
+"""

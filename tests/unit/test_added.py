@@ -10,7 +10,7 @@ import pytest
 from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
 from integrator.plan import make
 from integrator.run.state import State
-from integrator.schema import Column, Integer, Table
+from integrator.schema import Column, Decimal, Integer, Table
 from integrator.tables import added
 from tests.parts import pure
 
@@ -171,10 +171,7 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
     ]
     (tmp_path / "tables.sql").write_text("create table t(k int primary key, v text, n decimal(9,2));")
     [table] = make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables
-    assert [(column.name, str(column.type)) for column in table.table.columns][2] == (
-        "n",
-        "Decimal(precision=9, scale=2)",
-    )
+    assert table.table.columns[2] == Column("n", Decimal(9, 2))
 
 
 def test_an_added_column_that_is_absent_later_is_none():

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from integrator.decode import contract as reading
-from integrator.decode.json import tables as hvr_members
+from integrator.decode.dialects import hvr_members
 from integrator.run.first_pass import reading_of
 from tests.parts import pure
 from tests.unit.test_akin import DDL, WHOLE, records

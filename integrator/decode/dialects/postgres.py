@@ -8,12 +8,11 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import SEQUENCE_WIDTHS, hexadecimal
+from integrator.decode.fields import Where
+from integrator.decode.images import stamps
 from integrator.decode.json.lines import Lines
 from integrator.errors import DataError, shown
 from integrator.schema import Column
-
-STAMP = Column("timestamp", schema.Timestamp("us", zoned=True))
-"""The commit time, as PostgreSQL prints it with a zone."""
 
 
 def commit(lines: Lines, nextlsn: pa.Array) -> pa.Array:
@@ -25,6 +24,16 @@ def commit(lines: Lines, nextlsn: pa.Array) -> pa.Array:
     _check(lines, nextlsn, mask(pc.is_null(parts)), "nextlsn", "a position such as 0/3BD39C8")
     high, low = (pc.utf8_lpad(pc.struct_field(parts, name), 8, "0") for name in ("high", "low"))
     return pc.utf8_upper(pc.binary_join_element_wise("0000", high, low, ""))
+
+
+def instants(texts: pa.Array, where: Where) -> pa.Array:
+    """Return commit times, as PostgreSQL prints them with a zone, as timestamp(us, UTC). Raises DataError."""
+    zoned = mask(pc.match_substring_regex(texts, r":\d\d(\.\d+)?([Zz]|[+-]\d\d(:?\d\d)?)$"))
+    where.check(texts, ~zoned, "timestamp", "a moment with a zone, such as 2026-01-18 03:15:30.139317+00")
+    return stamps(where.file, where.line, _STAMP, texts, "UTC")
+
+
+_STAMP = Column("timestamp", schema.Timestamp("us", zoned=True))
 
 
 def commit_of(lsn: str) -> str:

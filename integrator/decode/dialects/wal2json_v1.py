@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.decode.dialects import postgres
-from integrator.decode.images import stamps
+from integrator.decode.fields import Where
 from integrator.decode.json.lines import Lines, arrow_json, parse_lines
 from integrator.decode.json.text import quote_scalars
 from integrator.decode.named_values import Named, NamedValues
@@ -88,9 +88,7 @@ def records(lines: Lines) -> tuple[Records, Placed]:
         values=NamedValues(new, identity, lines.file, lines.numbers[parent]),
         old=identity.has,
         line=lines.numbers[parent],
-        cap_tstamp=stamps(lines.file, lines.numbers, postgres.STAMP, table["timestamp"].combine_chunks(), "UTC").take(
-            index
-        ),
+        cap_tstamp=postgres.instants(table["timestamp"].combine_chunks(), Where(lines.file, lines.numbers)).take(index),
     )
     commit = postgres.commit(lines, table["nextlsn"].combine_chunks()).take(index)
     xid = postgres.transaction(lines, table["xid"].combine_chunks()).take(index)

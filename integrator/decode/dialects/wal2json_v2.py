@@ -13,7 +13,7 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import OpenTransaction
 from integrator.decode.contract import Standing
 from integrator.decode.dialects import postgres
-from integrator.decode.images import stamps
+from integrator.decode.fields import Where
 from integrator.decode.json.lines import Lines, arrow_json, parse_lines
 from integrator.decode.json.text import quote_scalars
 from integrator.decode.named_values import Named, NamedValues
@@ -173,4 +173,4 @@ def _split(lines: Lines, transactions: _Transactions) -> tuple[pa.Array, pa.Arra
     xid = pa.array([part[1] for part in parts]).take(index)
     line = np.concatenate([lines.numbers[:1], lines.numbers[transactions.starts]])
     moments = pa.array([part[2] or None for part in parts], pa.string())
-    return commit, xid, stamps(lines.file, line, postgres.STAMP, moments, "UTC").take(index)
+    return commit, xid, postgres.instants(moments, Where(lines.file, line)).take(index)

@@ -46,7 +46,15 @@ def exact(values: pa.Array) -> pa.Array:
             return False
         return True
 
-    if pa.types.is_decimal(values.type) and not fits(0, len(values)):
+    if pa.types.is_list(values.type):
+        try:
+            exact(values.flatten())
+        except ValueRefused as error:
+            raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+    elif pa.types.is_struct(values.type):
+        for part in values.flatten():
+            exact(part)
+    elif pa.types.is_decimal(values.type) and not fits(0, len(values)):
         index = first_refused(len(values), fits)
         raise ValueRefused(index, f"{values[index].as_py()} has more digits than {values.type} holds")
     return values

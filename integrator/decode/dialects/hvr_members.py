@@ -16,9 +16,9 @@ import pyarrow as pa
 from integrator.arrow.arrays import Mask
 from integrator.arrow.spans import Spans, Whole
 from integrator.decode.dialects.hvr_records import META, Places, Records
+from integrator.decode.dialects.hvr_slots import Layout, Slots
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.scan import NOT_SO, Objects, Values, scan
-from integrator.decode.json.slots import Layout, Slots
 from integrator.decode.json.values import values_of
 from integrator.decode.text.values import ValueRefused
 from integrator.errors import DataError
