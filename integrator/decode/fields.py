@@ -67,7 +67,7 @@ def _are(texts: pa.Array, kind: pa.DataType) -> bool:
 def instants(texts: pa.Array, where: Where, name: str, unit: str) -> pa.Array:
     """Return numbers of a unit (s, ms, us, ns) since 1970-01-01 as moments of microseconds. Raises DataError."""
     numbers = integers(texts, where, name)
-    most = min(_SECONDS[1] * _PER_SECOND[unit], (1 << 63) - 1)
+    most = min((_SECONDS[1] + 1) * _PER_SECOND[unit] - 1, (1 << 63) - 1)
     least = max(_SECONDS[0] * _PER_SECOND[unit], -(1 << 63))
     inside = pc.and_(pc.greater_equal(numbers, least), pc.less_equal(numbers, most))
     where.check(texts, ~mask(inside), name, f"{unit} since 1970-01-01, of the years 0001 to 9999")

@@ -77,8 +77,11 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
 
 def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.Array, pa.Array, Ints]:
     """Return the new and the old image of each row, and its message; a truncate is one row without an image."""
-    data, parent = _elements(objects, "data", at)
-    old, old_parent = _elements(objects, "old", at)
+    images = at[action != "T"]
+    data, parent = _elements(objects, "data", images)
+    old, old_parent = _elements(objects, "old", images)
+    old = pc.if_else(pc.equal(old, "null"), None, old)  # of a row that did not change
+    parent, old_parent = (np.flatnonzero(action != "T")[which] for which in (parent, old_parent))
     counts, old_counts = np.bincount(parent, minlength=len(at)), np.bincount(old_parent, minlength=len(at))
     empty = np.flatnonzero((counts == 0) & np.isin(action, ["I", "U", "D"]))
     if len(empty):

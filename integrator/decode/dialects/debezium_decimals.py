@@ -32,6 +32,8 @@ def unscaled(values: pa.Array, scale: int) -> pa.Array:
 
 def unsigned(values: pa.Array) -> pa.Array:
     """Return MySQL's bigint unsigned as a connector writes it in long mode: numbers from 2^63 on are negative."""
+    if not pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py() and values.null_count < len(values):
+        raise ValueError("expected digits")
     numbers = values.cast(arrow_type(UNSIGNED))
     wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))
     return pc.if_else(pc.less(numbers, pa.scalar(Decimal(0), arrow_type(UNSIGNED))), wrapped, numbers)
