@@ -32,7 +32,7 @@ def json_typed(column: Column, values: pa.Array) -> pa.Array:
     """Return the text of JSON values in the column's type. Raises ValueRefused."""
     match column.type:
         case schema.Array(item):
-            return from_json_list(values, lambda items, _quoted: json_typed(Column("", item), items))
+            return from_json_list(values, item, lambda items, _quoted: json_typed(Column("", item), items))
         case schema.Timestamp(zoned=False):  # several producers write Z behind moments without a zone
             return records.typed(column, pc.replace_substring_regex(values, r"(\d\d:\d\d.*)(Z|\+00:?00)$", r"\1"))
         case _:

@@ -161,7 +161,7 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
     match kind:
         case schema.Array(item):
             item_field = field.item or UNTOLD
-            return from_json_list(values, lambda items, is_text: convert(items, is_text, item, item_field, modes))
+            return from_json_list(values, item, lambda items, is_text: convert(items, is_text, item, item_field, modes))
         case schema.Date():
             return each(values, [(number, lambda part: guarded(part, _days, what)), (None, without_zone)])
         case schema.Time() | schema.Timestamp():

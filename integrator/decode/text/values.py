@@ -198,6 +198,13 @@ def from_hex(values: pa.Array) -> pa.Array:
 _LETTERS, _BOOLEANS = pa.array(["t", "f"]), pa.array(["true", "false"])
 
 
+def _in_words(items: pa.Array, item: Type) -> pa.Array:
+    """Return the items of array literals with booleans in words, which PostgreSQL writes as t and f there."""
+    if not isinstance(item, schema.Boolean):
+        return items
+    return pc.coalesce(_BOOLEANS.take(pc.index_in(items, _LETTERS)), items)
+
+
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
     # quoted, escaped, nested, empty, NULL, or no array at all: taken apart one by one; the rest is split at commas
@@ -207,10 +214,7 @@ def _array(values: pa.Array, item: Type) -> pa.Array:
         split = pa.array(lists, pa.list_(pa.string()))
     else:
         split = pc.split_pattern(pc.utf8_slice_codeunits(values, 1, -1), ",")
-    flattened = pc.list_flatten(split)
-    if isinstance(item, schema.Boolean):  # which PostgreSQL writes as t and f
-        flattened = pc.coalesce(_BOOLEANS.take(pc.index_in(flattened, _LETTERS)), flattened)
-    items = from_text(flattened, item)
+    items = from_text(_in_words(pc.list_flatten(split), item), item)
     offsets = split.offsets
     result = pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
     return pc.if_else(pc.is_valid(values), result, pa.scalar(None, result.type)) if values.null_count else result
@@ -247,15 +251,16 @@ def parse_array(text: str) -> list[str | None]:
     return items
 
 
-def from_json_list(values: pa.Array, convert: Callable[[pa.Array, Mask], pa.Array]) -> pa.Array:
+def from_json_list(values: pa.Array, item: Type, convert: Callable[[pa.Array, Mask], pa.Array]) -> pa.Array:
     """Return lists, as text, as Arrow's: JSON's lists of scalars, or PostgreSQL's array literals.
 
-    `convert` makes items of text, given which of them were strings in JSON. Raises ValueRefused.
+    `convert` makes items of the type out of text, given which of them were strings in JSON. Raises ValueRefused.
     """
     literal = mask(pc.starts_with(values, "{"))
 
     def of_literals(part: pa.Array) -> pa.Array:
-        return _converted(guarded(part, _parsed_literals, "array literal"), lambda items: convert(items, _all(items)))
+        lists = guarded(part, _parsed_literals, "array literal")
+        return _converted(lists, lambda items: convert(_in_words(items, item), _all(items)))
 
     def of_json(part: pa.Array) -> pa.Array:
         raw = guarded(part, _split, "JSON list of scalars")
