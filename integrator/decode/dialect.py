@@ -10,7 +10,7 @@ from integrator.contracts.streams import Span
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.fields import Where
-from integrator.decode.json.grammar import checked
+from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import Lines
 from integrator.decode.positions import Order, Positions, by_line, trailing
 from integrator.decode.records import Placed, Records, change_rows

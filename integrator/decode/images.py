@@ -14,9 +14,12 @@ from integrator import schema
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode import records
 from integrator.decode.json.lines import Lines
+from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.objects import Objects, as_lines, unquoted
 from integrator.decode.records import Cells, Images, Unknown
-from integrator.decode.text.values import ValueRefused, check_moments, from_base64, from_json_list, guarded
+from integrator.decode.text.binary import from_base64
+from integrator.decode.text.refused import ValueRefused, guarded
+from integrator.decode.text.values import check_moments
 from integrator.errors import DataError, shown
 from integrator.schema import Column, Table, arrow_type, describe
 

@@ -25,7 +25,8 @@ from integrator.contracts.recipe import (
 from integrator.decode.contract import ALLOW, Finds, Reading, columns_found, unknown_column
 from integrator.decode.json.lines import Lines
 from integrator.decode.source_tables import SourceTables
-from integrator.decode.text.values import ValueRefused, from_column
+from integrator.decode.text.refused import ValueRefused
+from integrator.decode.text.values import from_column
 from integrator.errors import DataError, shown
 from integrator.schema import Column, Table
 

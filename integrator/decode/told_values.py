@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import Mask
 from integrator.decode.json.lines import cut
 from integrator.decode.records import Cells
-from integrator.decode.text.values import by_group
+from integrator.decode.text.refused import by_group
 from integrator.errors import DataError
 from integrator.schema import Column
 

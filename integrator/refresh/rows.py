@@ -17,7 +17,8 @@ from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenT
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Note
 from integrator.contracts.recipe import INSERT, TRUNCATE, Recipe
 from integrator.contracts.tally import Tally
-from integrator.decode.text.values import ValueRefused, from_text, guarded
+from integrator.decode.text.refused import ValueRefused, guarded
+from integrator.decode.text.values import from_text
 from integrator.encode.framing import framing_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError, crossing

@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 from integrator import schema
-from integrator.decode.text.values import ValueRefused, from_text
+from integrator.decode.text.refused import ValueRefused
+from integrator.decode.text.values import from_text
 
 ARRAYS = [
     ("{a,b}", ["a", "b"]),

@@ -31,7 +31,7 @@ from integrator.decode.json.objects import Objects, elements
 from integrator.decode.kinds import Kinds
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Cells, Images, Ints, Records
-from integrator.decode.text.values import guarded
+from integrator.decode.text.refused import guarded
 from integrator.decode.told_values import ToldValues
 from integrator.errors import DataError
 from integrator.schema import Column, Table, describe

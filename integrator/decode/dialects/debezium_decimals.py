@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import Mask, mask, plain_text
-from integrator.decode.text.values import from_base64, from_unscaled, guarded
+from integrator.decode.text.binary import from_base64, from_unscaled
+from integrator.decode.text.refused import guarded
 from integrator.schema import arrow_type
 
 UNSIGNED = schema.Decimal(20, 0)

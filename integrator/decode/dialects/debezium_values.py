@@ -24,8 +24,11 @@ from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.dialects.debezium_decimals import UNSIGNED, exact, is_struct, unscaled, unsigned, variable
 from integrator.decode.images import JsonValues, check_nested
 from integrator.decode.json.columns import is_number_text
+from integrator.decode.json.lists import from_json_list
 from integrator.decode.records import Cells, Images
-from integrator.decode.text.values import each, from_base64, from_hex, from_json_list, from_text, guarded
+from integrator.decode.text.binary import from_base64, from_hex
+from integrator.decode.text.refused import each, guarded
+from integrator.decode.text.values import from_text
 from integrator.decode.told_values import ToldValues
 from integrator.schema import Column, Table, Type, arrow_type, describe
 

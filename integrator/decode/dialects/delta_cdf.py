@@ -23,7 +23,7 @@ from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import INSTANT, Where, digits
 from integrator.decode.images import stamps, utc_typed
-from integrator.decode.json.grammar import checked
+from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, container_of, open_file, whole_lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.positions import NO_TRANSACTION, Positions

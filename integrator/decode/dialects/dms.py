@@ -24,7 +24,7 @@ from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import dms_json
 from integrator.decode.images import stamps
-from integrator.decode.json.grammar import checked
+from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import Lines, container_of
 from integrator.decode.kinds import Kinds
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line

@@ -18,7 +18,7 @@ from integrator.decode.json.objects import Objects
 from integrator.decode.kinds import Kinds
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
-from integrator.decode.text.values import from_hex
+from integrator.decode.text.binary import from_hex
 from integrator.schema import Column
 
 EXPECTED = "a message of DMS"

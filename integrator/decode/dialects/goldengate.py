@@ -25,7 +25,8 @@ from integrator.decode.json.objects import Objects, lines_text
 from integrator.decode.kinds import Kinds
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
-from integrator.decode.text.values import from_base64, guarded
+from integrator.decode.text.binary import from_base64
+from integrator.decode.text.refused import guarded
 from integrator.schema import Column, describe
 
 EXPECTED = "an operation of GoldenGate"

@@ -16,13 +16,13 @@ from integrator.decode.dialects import hvr_members
 from integrator.decode.dialects.hvr_added import tell_added
 from integrator.decode.dialects.hvr_records import META, UNKNOWN, Places, Records
 from integrator.decode.dialects.hvr_slots import Kind, kind_of, slots_of
-from integrator.decode.json.grammar import checked
+from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, cut, pieces
 from integrator.decode.json.objects import Objects, unquoted
 from integrator.decode.json.scan import Values, find
 from integrator.decode.json.values import values_of
 from integrator.decode.source_tables import SourceTables
-from integrator.decode.text.values import ValueRefused
+from integrator.decode.text.refused import ValueRefused
 from integrator.errors import DataError, shown
 from integrator.schema import Table, describe
 

@@ -20,7 +20,7 @@ from integrator.decode.dialects.hvr_slots import Layout, Slots
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.scan import NOT_SO, Objects, Values, scan
 from integrator.decode.json.values import values_of
-from integrator.decode.text.values import ValueRefused
+from integrator.decode.text.refused import ValueRefused
 from integrator.errors import DataError
 from integrator.schema import Table
 

@@ -15,7 +15,8 @@ from integrator.decode.contract import ALLOW, Finds, Reading, columns_found, unk
 from integrator.decode.dialects.hvr_records import META, UNKNOWN, Records
 from integrator.decode.source_tables import SourceTables
 from integrator.decode.table_files import batches, control, numbered
-from integrator.decode.text.values import ValueRefused, from_column
+from integrator.decode.text.refused import ValueRefused
+from integrator.decode.text.values import from_column
 from integrator.errors import DataError, shown
 from integrator.schema import Table, arrow_type
 

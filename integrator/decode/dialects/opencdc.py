@@ -19,13 +19,14 @@ from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import JsonValues, json_typed, zoned
-from integrator.decode.json.grammar import checked
+from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, as_lines, lines_text, unquoted
 from integrator.decode.kinds import Kinds
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Ints, Records
-from integrator.decode.text.values import ValueRefused, from_base64, guarded
+from integrator.decode.text.binary import from_base64
+from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.errors import DataError
 from integrator.schema import Column, describe
 

@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first_refused
-from integrator.decode.text.values import ValueRefused, from_text
+from integrator.decode.text.refused import ValueRefused
+from integrator.decode.text.values import from_text
 from integrator.schema import Type, arrow_type
 
 _TEXTUAL = (schema.Date, schema.Time, schema.Timestamp, schema.Interval, schema.Bytes)

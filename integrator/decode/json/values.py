@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, Words, flat, words
 from integrator.arrow.compiled import compiled
+from integrator.decode.json.canonical import checked
 from integrator.decode.json.columns import exact, is_number_text, typed
-from integrator.decode.json.grammar import checked
 from integrator.decode.json.lines import Lines, arrow_json, pieces
 from integrator.decode.json.objects import unquoted
 from integrator.decode.json.scan import Values
