@@ -20,7 +20,9 @@ UNAVAILABLE = "__debezium_unavailable_value"
 def sent(broker, integrate_once, directory, name, fmt, kafka=""):
     """The messages of a channel, by table, and the tables' columns."""
     broker.create(channels.shop_topics(name))
-    channel = channels.shop(directory, broker.servers, name, more=f"  - {{action: FileFormat, {fmt}}}\n", kafka=kafka)
+    more = f"  - {{action: FileFormat, {fmt}}}\n"
+    more += "  - {action: TableProperties, table: orders, DistributionKeyLimit: 0}\n"  # tombstones are for whole keys
+    channel = channels.shop(directory, broker.servers, name, more=more, kafka=kafka)
     shutil.copy(DATA / "changes.wal2json-v2.jsonl", directory / "in")
     integrate_once(channel)
     columns = {

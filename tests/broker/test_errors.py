@@ -44,7 +44,12 @@ BAD = {
     "wrong type": (with_column("id", "seven"), ["bad.jsonl:2", "column id", "'seven' is no bigint", "mend the record"]),
     "unknown table": (
         lines(GOOD).replace('"audit"', '"invoices"'),
-        ["bad.jsonl:2", "table 'invoices'", "its tables are audit, customers, orders, products", "unknown_tables"],
+        [
+            "bad.jsonl:2",
+            "table 'public.invoices'",
+            "its tables are audit, customers, orders, products",
+            "unknown_tables",
+        ],
     ),
     "unknown column": (with_column("colour", "red"), ["bad.jsonl:2", "column 'colour'", "id, what, big"]),
     "null in a required column": (with_column("id", None), ["bad.jsonl:2", "column id", "not null"]),
@@ -56,7 +61,7 @@ BAD = {
     "a transaction that no file begins": (lines(GOOD[1:]), ["bad.jsonl:1", "began in no file"]),
     "no position": (lines(GOOD).replace('"nextlsn"', '"nextlsm"'), ["bad.jsonl:1", "include-lsn=1"]),
     "another dialect": ('{"after": {"id": 1}}\n', ["bad.jsonl:1", "neither wal2json version 1", "nor version 2"]),
-    "no JSON at all": ("id,what\n1,a\n", ["bad.jsonl:1", "neither wal2json"]),
+    "no JSON at all": ("id,what\n1,a\n", ["bad.jsonl:1", "expected a record of wal2json"]),
 }
 
 

@@ -40,6 +40,9 @@ def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Int
     by_connector = _by_fields(source, keep)
     where = Where(file.path, found.line)
     if by_connector is None:
+        connector = source.text("connector").take(keep)
+        odd = mask(pc.is_in(connector, _WITH_POSITIONS))
+        where.check(connector, odd, "source.connector", "with it, its position in the source block, as it writes it")
         nothing = pa.nulls(len(at), pa.string())
         transaction, commit, segment = nothing, by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
     else:
@@ -51,6 +54,10 @@ def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Int
         )
     ends, closed = _ends(status, marks, at)
     return Positions(transaction, commit, segment, found.row_counts, ends, closed)
+
+
+_WITH_POSITIONS = pa.array(["postgresql", "mysql", "mariadb", "sqlserver", "oracle"])
+"""Connectors whose events have positions."""
 
 
 def _by_fields(source: Source, keep: pa.Array) -> Callable[[Text, Where], Place] | None:

@@ -21,7 +21,7 @@ from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
-from integrator.decode.fields import INSTANT, Where, digits
+from integrator.decode.fields import INSTANT, Where, digits, integers
 from integrator.decode.images import stamps, utc_typed
 from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, container_of, open_file, whole_lines
@@ -96,7 +96,13 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, members: Mapp
         if lost is not None:
             raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
     kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
-    numbered = control(file.path, line, VERSION, rows[VERSION].combine_chunks(), pa.int64())
+    written = rows[VERSION].combine_chunks()
+    is_text = pa.types.is_string(written.type)
+    numbered = (
+        integers(written, Where(file.path, line), VERSION)
+        if is_text
+        else control(file.path, line, VERSION, written, pa.int64())
+    )
     version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
     wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
     if wrong is not None:
