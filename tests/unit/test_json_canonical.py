@@ -1,0 +1,113 @@
+"""Lines are accepted where Python's json reads them with each name once, and their canonical form means the same."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from integrator.decode.json.canonical import checked
+from integrator.decode.json.grammar import MAX_DEPTH
+from integrator.decode.json.lines import Lines
+from integrator.decode.json.objects import Objects, elements
+from integrator.errors import DataError
+
+TEXT = st.text(st.sampled_from('ab"\\/\x01\t\n{}[],: é\u2028😀'), max_size=6)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+ROWS = st.lists(st.dictionaries(TEXT, VALUES, max_size=4), min_size=1, max_size=4)
+WRITTEN = st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :\r")])
+DAMAGE = st.text(st.sampled_from('{}[]",:\\ \t\rnul0-+.eE1xd8'), max_size=4)
+
+
+def lines_of(texts):
+    data = [text.encode() + b"\n" for text in texts]
+    offsets = np.cumsum([0, *map(len, data)]).astype(np.int32)
+    return Lines("f", b"".join(data), np.arange(1, len(data) + 1), offsets)
+
+
+def texts_of(lines):
+    return [text.rstrip("\n") for text in lines.array.to_pylist()]
+
+
+def unique(pairs):
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a member twice")
+    return dict(pairs)
+
+
+def no_constant(word):
+    raise ValueError(word)
+
+
+def read(text):
+    """What Python's json reads of a line; ValueError for what is no JSON, or has a lone surrogate."""
+    value = json.loads(text, object_pairs_hook=unique, parse_constant=no_constant)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+@settings(deadline=None)
+@given(ROWS, WRITTEN, st.booleans())
+def test_the_canonical_form_means_the_same(rows, separators, ascii_only):
+    made = checked(lines_of([json.dumps(row, separators=separators, ensure_ascii=ascii_only) for row in rows]), "a row")
+    assert [read(text) for text in texts_of(made)] == rows
+    objects = Objects(made, "a row")
+    found = [{} for _ in rows]
+    for name in objects.names:
+        for row, there, text in zip(found, objects.has(name), objects.raw(name).to_pylist(), strict=True):
+            if there:
+                row[name] = json.loads(text or "null")
+    assert found == rows
+
+
+@settings(deadline=None, max_examples=300)
+@given(ROWS, WRITTEN, st.data())
+def test_a_damaged_line_is_accepted_where_python_reads_it(rows, separators, data):
+    line = json.dumps(rows[0], separators=separators, ensure_ascii=data.draw(st.booleans()))
+    at = data.draw(st.integers(0, len(line)))
+    line = line[:at] + data.draw(DAMAGE) + line[at + data.draw(st.integers(0, 3)) :]
+    try:
+        value = read(line.strip(" \t\r"))
+    except ValueError:
+        value = []
+    good = value is None or isinstance(value, dict) or not line.strip(" \t\r")
+    texts, error = [], ""
+    try:
+        texts = texts_of(checked(lines_of(["{}", line, "{}"]), "a row"))
+    except DataError as refused:
+        error = str(refused)
+    assert (not error) == good
+    assert not error or error.startswith("f:2: ")
+    if texts and line.strip(" \t\r"):
+        assert read(texts[1]) == value
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+def test_brackets_inside_each_other_are_bounded(opening):
+    closing = {"[": "]", '{"a":': "}"}[opening]
+    deepest = '{"a":' + opening * (MAX_DEPTH - 1) + "1" + closing * (MAX_DEPTH - 1) + "}"
+    assert texts_of(checked(lines_of([deepest]), "a row")) == [deepest]
+    with pytest.raises(DataError, match=f"f:1: no JSON: character .*more than {MAX_DEPTH} brackets"):
+        checked(lines_of(['{"a":' + opening * 200_000]), "a row")
+
+
+@pytest.mark.parametrize("count", [2, 64, 65, 5000])
+def test_a_name_that_stands_twice_is_found_among_many(count):
+    names = [f"column_{number}" for number in range(count)]
+    line = "{" + ",".join(f'"{name}":1' for name in names) + "}"
+    assert texts_of(checked(lines_of([line]), "a row")) == [line]
+    with pytest.raises(DataError, match=rf"f:1: the member 'column_{count - 1}' stands twice"):
+        checked(lines_of([line[:-1] + f',"\\u0063olumn_{count - 1}":2}}']), "a row")
+
+
+def test_elements_of_lists():
+    import pyarrow as pa
+
+    found, parent = elements(pa.array(['[1,[2,3],"a,b"]', "[]", None, "[{}]"]), lines_of(["x"]))
+    assert found.to_pylist() == ["1", "[2,3]", '"a,b"', "{}"]
+    assert parent.tolist() == [0, 0, 0, 3]
