@@ -58,7 +58,7 @@ def _tweak(tree: Group, rng: random.Random, _names: Names) -> None:
         return
     group, at = rng.choice(leaves)
     text = group.items[at].text  # type: ignore[union-attr]
-    inside = (1, len(text) - 1) if text.startswith('"') else (0, len(text))
+    inside = (1, len(text) - 1) if text.startswith('"') and len(text) > 1 else (0, len(text))
     place = rng.randint(*inside)
     letter = rng.choice("0123456789-+.:TZ /eE,{}[] aAfF_=")
     cut = min(place + rng.choice((0, 1, 1)), inside[1])
