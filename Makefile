@@ -10,8 +10,10 @@ BIN := $(VENV)/bin
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
+# What is pure runs in parallel; what starts Spark, brokers and daemons one after another.
 test: $(VENV)/installed lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
+	$(BIN)/pytest tests/broker tests/faults
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check

@@ -120,6 +120,8 @@ CASES = [
     *((15, "hvr", KINDS, "", [hvr(hvr_tbl_name="kinds", id=1)[:-1] + f',"{column}":{value}}}'], f":1: table kinds, column {column}: {value} is no")
       for column, value in (("d", "1e400"), ("d", "-1e309"), ("r", "1e39"), ("rs", "[1e39]"))),
     (15, "debezium", KINDS, "", [created()[:-1].replace('"id": 1', '"id": 1, "r": 1e39') + "}"], ":1: table kinds, column r: '1e39' is no real"),
+    (15, "hvr", KINDS, "", [hvr(hvr_tbl_name="kinds", id=1)[:-1] + ',"n":"\\u0031.50"}', hvr(hvr_tbl_name="kinds", id=2, n=None)], [{**ROW, "n": "1.50"}, {"id": 2, "op": 1, "n": None}]),
+    (15, "hvr", KINDS, "", [hvr(hvr_tbl_name="kinds", id=1)[:-1] + ',"n":"\\udc00"}'], ":1: no JSON: character"),
     # 16: words and times
     (16, "goldengate", "create table orders(id int primary key, at timestamp);", "", [goldengate(after={"ID": 1, "AT": "2026-11-23 01"})],
      ":1: table orders, column at: '2026-11-23 01' is no timestamp"),

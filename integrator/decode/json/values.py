@@ -9,12 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, Words, flat, words
+from integrator.arrow.arrays import Mask, Octets, Words, flat, mask, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.canonical import checked
 from integrator.decode.json.columns import exact, is_number_text, typed
 from integrator.decode.json.lines import Lines, arrow_json, pieces
-from integrator.decode.json.objects import unquoted
 from integrator.decode.json.scan import Values
 from integrator.schema import Type
 
@@ -67,11 +66,10 @@ def _exact_numbers(text: Octets, at: Values) -> pa.Array:
     quoted = (at.end > 0) & (text[at.start] == _QUOTE)
     if not _are_numbers(text, at.start, np.where(quoted, 0, at.end).astype(np.int32), np.empty(len(quoted), np.bool_)):
         raise pa.ArrowInvalid("no number of JSON")
-    return unquoted(pc.if_else(pa.array(at.end > 0), _null_word(pieces(text, at.start, at.end)), None))
-
-
-def _null_word(raw: pa.Array) -> pa.Array:
-    return pc.if_else(pc.equal(raw, "null"), None, raw)
+    strings = _strings(text, Values(at.start, np.where(quoted, at.end, 0).astype(np.int32), at.escaped & quoted))
+    numbers = pieces(text, at.start, at.end)
+    is_number = ~quoted & (at.end > 0) & ~mask(pc.equal(numbers, "null"))
+    return pc.if_else(pa.array(is_number), numbers, strings)
 
 
 def _integers(text: Octets, at: Values, parsed: pa.DataType) -> pa.Array:
