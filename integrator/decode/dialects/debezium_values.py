@@ -247,7 +247,8 @@ def _duration(values: pa.Array, nanos: int) -> pa.Array:
     told = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     a_day = 86_400 * _PER_SECOND["ns"] // nanos
     long = np.abs(told.astype(np.float64)) * nanos >= 2**63
-    days = np.where(long, np.trunc(told / a_day).astype(np.int64), 0)
+    floor = told // a_day
+    days = np.where(long, floor + ((told < 0) & (floor * a_day != told)), 0)  # towards zero, as the rest
     return from_parts(np.zeros(len(told), np.int64), days, (told - days * a_day) * nanos, pc.is_valid(values))
 
 

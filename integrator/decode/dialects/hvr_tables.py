@@ -140,4 +140,5 @@ def _named_missing(names: pa.Array) -> dict[str, npt.NDArray[np.bool_]]:
     trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(pc.fill_null(names, "")), r"\s*,\s*", ",")
     padded = pc.binary_join_element_wise(",", trimmed, ",", "")
     every = {name for entry in pc.unique(trimmed).to_pylist() if entry for name in entry.split(",")}
-    return {name: mask(pc.match_substring(padded, f",{name},")) for name in every}
+    named = {name: mask(pc.match_substring(padded, f",{name},")) for name in every if name}
+    return named | ({"": mask(pc.match_substring_regex(trimmed, "^,|,,|,$"))} if "" in every else {})

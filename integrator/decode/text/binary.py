@@ -40,10 +40,12 @@ def from_base64(values: pa.Array) -> pa.Array:
         raise ValueError("expected base64, whose length is a multiple of 4")
     ends = offsets[1:][length > 0]
     padding = np.zeros(len(length), np.int64)
-    padding[length > 0] = (data[ends - 1] == _PAD).astype(np.int64) + (data[ends - 2] == _PAD)
+    one = data[ends - 1] == _PAD
+    two = one & (data[ends - 2] == _PAD)
+    padding[length > 0] = one.astype(np.int64) + two
     digits = _SIXTY_FOUR[data]
     tail = np.zeros(len(data), bool)
-    tail[ends - 1], tail[ends - 2] = data[ends - 1] == _PAD, data[ends - 2] == _PAD
+    tail[ends - 1], tail[ends - 2] = one, two
     if (digits[~tail] == 255).any():
         raise ValueError("expected base64")
     digits[tail] = 0

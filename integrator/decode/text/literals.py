@@ -41,9 +41,13 @@ def parse_array(text: str) -> list[str | None]:
         else:
             stop = text.find(",", at, end)
             word = text[at : end if stop < 0 else stop]
+            if not word.strip():
+                raise ValueError('expected an item between commas; an empty text is written as ""')
             items.append(None if word.upper() == "NULL" else word)
             at += len(word)
         if at < end and text[at] != ",":
             raise ValueError("expected a comma between items")
         at += 1
+    if at == end > 1:  # after a comma
+        raise ValueError("expected an item after the last comma")
     return items

@@ -119,7 +119,7 @@ def _date(values: pa.Array) -> pa.Array:
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
     # quoted, escaped, nested, empty, NULL, or no array at all: taken apart one by one; the rest is split at commas
-    odd = pc.match_substring_regex(values, r'(?is)["\\]|^.+\{|^\{\}$|\bnull\b|^[^{]|[^}]$|^$')
+    odd = pc.match_substring_regex(values, r'(?is)["\\]|^.+\{|^\{\}$|\bnull\b|^[^{]|[^}]$|^$|[,{]\s*[,}]')
     if first(odd) is not None:
         lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
         split = pa.array(lists, pa.list_(pa.string()))
