@@ -19,7 +19,7 @@ from integrator.decode.dialects.hvr_slots import Kind, kind_of, slots_of
 from integrator.decode.json.canonical import checked
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, cut, pieces
 from integrator.decode.json.objects import Objects, unquoted
-from integrator.decode.json.scan import Values, find
+from integrator.decode.json.scan import Values, are_same, find
 from integrator.decode.json.values import values_of
 from integrator.decode.source_tables import SourceTables
 from integrator.decode.text.refused import ValueRefused
@@ -137,6 +137,9 @@ def _by_table(lines: Lines, reading: Reading) -> list[tuple[str, Places]]:
             values = Objects(lines, _EXPECTED).raw("hvr_tbl_name")
             return _of_names(lines, values, reading)
     start, end = found
+    if are_same(lines.text, start, end):  # most often all lines are of one table
+        [(name, _)] = _of_names(lines, pieces(lines.data, start[:1], end[:1]), reading)
+        return [(name, np.arange(len(lines)))]
     values = pieces(lines.data, start, end)
     return _of_names(lines, pc.if_else(pa.array(end > 0), values, None) if (end == 0).any() else values, reading)
 

@@ -152,6 +152,18 @@ def find(text: Octets, offsets: Places, name: str) -> tuple[Places, Places] | No
 
 
 @compiled
+def are_same(text: Octets, start: Places, end: Places) -> bool:
+    """Return whether there is text in each of these places, and the same as in the first."""
+    for row in range(len(start)):
+        if end[row] == 0 or end[row] - start[row] != end[0] - start[0]:
+            return False
+        for place in range(end[row] - start[row]):
+            if text[start[row] + place] != text[start[0] + place]:
+                return False
+    return len(start) > 0
+
+
+@compiled
 def _find(text: Octets, offsets: Places, name: Octets, start: Places, end: Places) -> bool:
     for line in range(len(start)):
         at = _behind_space(text, offsets[line])
