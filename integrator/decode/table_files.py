@@ -15,11 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from integrator.arrow.arrays import first_refused
+from integrator.arrow.arrays import Octets, first_refused
+from integrator.arrow.compiled import compiled
 from integrator.decode.json.lines import BLOCK_BYTES, cut_off, open_file
 from integrator.errors import DataError, shown
 
 ROWS = 65_536
+_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _UNCASTABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _NAMED = 5  # of the names that a header has twice
 Ints = npt.NDArray[np.int64]
@@ -148,6 +150,42 @@ def first_row(file: str) -> list[str]:
         csv.field_size_limit(limit)
 
 
+def _check_blank(file: str) -> None:
+    """Raise DataError for a blank line between others: Arrow's reader passes over it, and rows would have other lines.
+
+    Blank lines in quotes are values.
+    """
+    line, state, blank = 1, 0, 0
+    with open_file(file) as stream:
+        while block := stream.read(BLOCK_BYTES):
+            line, state, blank, wrong = _blank(np.frombuffer(block, np.uint8), line, state, blank)
+            if wrong:
+                raise DataError(f"{file}:{wrong}: the line is blank; remove it")
+
+
+@compiled
+def _blank(text: Octets, line: int, state: int, blank: int) -> tuple[int, int, int, int]:
+    """Go on over a block; state: 0 at the beginning of a line, 1 in one, 2 in quotes. blank: the first blank line yet.
+
+    Returns these, and the line of a blank one that others come after, or 0.
+    """
+    for byte in text:
+        if byte == _QUOTE:
+            if state == 0 and blank:
+                return line, state, blank, blank
+            state = 1 if state == 2 else 2
+        elif byte == _NEWLINE:
+            if state == 0 and not blank:
+                blank = line
+            state = 2 if state == 2 else 0
+            line += 1
+        elif state == 0 and byte != _RETURN:
+            if blank:
+                return line, state, blank, blank
+            state = 1
+    return line, state, blank, 0
+
+
 def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:
     header = list(written.names) or first_row(file)
     twice = [name for name, count in Counter(header).items() if count > 1]
@@ -158,6 +196,7 @@ def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterat
             f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}; it begins "
             f"{','.join(header)[:100].encode()!r}"
         )
+    _check_blank(file)
     with open_file(file) as stream:
         yield from pyarrow.csv.open_csv(
             stream,

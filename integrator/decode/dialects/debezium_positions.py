@@ -70,7 +70,7 @@ def _by_fields(source: Source, keep: pa.Array) -> Callable[[Text, Where], Place]
 
 def _postgres(text: Text, where: Where) -> Place:
     sequence = text("sequence")
-    parts = pc.extract_regex(sequence, r'^\[\s*(?:null|"(?P<last>\d*)")\s*,\s*(?:null|"\d*")\s*\]$')
+    parts = pc.extract_regex(sequence, r'^\[(?:null|"(?P<last>\d*)"),(?:null|"\d*")\]$')
     where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')
     last = pc.struct_field(parts, "last")
     last = pc.if_else(pc.equal(last, ""), None, last)

@@ -43,6 +43,8 @@ def parse_array(text: str) -> list[str | None]:
             word = text[at : end if stop < 0 else stop]
             if not word.strip():
                 raise ValueError('expected an item between commas; an empty text is written as ""')
+            if set(word) & set('"{}\\'):
+                raise ValueError("expected quotes around an item with a quote, a brace or a backslash")
             items.append(None if word.upper() == "NULL" else word)
             at += len(word)
         if at < end and text[at] != ",":

@@ -61,7 +61,7 @@ def record(text: str, header: list[str], nulls: tuple[str, ...]) -> dict[str, An
 def hvr_line(text: str, header: list[str], line: Line) -> list[Row]:
     """Return the row of a line of the hvr dialect's CSV. Raises Wrong."""
     if not text:
-        return []
+        raise Wrong("a blank line between others")
     members = record(text, header, ("",))
     op = hvr.check_meta(members, line)
     table = table_of(line, line.schema, members.get("hvr_tbl_name"))
@@ -87,7 +87,7 @@ def hvr_line(text: str, header: list[str], line: Line) -> list[Row]:
 def dms_line(text: str, header: list[str], line: Line) -> list[Row]:
     """Return the row of a line of DMS's CSV. Raises Wrong."""
     if not text:
-        return []
+        raise Wrong("a blank line between others")
     members = record(text, header, ("NULL", ""))
     words = {"I": INSERT, "U": UPDATE, "D": DELETE, "INSERT": INSERT, "UPDATE": UPDATE, "DELETE": DELETE}
     if members["Op"] not in words:
