@@ -78,7 +78,7 @@ def run(servers: str, directory: Path, topic: str, lines: int, kills: int, seed:
 def through(state: Path) -> bool:
     """Whether all that was received is in a synced cycle."""
     marks = sorted((state / "synced").glob("*.json"), key=lambda path: int(path.stem))
-    if not marks or list((state / "spool").glob("*.open")):
+    if not marks or not (state / "files.jsonl").exists() or list((state / "spool").glob("*.open")):
         return False
     taken = [json.loads(line)["path"] for line in (state / "files.jsonl").read_text().splitlines()]
     spooled = {str(path) for path in (state / "spool").glob("[0-9]*.jsonl")}

@@ -77,6 +77,8 @@ def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
 
 def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.Array, pa.Array, Ints]:
     """Return the new and the old image of each row, and its message; a truncate is one row without an image."""
+    for name in ("data", "old"):
+        _check_lists(objects, name, at)
     images = at[action != "T"]
     data, parent = _elements(objects, "data", images)
     old, old_parent = _elements(objects, "old", images)
@@ -100,13 +102,17 @@ def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.
 
 
 def _elements(objects: Objects, name: str, at: Ints) -> tuple[pa.Array, Ints]:
-    """Return the rows that a member of messages has, and the message of each. Raises DataError for what is no array."""
+    """Return the rows that a member of messages has, and the message of each."""
+    return elements(objects.raw(name).take(pa.array(at)), objects.lines)
+
+
+def _check_lists(objects: Objects, name: str, at: Ints) -> None:
+    """Raise DataError for a member of messages that is no list of rows."""
     texts = objects.raw(name).take(pa.array(at))
     wrong = first(pc.invert(pc.starts_with(texts, "[")))
     if wrong is not None:
         where = f"{objects.lines.file}:{objects.lines.numbers[at[wrong]]}"
         raise DataError(f"{where}: `{name}` is {texts[wrong].as_py()[:100]}; expected rows: […]")
-    return elements(texts, objects.lines)
 
 
 class _Values:

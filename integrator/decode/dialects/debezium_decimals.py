@@ -36,6 +36,8 @@ def unsigned(values: pa.Array) -> pa.Array:
     if not pc.all(pc.match_substring_regex(values, r"^-?\d+$")).as_py() and values.null_count < len(values):
         raise ValueError("expected digits")
     numbers = values.cast(arrow_type(UNSIGNED))
+    if pc.any(pc.less(numbers, pa.scalar(Decimal(-(1 << 63)), arrow_type(UNSIGNED)))).as_py():
+        raise ValueError("it is smaller than a number of 64 bits can be")
     wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))
     return pc.if_else(pc.less(numbers, pa.scalar(Decimal(0), arrow_type(UNSIGNED))), wrapped, numbers)
 

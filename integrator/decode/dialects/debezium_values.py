@@ -156,10 +156,10 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
     def text(part: pa.Array) -> pa.Array:
         return from_text(part, kind)
 
-    pattern = r"Z$" if isinstance(kind, schema.Date) else r"(?:Z|\+00:?00)$"
+    pattern = r"^(.*)Z$" if isinstance(kind, schema.Date) else r"^(.*\d\d:\d\d.*)(?:Z|\+00:?00)$"
 
     def without_zone(part: pa.Array) -> pa.Array:
-        return from_text(pc.replace_substring_regex(part, pattern, ""), kind)
+        return from_text(pc.replace_substring_regex(part, pattern, r"\1"), kind)
 
     match kind:
         case schema.Array(item):
