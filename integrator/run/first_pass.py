@@ -15,7 +15,7 @@ from integrator.arrow.arrays import FEW_ROWS, mask
 from integrator.contracts.changes import AnyChanges, Changes, OpenTransaction, null_before
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.streams import Source, Span
+from integrator.contracts.streams import Source, Span, following
 from integrator.contracts.tally import Tally
 from integrator.decode.contract import Batch, Finds, Reading
 from integrator.decode.dialects import DIALECTS
@@ -71,6 +71,7 @@ class _Task:
         self._tally = Tally()
         self._pairs: Pairs | None = None
         self._span, self._sources = Span(), dict[str, Source]()
+        self._spans = dict(carry.spans)
         self.reading = ""
         """The file that is being read, or was encoded last."""
 
@@ -80,6 +81,8 @@ class _Task:
         decoded = self._decoded(batches)
         for run, batch in ahead(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
+                self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.dialect)
+                following(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
                 changes = self._to_send(batch.changes, run.ordinal)
@@ -88,7 +91,7 @@ class _Task:
                 once = len(set(tables)) == len(tables)  # not by two names in one block
                 yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
-                self._span, self._sources = batch.span, dict(batch.sources)
+                self._sources = dict(batch.sources)
                 for reason, count in batch.ignored.items():
                     self._tally.leave_out(reason, count)
                 for reason, count in batch.unknown.items():
@@ -103,6 +106,7 @@ class _Task:
                 if self._pairs:
                     self._pairs.end()
                 self._last = (run.ordinal, batch)
+                self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, run.path)
                 said = self._tally
                 yield Note(
                     run.ordinal,
@@ -114,7 +118,7 @@ class _Task:
                     said.details,
                     run.stream,
                     run.path,
-                    self._span._replace(dialect=self._span.dialect or self._recipe.dialect),
+                    self._span,
                     self._sources,
                 ).to_fragment()
         if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:

@@ -169,3 +169,15 @@ def test_odd_records(point, dialect, ddl, source, lines, expected, tmp_path):
         assert len(str(raised.value)) < 2000
     else:
         assert pure.read(made, path) == expected
+
+
+def test_a_file_whose_positions_are_before_those_of_the_last_one_is_refused_before_it_is_sent(tmp_path):
+    made = pure.recipe(tmp_path, ORDERS, "", "hvr")
+    (tmp_path / "1").write_text(hvr(id=1, hvr_tx_seq="2") + "\n")
+    (tmp_path / "2").write_text(hvr(id=2, hvr_tx_seq="1") + "\n")
+    with pytest.raises(DataError, match=r"/2: its first change is at 0*1\|.*, which is not after 0*2\|"):
+        pure.fragments(made, tmp_path / "1", tmp_path / "2")
+    sent, _ = pure.fragments(
+        pure.recipe(tmp_path, ORDERS, "", "hvr", source=", repeated_positions: send"), tmp_path / "1", tmp_path / "2"
+    )
+    assert len(sent) == 2
