@@ -80,7 +80,7 @@ def _records(file: str) -> list[set[str]]:
     for line in start.split(b"\n")[:_LINES]:
         try:
             record: Any = json.loads(line)
-        except (ValueError, RecursionError):  # told of by whoever reads it
+        except (ValueError, RecursionError):  # the reader of the file reports it
             continue
         if isinstance(record, dict) or record is None:
             found.append(set(record or ()))
