@@ -130,7 +130,7 @@ def test_an_end_mark_alone_in_the_next_file_ends_the_transaction(tmp_path):
     marks = [{"status": kind, "id": "7:1", "event_count": None} for kind in ("BEGIN", "END")]
     first = write(tmp_path / "1", [marks[0], of("c", None, ROW, **PG)])
     second = write(tmp_path / "2", [marks[1]])
-    third = write(tmp_path / "3", [of("c", None, ROW, **PG)])
+    third = write(tmp_path / "3", [of("c", None, ROW, **PG | {"lsn": 121, "sequence": '["120","121"]'})])
     _, notes = pure.fragments(recipe, first, second, third)
     assert [note.open.goes_on for note in notes] == [True, False, None]
     assert [note.open.rows for note in notes] == [1, 0, 1]

@@ -138,8 +138,8 @@ def test_integ_key_grows_over_rows_files_and_cycles(tmp_path):
         "{action: ColumnProperties, Name: n, Extra: true, Datatype: varchar, IntegrateExpression: '{hvr_integ_key}'}"
     )
     recipe = pure.tables(tmp_path, DDL, [action])
-    records = [{**RECORD, "k": k, "hvr_tx_seq": f"{k}"} for k in range(1, 4)]
-    files = [pure.hvr(tmp_path, *records, name=f"{n}.jsonl") for n in range(2)]
+    records = [{**RECORD, "k": k, "hvr_tx_seq": f"{k}"} for k in range(1, 7)]
+    files = [pure.hvr(tmp_path, *records[3 * n : 3 * n + 3], name=f"{n}.jsonl") for n in range(2)]
     keys = [row["n"] for row in pure.read(recipe, *files)]
     assert keys == sorted(set(keys))
     assert [len(key) for key in keys] == [16] * 6
