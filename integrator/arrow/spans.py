@@ -41,13 +41,13 @@ class Whole:
 
 
 class Spans(Mapping[str, pa.Array]):
-    """The columns of one table, of `size` rows."""
+    """The columns of one table, of `size` rows. first: the number of its slot 0 among all slots."""
 
-    def __init__(self, whole: Whole, slots: SlotsByName, size: int) -> None:
-        self.whole, self._slots, self._size = whole, slots, size
+    def __init__(self, whole: Whole, slots: SlotsByName, first: int, size: int) -> None:
+        self.whole, self._slots, self._first, self._size = whole, slots, first, size
 
     def __getitem__(self, name: str) -> pa.Array:
-        slot = self._slots[name]
+        slot = self._slots[name] + self._first
         return self.whole.arrays[self.whole.array[slot]].slice(int(self.whole.start[slot]), self._size)
 
     def __iter__(self) -> Iterator[str]:
@@ -58,7 +58,7 @@ class Spans(Mapping[str, pa.Array]):
 
     def slots(self, names: tuple[str, ...]) -> Numbers:
         """Return the slots of columns."""
-        return self._slots.of(names)
+        return self._slots.of(names) + self._first
 
 
 @dataclass(frozen=True)

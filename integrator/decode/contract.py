@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-
-import pyarrow as pa
 
 from integrator.contracts.changes import AnyChanges, OpenTransaction
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.streams import Source, Span
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
+from integrator.decode.json.tables import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
-from integrator.errors import ColumnsFound, DataError
 from integrator.schema import Table
-
-ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
-"""What to do about a column that the table's definition does not have."""
 
 _TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
 
@@ -76,6 +70,10 @@ class Reading:
     """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
+    shapes: dict[tuple[Hashable, ...], TableShape] = field(default_factory=dict, compare=False)
+    """What readers prepared for the tables, which a process keeps from batch to batch."""
+    learned: dict[str, dict[str, str]] = field(default_factory=dict, compare=False)
+    """By table: names in records that are no columns, or mean one, as readers found them."""
 
     @property
     def block_bytes(self) -> int:
@@ -126,59 +124,3 @@ class Batch:
     unknown: dict[str, int] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
     sources: Mapping[str, Source] = field(default_factory=dict)
-
-
-def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:
-    """Return what says that columns are to be added: by name the first line that has it, and what its values are.
-
-    Raises DataError for values of which no column can be made without being told of its type.
-    """
-    columns = {}
-    for name, (line, kind) in found.items():
-        said = next((said for is_of, said in _DATATYPES if is_of(kind)), None)
-        if said is None:
-            raise DataError(
-                f"{file}:{line}: table {table}: column {name!r} is not in its definition, and is not added by itself: "
-                f"its values are {kind}; define it"
-            )
-        columns[name] = (said, line)
-    line = min(line for line, _ in found.values())
-    text = f"{file}:{line}: table {table}: not in its definition: {', '.join(found)}"
-    return ColumnsFound(text, {table: columns})
-
-
-class Finds:
-    """The columns that are found in a block, of all tables: told at once, for each telling ends a cycle."""
-
-    def __init__(self) -> None:
-        self._found: list[ColumnsFound] = []
-
-    @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Note ColumnsFound, and go on."""
-        try:
-            yield
-        except ColumnsFound as found:
-            self._found.append(found)
-
-    def tell(self) -> None:
-        """Raise ColumnsFound for all that was noted, if anything was."""
-        if self._found:
-            text, more = str(self._found[0]), len(self._found) - 1
-            tables = {table: columns for found in reversed(self._found) for table, columns in found.tables.items()}
-            ordinal = self._found[0].ordinal
-            raise ColumnsFound(f"{text}; and {more} more tables" if more else text, tables, ordinal)
-
-
-_DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
-    (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), "text"),
-    (lambda kind: pa.types.is_integer(kind) and kind != pa.uint64(), "bigint"),
-    (pa.types.is_floating, "double"),
-    (pa.types.is_boolean, "boolean"),
-)
-"""What a column is that is added, by its first values."""
-
-
-def unknown_column(table: str, name: str) -> str:
-    """Return as what values of a column that a table does not have are counted."""
-    return f"values of {table}.{name}, which the table does not have"

@@ -10,8 +10,7 @@ from integrator.contracts.streams import Span
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.fields import Where
-from integrator.decode.json.canonical import checked
-from integrator.decode.json.lines import Lines
+from integrator.decode.json.document import Document, read_document
 from integrator.decode.positions import Order, Positions, by_line, trailing
 from integrator.decode.records import Placed, Records, change_rows
 
@@ -53,8 +52,8 @@ def _is_numbered(placed: Placed, records: Records, file: File) -> bool:
     return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
 
 
-def of_lines(decode: Callable[[Lines, File, Reading], Decoded], expected: str) -> Dialect:
+def of_lines(decode: Callable[[Document, File, Reading], Decoded], expected: str) -> Dialect:
     """Return the dialect whose blocks of JSON lines are decoded by `decode`; `expected` says what each line is."""
     return of_parts(
-        lambda file, reading: (decode(checked(lines, expected), file, reading) for lines in file.lines(reading))
+        lambda file, reading: (decode(read_document(lines, expected), file, reading) for lines in file.lines(reading))
     )

@@ -1,153 +1,324 @@
-"""Images as JSON objects whose members are columns, the shape of most producers of change records."""
+"""The images of records as objects of JSON: the values of the columns of all tables of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
-from integrator.decode import records
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.lists import from_json_list
-from integrator.decode.json.objects import Objects, as_lines, unquoted
-from integrator.decode.records import Cells, Images, Unknown
-from integrator.decode.text.binary import from_base64
-from integrator.decode.text.refused import ValueRefused, guarded
-from integrator.decode.text.values import check_moments
+from integrator.arrow.arrays import FEW_ROWS, first, first_refused
+from integrator.arrow.spans import Spans, Whole
+from integrator.decode.coding import Coding
+from integrator.decode.contract import Reading
+from integrator.decode.json import tables
+from integrator.decode.json.index import Places
+from integrator.decode.json.lines import cut
+from integrator.decode.json.objects import Objects, names_of
+from integrator.decode.json.slices import Slices, raw_of
+from integrator.decode.json.tables import NO_COLUMN, Found, Grid, Kinds, Layout, TableShape, Words
+from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
+from integrator.decode.text.refused import ValueRefused
+from integrator.decode.unknown_columns import Others
 from integrator.errors import DataError, shown
-from integrator.schema import Column, Table, arrow_type, describe
+from integrator.schema import Table, describe
 
 Ints = npt.NDArray[np.int64]
+COLUMNS = "an object of columns"
+"""What an image is."""
+KINDS = Kinds()
+"""The kinds of values that this process has met."""
+_REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
+_NO_WORDS = Words.of([])
+_LEARNED = 1000
+"""Names of records that are no columns, and are remembered for a table at most."""
 
 
 def none_apart(_name: str) -> bool:
-    """Say that every name is a column's."""
+    """Return that every name is a column's."""
     return False
 
 
-def json_typed(column: Column, values: pa.Array) -> pa.Array:
-    """Return the text of JSON values in the column's type. Raises ValueRefused."""
-    match column.type:
-        case schema.Array(item):
-            return from_json_list(values, item, lambda items, _quoted: json_typed(Column("", item), items))
-        case schema.Timestamp(zoned=False):  # several producers write Z behind moments without a zone
-            return records.typed(column, pc.replace_substring_regex(values, r"(\d\d:\d\d.*)(Z|\+00:?00)$", r"\1"))
-        case _:
-            return records.typed(column, values)
-
-
-def zoned(column: Column, values: pa.Array, zone: str) -> pa.Array:
-    """Return texts of moments with a zone: those that are written without one are of `zone`. Raises ValueRefused."""
-
-    def made(part: pa.Array) -> pa.Array:
-        check_moments(part)
-        wanted = arrow_type(column.type)
-        bare = mask(pc.invert(pc.match_substring_regex(part, r"([Zz]|[+-]\d\d(:?\d\d)?)$")))
-        if not bare.any():
-            return part.cast(wanted)
-        local = pc.if_else(pa.array(bare), part, None).cast(pa.timestamp(wanted.unit))
-        instants = pc.assume_timezone(local, zone).cast(wanted)
-        return pc.coalesce(instants, pc.if_else(pa.array(bare), None, part).cast(wanted))
-
-    return guarded(values, made, describe(column.type))
-
-
-def stamps(file: str, line: Ints, column: Column, values: pa.Array, zone: str) -> pa.Array:
-    """Return as `zoned` the moments that records in these lines say beside their values. Raises DataError."""
-    try:
-        return zoned(column, values, zone)
-    except ValueRefused as error:
-        raise DataError(f"{file}:{line[error.index]}: {column.name}: {error}; mend the record") from None
-
-
-def utc_typed(column: Column, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:
-    """Return as `json_typed`; `decode` reads bytes, and moments without a zone are in UTC. Raises ValueRefused."""
-    match column.type:
-        case schema.Bytes():
-            return guarded(values, decode, describe(column.type))
-        case schema.Timestamp(zoned=True):
-            return zoned(column, values, "UTC")
-        case _:
-            return json_typed(column, values)
-
-
 @dataclass(frozen=True)
-class JsonValues:
-    """The after and the before image of each record, as JSON; null where there is none.
+class JsonImages:
+    """The after and the before image of each record.
 
-    apart: whether a name is no column though it stands among them. convert: text -> the column's type.
-    fold: names of columns may be written in other case than the table's.
+    apart: whether a name is no column though it is among them. fold: names of columns may be in other case than the
+    table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
+    the key: all, none, or those that look so, for all beside the key is null, or one of the words of `empty`.
+    variant: of each record, by what its values are read. infers: whether a column that is added has the type of its
+    values in JSON, and not text. whole: whether a value that an image does not have is null.
     """
 
-    lines: Lines
-    line: Ints
-    new: pa.Array
-    old: pa.Array
+    after: Objects
+    before: Objects
+    coding: Coding
     apart: Callable[[str], bool] = none_apart
-    convert: Callable[[Column, pa.Array], pa.Array] = json_typed
     fold: bool = False
+    unavailable: Words = _NO_WORDS
+    key_only: str = "FULL"
+    empty: Words = _NO_WORDS
+    variant: Ints | None = None
+    infers: bool = False
+    whole: bool = False
+    alike: ClassVar[bool] = True
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
-        """Return what images have, by column."""
-        images = pa.chunked_array([self.new, self.old]).take(record + len(self.new) * is_old)
-        images = pc.fill_null(images.combine_chunks(), "{}")  # a truncate
-        lines = as_lines(images, self.lines, np.zeros(len(record), np.int64))
-        lines = Lines(lines.file, lines.data, self.line[record], lines.offsets)
-        objects = Objects(lines, f"an object of columns of {table.name}")
-        columns = {column.name: column.name for column in table.columns}
-        folded = {name.lower(): name for name in columns} if self.fold else {}
-        found: dict[str, Cells] = {}
-        unknown: dict[str, Unknown] = {}
-        for name in objects.names:
-            column = columns.get(name) or folded.get(name.lower())
-            if column is not None:
-                cells = _cells(objects, name)
-                found[column] = self._either(column, found[column], cells, lines) if column in found else cells
-            elif not self.apart(name):
-                of = objects.objects_of(name)
-                empty = pc.all(pc.equal(objects.values(name), "null")).as_py()
-                unknown[name] = Unknown(len(of), int(of[0]), None if empty else pa.string())
-        return found, unknown
+    def variants(self) -> Ints | None:
+        """Return of each record a number by which its values are read; None where it is the same for all."""
+        return self.variant
 
-    @staticmethod
-    def _either(column: str, one: Cells, other: Cells, lines: Lines) -> Cells:
-        """Return what one of two spellings of a column has. Raises DataError for a record that has both."""
-        both = first(one.has & other.has)
-        if both is not None:
-            raise DataError(f"{lines.file}:{lines.numbers[both]}: the record has column {column} twice, in other case")
-        values = pc.if_else(pa.array(one.has), one.values, other.values)
-        return Cells(values, one.has | other.has, mask(pc.if_else(pa.array(one.has), one.quoted, other.quoted)))
-
-    def typed(self, column: Column, cells: Cells, _record: Ints) -> pa.Array:
-        """Return values in the column's type. Raises ValueRefused."""
-        check_nested(column, cells)
-        return self.convert(column, cells.values)
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+        """Return the columns of rows. Raises DataError, ColumnsFound."""
+        return _Batch(self, rows, reading).valued(fill)
 
 
-def check_nested(column: Column, cells: Cells, structs: tuple[type, ...] = ()) -> None:
-    """Raise ValueRefused for an object or a list in JSON in a column that is neither of text nor of lists.
+class _Batch:
+    """The rows of a batch whose values are to be found."""
 
-    In a string, `{` begins a list of PostgreSQL's; bytes are strings always. structs: types that may be objects.
-    """
-    kind = column.type
-    if cells.quoted is None or isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in _NESTED):
-        return
-    opening = r"^\{" if isinstance(kind, schema.Array) else "" if isinstance(kind, schema.Bytes) else r"^[{\[]"
-    odd = first(mask(pc.match_substring_regex(cells.values, opening)) & ~cells.quoted)
-    if odd is not None:
-        raise ValueRefused(odd, f"{shown(cells.values[odd].as_py())} is no {describe(kind)}")
+    def __init__(self, images: JsonImages, rows: Rows, reading: Reading) -> None:
+        self.images, self.rows, self.reading = images, rows, reading
+        self.document = images.after.document
+        self.text = self.document.text
+        bounds = rows.bounds
+        self.part = np.repeat(np.arange(len(rows.parts), dtype=np.int32), np.diff(bounds))
+
+        def nodes(name: str) -> Places:
+            before, after = getattr(images.before, name)[rows.record], getattr(images.after, name)[rows.record]
+            return np.asarray(np.where(rows.is_before, before, after), np.int32)
+
+        self.found_in = tables.Images(nodes("begin"), nodes("stop"), self.part)
+
+    def valued(self, fill: Fill) -> Valued:
+        """Return the columns of the rows."""
+        layout, found = self._find()
+        grid = Grid(layout.base, layout.slots, layout.rows, self.part)
+        unknown = self._unknown(found)
+        self._check_twice(found)
+        values = found.values
+        if len(self.images.unavailable.bounds) > 1:
+            tables.clear_words(self.text, values, self.images.unavailable)
+        self._clear_beside_keys(layout, grid, values)
+        after = self.rows.after
+        if len(after) and (fill.after or fill.before) and not self.images.whole:
+            tables.fill_pairs(grid, after, values, (fill.after, fill.before))
+        if fill.needs_values:
+            self._check_values(grid, values)
+        changed = np.zeros(len(after), np.bool_)
+        if len(after):
+            tables.changed_keys(self.text, grid, after, values, layout.flags("is_key"), changed)
+        arrays = self._arrays(layout, values)
+        return Valued(self._parts(layout, values, arrays), changed, unknown)
+
+    def _find(self) -> tuple[Layout, Found]:
+        """Find the values; names that are no columns, and are to be passed over, are learned, and not met again."""
+        nodes = self.document.nodes
+        while True:
+            shapes = [self.shape(shares[0]) for shares in self.rows.parts]
+            sizes = np.diff(self.rows.bounds).tolist()
+            layout = Layout.of(shapes, sizes)
+            found = tables.find_values((self.text, nodes), self.found_in, layout)
+            if not (len(found.unknown[0]) and self._learn(found)):
+                return layout, found
+
+    def shape(self, share: Share) -> TableShape:
+        """Return the columns of a table as its records have them."""
+        key = self._key(share)
+        if key not in self.reading.shapes:
+            self.reading.shapes[key] = self._shape(share, self.reading.learned.get(share.table.name, {}))
+        return self.reading.shapes[key]
+
+    def _key(self, share: Share) -> tuple[Hashable, ...]:
+        coding = self.images.coding
+        return (share.table.name, coding.key, coding.variant_key(share.variant))
+
+    def _shape(self, share: Share, learned: Mapping[str, str]) -> TableShape:
+        table, coding = share.table, self.images.coding
+        columns = [(column.name, KINDS.number(coding.kind(column, share.variant))) for column in table.columns]
+        place = {column.name: at for at, column in enumerate(table.columns)}
+        others = [(name, place.get(meant, NO_COLUMN)) for name, meant in learned.items() if name not in place]
+        required = [column.name for column in table.columns if not column.nullable]
+        return TableShape(columns, table.key, required, others)
+
+    def _learn(self, found: Found) -> bool:
+        """Learn the names of members that are no columns or mean one; return whether there were any."""
+        row, node = found.unknown
+        names, part = names_of(self.document, node), self.part[row]
+        new = False
+        for own, code in {(int(part[at]), int(names.codes[at])) for at in _firsts(part, names.codes)}:
+            table, name = self.rows.parts[own][0].table, names.texts[code]
+            for share in self.rows.parts[own]:
+                new |= self._learned(share, name, _meaning(table, name, self.images))
+        return new
+
+    def _learned(self, share: Share, name: str, meaning: str | None) -> bool:
+        known = self.reading.learned.setdefault(share.table.name, {})
+        if meaning is None or name in known or len(known) >= _LEARNED:
+            return False
+        known[name] = meaning
+        for key in [key for key in self.reading.shapes if isinstance(key, tuple) and key[0] == share.table.name]:
+            del self.reading.shapes[key]
+        return True
+
+    def _unknown(self, found: Found) -> dict[str, int]:
+        """Return how many values there are of columns that tables do not have. Raises DataError, ColumnsFound."""
+        row, node = found.unknown
+        if not len(row):
+            return {}
+        names, at = names_of(self.document, node), Slices.of_nodes(self.document.nodes, node)
+        lines, bounds = self.rows.line[self.rows.record[row]], np.cumsum([share.size for share in self.rows.shares])
+        owner = np.searchsorted(bounds, row, side="right")
+        others = Others(self.rows.file, self.reading.unknown_columns)
+        pairs = owner.astype(np.int64) << 32 | names.codes
+        for pair in np.unique(pairs).tolist():
+            which = np.flatnonzero(pairs == pair)
+            values = raw_of(self.text, at.take(which))
+            table = self.rows.shares[pair >> 32].table
+            others.add(table, names.texts[pair & 0xFFFFFFFF], lines[which], values, infers=self.images.infers)
+        return others.counts()
+
+    def _check_twice(self, found: Found) -> None:
+        if found.twice < 0:
+            return
+        row, table = found.twice, self.rows.table_of(found.twice)
+        image = self.images.before if self.rows.is_before[row] else self.images.after
+        labels = names_of(self.document, image.take(self.rows.record[row : row + 1]).members()[0])
+        known = self.reading.learned.get(table.name, {})
+        columns = [known.get(labels.texts[code], labels.texts[code]) for code in labels.codes.tolist()]
+        twice = next(name for place, name in enumerate(columns) if name in columns[:place])
+        raise DataError(f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image")
+
+    def _clear_beside_keys(self, layout: Layout, grid: Grid, values: Slices) -> None:
+        before = np.flatnonzero(self.rows.is_before)
+        if self.images.key_only == "FULL" or not len(before):
+            return
+        keys = (layout.flags("is_key"), self.images.key_only == "KEY")
+        for place, shape in enumerate(layout.shapes):
+            if not shape.is_key.any():
+                self._check_whole(layout, values, place)
+        tables.clear_beside_keys(self.text, grid, before, values, keys, self.images.empty)
+
+    def _check_whole(self, layout: Layout, values: Slices, part: int) -> None:
+        """Raise DataError for a before image that may be of the columns of an index alone, which have no null.
+
+        With REPLICA IDENTITY USING INDEX, PostgreSQL logs these alone; Debezium writes null, or an empty value, for the
+        others. One column with null allowed that has a value shows that the image is whole.
+        """
+        start, stop = int(layout.rows[part]), int(layout.rows[part + 1])
+        required = layout.shapes[part].is_required
+        alone = self.rows.is_before[start:stop] & bool(required.any())
+        empty = np.zeros(stop - start, bool)
+        for slot in range(len(required)) if self.images.key_only == "AUTO" and alone.any() else ():
+            base = int(layout.base[layout.slots[part] + slot])
+            own = values.part(base, base + stop - start)
+            null = own.nulls(self.text)
+            empty |= (null | tables.are_words(self.text, own, self.images.empty)) & (own.end > 0)
+            alone &= null | bool(required[slot])
+        wrong = first(alone & (empty | (self.images.key_only == "KEY")))
+        if wrong is not None:
+            raise DataError(
+                f"{self.rows.where(start + wrong)}: table {self.rows.parts[part][0].table.name}: the old image may be "
+                "of the columns of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; "
+                "define it (a primary key, or a unique index), or set old_images: FULL at the source location if old "
+                "images are whole"
+            )
+
+    def _check_values(self, grid: Grid, values: Slices) -> None:
+        """Raise DataError for the first record that has no value of its row, as one whose image was left out."""
+        has = np.empty(len(self.part), np.bool_)
+        tables.rows_with_values(grid, values.end, has)
+        wrong = np.flatnonzero(~(has | self.rows.bare))
+        if len(wrong):
+            row = int(wrong[np.argmin(self.rows.line[self.rows.record[wrong]])])
+            raise DataError(
+                f"{self.rows.where(row)}: table {self.rows.table_of(row).name}: the record has no value of its row; "
+                "what makes the records must write its image"
+            )
+
+    def _arrays(self, layout: Layout, values: Slices) -> list[pa.Array]:
+        """Return the values of each kind. Raises DataError for the first that is refused."""
+        arrays = []
+        for kind, start, stop in zip(layout.kinds, layout.bounds[:-1], layout.bounds[1:], strict=True):
+            own = values.part(int(start), int(stop))
+            try:
+                arrays.append(self._converted(own, KINDS.all[kind]))
+            except ValueRefused as error:
+                raise self._refused(layout, own, int(start), error) from None
+        return arrays
+
+    def _converted(self, at: Slices, kind: Hashable) -> pa.Array:
+        """Return values of a kind. Raises ValueRefused with the place of the first that is refused."""
+        convert = self.images.coding.convert
+
+        def accepts(start: int, stop: int) -> bool:
+            try:
+                convert(self.text, at.part(start, stop), kind)
+            except _REFUSED:
+                return False
+            return True
+
+        try:
+            return convert(self.text, at, kind)
+        except ValueRefused:
+            raise
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            index = first_refused(len(at.start), accepts)
+        try:
+            convert(self.text, at.part(index, index + 1), kind)
+        except _REFUSED as error:
+            of_parser = isinstance(error, pa.ArrowInvalid) and "JSON" in str(error)
+            raise ValueRefused(index, "" if of_parser else str(error)) from None
+        raise AssertionError("a value is refused among others, and taken alone")
+
+    def _refused(self, layout: Layout, own: Slices, start: int, error: ValueRefused) -> DataError:
+        _, slot, row = layout.place_of(start + error.index)
+        table = self.rows.table_of(row)
+        column = table.columns[slot]
+        value = raw_of(self.text, own.part(error.index, error.index + 1))[0].as_py()
+        text = str(error)
+        if " is no " not in text:
+            given = shown(json.loads(value)) if value.startswith('"') else cut(value)
+            text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
+        return DataError(
+            f"{self.rows.where(row)}: table {table.name}, column {column.name}: {text}; mend the record or the table "
+            "definition"
+        )
+
+    def _parts(self, layout: Layout, values: Slices, arrays: Sequence[pa.Array]) -> list[PartColumns]:
+        """Return the columns of each part, with masks of the values that are missing."""
+        start_of = layout.base - layout.bounds[layout.kind_at]
+        size = np.repeat(np.diff(layout.rows), np.diff(layout.slots))
+        present = np.empty(len(layout.base), np.int64)
+        tables.count_present(layout.base, size, values.end, present)
+        whole = Whole(arrays, layout.kind_at, start_of)
+        full = self.images.whole | np.logical_and.reduceat(present == size, layout.slots[:-1])
+        result = []
+        for place, (shape, shares) in enumerate(zip(layout.shapes, self.rows.parts, strict=True)):
+            first_slot, rows = int(layout.slots[place]), int(layout.rows[place + 1] - layout.rows[place])
+            spans = Spans(whole, shape.by_name, first_slot, rows)
+            if full[place] and len(shares) == 1 and rows < FEW_ROWS and len(layout.shapes) > 1:
+                result.append(PartColumns(spans, apart=True))
+                continue
+            missing = {}
+            for slot, name in enumerate(shape.by_name, first_slot):
+                if present[slot] < rows and not self.images.whole:
+                    missing[name] = values.end[layout.base[slot] : layout.base[slot] + rows] == 0
+            result.append(PartColumns({name: spans[name] for name in shape.by_name}, missing))
+        return result
 
 
-_NESTED = ("", "json")
-"""Roles of text that may be an object or a list: its JSON is the text."""
+def _meaning(table: Table, name: str, images: JsonImages) -> str | None:
+    """Return the column that a name means in other case, nothing for one that is no column, or None."""
+    folded = {column.name.lower(): column.name for column in table.columns} if images.fold else {}
+    if name.lower() in folded:
+        return folded[name.lower()]
+    return "" if images.apart(name) else None
 
 
-def _cells(objects: Objects, name: str) -> Cells:
-    raw = objects.raw(name)
-    return Cells(unquoted(raw), objects.has(name), mask(pc.starts_with(raw, '"')))
+def _firsts(part: Places, codes: Places) -> Ints:
+    """Return a place of each pair of a part and a name."""
+    pairs = part.astype(np.int64) << 32 | codes
+    return np.asarray(np.unique(pairs, return_index=True)[1], np.int64)

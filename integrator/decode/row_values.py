@@ -1,59 +1,103 @@
-"""Images as rows of a table that Arrow has read: CSV, Parquet, and JSON whose rows are whole."""
+"""Images as rows of a table that Arrow has read, from CSV or Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first
-from integrator.decode.images import check_nested
-from integrator.decode.records import Cells, Images, Ints, Unknown, typed
+from integrator.arrow.arrays import Mask, mask
+from integrator.decode.coding import Convert
+from integrator.decode.contract import Reading
+from integrator.decode.rows import Fill, PartColumns, Rows, Valued
+from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
-from integrator.schema import Column, Table
+from integrator.decode.unknown_columns import Others
+from integrator.errors import DataError
+from integrator.schema import Table, arrow_type
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class RowValues:
-    """Record i has the row new[i] of `rows` as its new image, and the row old[i] as its old one.
+    """Record i has the row new[i] of `rows` as its after image, and the row old[i] as its before image.
 
-    apart: columns of `rows` that are none of the table. convert: text -> the column's type. members: of rows that were
-    JSON objects, which have a member of a column's name, and which of these are strings.
+    apart: columns of `rows` that are none of the table. convert: from text to a type. missing: by column, rows that
+    have no value in it.
     """
 
+    alike: ClassVar[bool] = False
     rows: pa.Table
     new: Ints
     old: Ints
     apart: frozenset[str] = field(default_factory=frozenset)
-    convert: Callable[[Column, pa.Array], pa.Array] = typed
-    members: Mapping[str, tuple[Mask, Mask]] = field(default_factory=dict)
+    convert: Convert = lambda kind, values: from_column(values, kind)
+    missing: Mapping[str, Mask] = field(default_factory=dict)
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
-        """Return what images have, by column."""
-        places = np.where(is_old, self.old[record], self.new[record])
-        at, every = pa.array(places), np.ones(len(record), bool)
-        found: dict[str, Cells] = {}
-        unknown: dict[str, Unknown] = {}
+    def variants(self) -> None:
+        """Return None: all values are read in one way."""
+
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+        """Return the columns of rows. Raises DataError, ColumnsFound."""
+        others = Others(rows.file, reading.unknown_columns)
+        places = np.where(rows.is_before, self.old[rows.record], self.new[rows.record])
+        bounds, parts = rows.bounds.tolist(), []
+        changed = np.zeros(len(rows.after), np.bool_)
+        for shares, start, stop in zip(rows.parts, bounds[:-1], bounds[1:], strict=True):
+            table, at = shares[0].table, pa.array(places[start:stop])
+            self._add_unknown(others, table, at, rows.line[rows.record[start:stop]])
+            taken = {name: self.rows[name].take(at).combine_chunks() for name in self._names(table)}
+            if not taken and fill.needs_values:
+                raise DataError(f"{rows.where(start)}: table {table.name}: the file has none of its columns")
+            parts.append(self._part(table, taken, rows, start, places[start:stop]))
+            own = (rows.after >= start) & (rows.after < stop)
+            changed[own] = _changed(table, taken, rows.after[own] - start)
+        return Valued(parts, changed, others.counts())
+
+    def _names(self, table: Table) -> list[str]:
+        return [name for name in self.rows.column_names if table.column(name) is not None]
+
+    def _add_unknown(self, others: Others, table: Table, at: pa.Array, line: Ints) -> None:
         for name in self.rows.column_names:
-            if name in self.apart and not table.column(name):
-                continue
-            values = self.rows[name].take(at).combine_chunks()
-            has, quoted = self.members.get(name, (None, None))
-            if table.column(name):
-                found[name] = Cells(values, every, None if quoted is None else quoted[places])
-                continue
-            kind = None if values.null_count == len(values) else values.type
-            row = first(pc.is_valid(values)) if has is None else first(has[places])
-            if row is not None or has is None:
-                unknown[name] = Unknown(len(values) - values.null_count, row or 0, kind)
-        return found, unknown
+            if name not in self.apart and table.column(name) is None:
+                values = self.rows[name].take(at).combine_chunks()
+                if values.null_count < len(values):
+                    first = mask(pc.is_valid(values))
+                    others.add(table, name, line[first], values.filter(pa.array(first)), infers=False)
 
-    def typed(self, column: Column, cells: Cells, _record: Ints) -> pa.Array:
-        """Return the values of a column in its type."""
-        check_nested(column, cells)
-        if pa.types.is_string(cells.values.type):
-            return self.convert(column, cells.values)
-        return from_column(cells.values, column.type)
+    def _part(self, table: Table, taken: Mapping[str, pa.Array], rows: Rows, start: int, at: Ints) -> PartColumns:
+        columns, missing = {}, {}
+        for column in table.columns:
+            if column.name not in taken:
+                columns[column.name] = pa.nulls(len(at), arrow_type(column.type))
+                missing[column.name] = np.ones(len(at), bool)
+                continue
+            values = taken[column.name]
+            try:
+                is_text = pa.types.is_string(values.type)
+                made = self.convert(column.type, values) if is_text else from_column(values, column.type)
+            except ValueRefused as error:
+                where = f"{rows.where(start + error.index)}: table {table.name}, column {column.name}"
+                raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+                raise DataError(f"{rows.file}: table {table.name}, column {column.name}: {error}") from None
+            columns[column.name] = made
+            if column.name in self.missing:
+                missing[column.name] = self.missing[column.name][at]
+        return PartColumns(columns, {name: gone for name, gone in missing.items() if gone.any()})
+
+
+def _changed(table: Table, taken: Mapping[str, pa.Array], after: Ints) -> Mask:
+    """Return of which updates, given by their after rows, a key column has another value than before."""
+    changed = np.zeros(len(after), bool)
+    for name in table.key or tuple(column.name for column in table.columns) if len(after) else ():
+        if name in taken:
+            new, old = taken[name].take(pa.array(after)), taken[name].take(pa.array(after - 1))
+            changed |= mask(pc.not_equal(new, old)) | (mask(pc.is_null(new)) != mask(pc.is_null(old)))
+    return changed

@@ -17,8 +17,9 @@ from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Carry, Mark, No
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.streams import Source, Span, following
 from integrator.contracts.tally import Tally
-from integrator.decode.contract import Batch, Finds, Reading
+from integrator.decode.contract import Batch, Reading
 from integrator.decode.dialects import DIALECTS
+from integrator.decode.unknown_columns import Finds
 from integrator.encode.alike import Encoded, encoders_of
 from integrator.errors import ColumnsFound, EnvironmentFault, crossing
 from integrator.expressions.parse import Op, Sql

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.decode.json.canonical import first_wrong as first_wrong_json
+from integrator.decode.json.document import first_wrong as first_wrong_json
 from integrator.decode.json.lines import Lines
 
 

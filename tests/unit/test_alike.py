@@ -5,8 +5,9 @@ import random
 import pytest
 
 from integrator.arrow.arrays import FEW_ROWS
+from integrator.decode import images
+from integrator.decode import rows as decode_rows
 from integrator.decode.contract import Reading
-from integrator.decode.dialects import hvr_json
 from integrator.encode import alike
 from integrator.errors import DataError, IntegratorError
 from tests.parts import pure
@@ -59,7 +60,8 @@ def both(recipe, path, monkeypatch):
     joint = outcome(recipe, path)
     with monkeypatch.context() as patch:
         patch.setattr(alike, "FEW_ROWS", 0)
-        patch.setattr(hvr_json, "FEW_ROWS", 0)
+        patch.setattr(decode_rows, "FEW_ROWS", 0)
+        patch.setattr(images, "FEW_ROWS", 0)
         return joint, outcome(recipe, path)
 
 
@@ -136,7 +138,8 @@ def test_tables_are_encoded_together(few_rows_parsed, actions, expected, tmp_pat
     """Or the tests above would show nothing."""
     asked, encode = [], alike.Encoders._together
     monkeypatch.setattr(alike.Encoders, "_together", lambda *of: asked.append(list(of[1].tables)) or encode(*of))
-    monkeypatch.setattr(hvr_json, "FEW_ROWS", few_rows_parsed)
+    monkeypatch.setattr(decode_rows, "FEW_ROWS", few_rows_parsed)
+    monkeypatch.setattr(images, "FEW_ROWS", few_rows_parsed)
     made = pure.tables(tmp_path, OTHER, actions)
     pure.fragments(made, pure.hvr(tmp_path, *({"hvr_tbl_name": name, "k": 1} for name in ("b", "other", "a", "c"))))
     assert asked == [expected]

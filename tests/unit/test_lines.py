@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator.decode.json import lines
-from integrator.decode.json.canonical import checked
-from integrator.decode.json.lines import Lines, arrow_json, container_of, parse_lines, read_lines, whole_lines
-from integrator.decode.json.text import quote_scalars
+from integrator.decode.json.document import read_document
+from integrator.decode.json.lines import arrow_json, container_of, parse_lines, read_lines, whole_lines
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
@@ -97,30 +96,12 @@ def test_a_csv_header_of_many_names_costs_so_much_for_each(tmp_path):
     assert time.process_time() - started < 5
 
 
-@given(st.lists(JSON, min_size=1, max_size=5), st.booleans())
-def test_scalars_become_text_and_strings_stay(values, spaces):
-    separators = (", ", ": ") if spaces else (",", ":")
-    data = [json.dumps({"v": v}, ensure_ascii=False, separators=separators).encode() + b"\n" for v in values]
-    offsets = np.cumsum([0, *map(len, data)]).astype(np.int32)
-    canonical = checked(Lines("f", b"".join(data), np.arange(len(data)), offsets), "a value")
-    for line, value in zip(quote_scalars(canonical.data).decode().split("\n"), values, strict=False):
-        assert json.loads(line) == {"v": texts(value)}
-
-
-def texts(value):
-    if isinstance(value, dict):
-        return {key: texts(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [texts(item) for item in value]
-    return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
 @pytest.mark.parametrize("text", ["garbage here", '\ufeff{"a": 1}', "1", "}", '"'])
 def test_garbage_is_a_data_error(text, tmp_path):
     (tmp_path / "f").write_text(f'{{"a": 1}}\n{text}\n')
     [lines] = read_lines(str(tmp_path / "f"))
     with pytest.raises(DataError, match="f:2: "):
-        checked(lines, "numbers")
+        read_document(lines, "numbers")
 
 
 def test_the_first_bad_line_is_named(tmp_path):

@@ -136,7 +136,7 @@ CASES = [
     # 17: twice, or without a name
     (17, "maxwell", ORDERS, "", [maxwell()[:-1] + ',"data":{"id":2}}'], ":1: the member 'data' stands twice in one object"),
     (17, "debezium", KINDS, "", [created()[:-1].replace('"id": 1', '"id": 1, "i\\u0064": 2') + "}"], ":1: the member 'id' stands twice"),
-    (17, "wal2json", KINDS, "", wal2json(("id", 1), ("id", 2)), ":2: column 'id' stands twice in one list of columns"),
+    (17, "wal2json", KINDS, "", wal2json(("id", 1), ("id", 2)), ":2: table kinds: column 'id' stands twice in one image"),
     (17, "wal2json", KINDS, "", [line.replace('"name": "id", ', "") for line in wal2json(("id", 1))], ":2: a value stands in a list of columns without a name"),
     # 18: nesting
     *((18, dialect, KINDS, IGNORE, [line[:-1] + ',"deep":' + "[" * depth + "]" * depth + "}"], ":1: no JSON: character")

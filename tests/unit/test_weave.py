@@ -63,10 +63,10 @@ def test_rows_are_those_of_a_join(seed):
 
 WHOLE = Whole([pa.array([0, 1, 2, 3, 4, None]), pa.array([*"abcdef"])], np.array([0, 0, 1, 0]), np.array([0, 2, 2, 4]))
 TABLES = [
-    (Spans(WHOLE, SlotsByName({"id": 0}), 2), 2),
-    (Spans(WHOLE, SlotsByName({"id": 1, "text": 2}), 2), 2),
+    (Spans(WHOLE, SlotsByName({"id": 0}), 0, 2), 2),
+    (Spans(WHOLE, SlotsByName({"id": 1, "text": 2}), 0, 2), 2),
     ({"id": pa.array([7])}, 1),
-    (Spans(WHOLE, SlotsByName({"id": 3}), 2), 2),
+    (Spans(WHOLE, SlotsByName({"id": 3}), 0, 2), 2),
 ]
 
 

@@ -16,21 +16,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import mask
+from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
-from integrator.decode.dialects.keys_alone import KeysAlone
+from integrator.decode.dialects.debezium_values import EMPTY
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import JsonValues, stamps, utc_typed
-from integrator.decode.json.lines import Lines
+from integrator.decode.images import COLUMNS, JsonImages
+from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.kinds import Kinds
+from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
 from integrator.schema import Column
 
+CODING = TextCoding("airbyte", utc_typed, zoned="utc")
 EXPECTED = "a message of Airbyte's protocol"
-KINDS = Kinds(
+OPERATIONS = Operations(
     actions={"RECORD": "I"},
     ignored={"STATE": "states"}
     | dict.fromkeys(("LOG", "TRACE", "SPEC", "CONNECTION_STATUS", "CATALOG", "CONTROL"), "messages of no record"),
@@ -38,33 +39,33 @@ KINDS = Kinds(
 _UPDATED = Column("_ab_cdc_updated_at", schema.Timestamp("us", zoned=True))
 
 
-def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
-    """Return the changes in `lines`. Raises DataError."""
-    objects = Objects(lines, EXPECTED)
-    action, at, ignored = KINDS.sort(objects.text("type"), objects.lines, "type")
-    keep, line = pa.array(at), objects.lines.numbers[at]
-    record = objects.inner("record", EXPECTED)
-    data, cdc = record.raw("data").take(keep), record.inner("data")
-    action[mask(pc.is_valid(cdc.raw("_ab_cdc_deleted_at").take(keep)))] = "D"
-    emitted = instants(record.text("emitted_at").take(keep), Where(file.path, line), "emitted_at", "ms")
-    updated = cdc.text("_ab_cdc_updated_at").take(keep)
-    images = JsonValues(objects.lines, line, data, data, _is_cdc, utc_typed)
+def decode(document: Document, file: File, reading: Reading) -> Decoded:
+    """Return the changes in a document. Raises DataError."""
+    objects = Objects.of_lines(document).required(EXPECTED).find("type", "record")
+    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
+    record = objects.take(at).inner("record", EXPECTED).find("stream", "namespace", "data", "emitted_at")
+    where = Where(file.path, record.numbers)
+    data = record.inner("data", COLUMNS).find("_ab_cdc_deleted_at", "_ab_cdc_updated_at")
+    action[~data.slices("_ab_cdc_deleted_at").nulls(document.text)] = "D"
+    emitted = instants(record.text("emitted_at"), where, "emitted_at", "ms")
+    updated = stamps(file.path, where.line, _UPDATED, data.text("_ab_cdc_updated_at"), "UTC")
+    images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY)
     found = Records(
-        lines=objects.lines,
+        file=file.path,
         action=action,
-        schema=record.text("namespace").take(keep),
-        table=record.text("stream").take(keep),
-        values=KeysAlone(images, reading.debezium.old_images, file.path, line),
+        schema=record.text("namespace"),
+        table=record.text("stream"),
+        values=images,
         old=np.zeros(len(at), bool),
-        line=line,
-        cap_tstamp=pc.coalesce(stamps(file.path, line, _UPDATED, updated, "UTC"), emitted),
+        line=where.line,
+        cap_tstamp=pc.coalesce(updated, emitted),
         ignored=ignored,
     )
-    place = by_line(file.number, line)
+    place = by_line(file.number, where.line)
     alone = pa.nulls(len(at), pa.string())
     return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
 
 
 def _is_cdc(name: str) -> bool:
-    """Say whether Airbyte added the field."""
+    """Return whether Airbyte added the field."""
     return name.startswith("_ab_cdc_")

@@ -13,140 +13,172 @@ moments of TIMESTAMP columns are of the zone of Canal's machine (`time_zone`).
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import Octets, first
+from integrator.decode.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import JsonValues, check_nested, json_typed, zoned
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.objects import Objects, elements
-from integrator.decode.kinds import Kinds
+from integrator.decode.images import COLUMNS, JsonImages
+from integrator.decode.json.document import Document
+from integrator.decode.json.grammar import LIST
+from integrator.decode.json.lines import cut
+from integrator.decode.json.objects import Objects
+from integrator.decode.json.slices import Labels, Slices, texts_of
+from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
-from integrator.decode.records import Cells, Images, Ints, Records
+from integrator.decode.records import Ints, Records
 from integrator.decode.text.refused import guarded
-from integrator.decode.told_values import ToldValues
 from integrator.errors import DataError
-from integrator.schema import Column, Table, describe
+from integrator.schema import Column, Type, describe
 
 EXPECTED = "a flat message of Canal"
-KINDS = Kinds(
+OPERATIONS = Operations(
     actions={"INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"},
     ignored=dict.fromkeys(
         ("CREATE", "ALTER", "ERASE", "RENAME", "CINDEX", "DINDEX", "QUERY", "GTID", "XACOMMIT", "XAROLLBACK"),
         "statements",
     ),
 )
+_MEMBERS = ("type", "database", "table", "es", "gtid", "id", "mysqlType", "data", "old")
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 
 
-def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
-    """Return the changes in `lines`. Raises DataError."""
-    objects = Objects(lines, EXPECTED)
-    of_line, at, ignored = KINDS.sort(objects.text("type"), objects.lines, "type")
-    data, old, line_of = _rows(objects, of_line, at)
-    keep, action = pa.array(at[line_of]), of_line[line_of]
-    line = objects.lines.numbers[at[line_of]]
-    images = JsonValues(objects.lines, line, data, pc.if_else(pa.array(action == "D"), data, old))
+def decode(document: Document, file: File, reading: Reading) -> Decoded:
+    """Return the changes in a document. Raises DataError."""
+    messages = Objects.of_lines(document).required(EXPECTED).find(*_MEMBERS)
+    action, at, ignored = OPERATIONS.sort(messages.labels("type"), Where(file.path, messages.numbers), "type")
+    after, before, row_of = _images(messages.take(at), action)
+    objects, action = messages.take(at[row_of]), action[row_of]
+    where, types = Where(file.path, objects.numbers), objects.labels("mysqlType")
     found = Records(
-        lines=objects.lines,
+        file=file.path,
         action=action,
-        schema=objects.text("database").take(keep),
-        table=objects.text("table").take(keep),
-        values=_Values(images, objects.raw("mysqlType").take(keep), reading.time_zone),
-        old=mask(pc.is_valid(old)) & (action == "U"),
-        line=line,
-        cap_tstamp=instants(objects.text("es").take(keep), Where(file.path, line), "es", "ms"),
+        schema=objects.text("database"),
+        table=objects.text("table"),
+        values=JsonImages(
+            after,
+            after.either(action == "D", before),
+            CanalCoding(_types_of(types, where), reading.time_zone),
+            variant=types.codes.astype(np.int64),
+        ),
+        old=before.has_object & (action == "U"),
+        line=where.line,
+        cap_tstamp=instants(objects.text("es"), where, "es", "ms"),
         old_of_changes=True,
         ignored=ignored,
     )
-    gtid, batch = objects.text("gtid").take(keep), objects.text("id").take(keep)
-    place = by_line(file.number, line)
+    gtid, batch = objects.text("gtid"), objects.text("id")
+    place = by_line(file.number, where.line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
     transaction = pc.coalesce(transaction, place)  # the rows of a message, at least
     return found, Positions(transaction, place, number(of_gtid), found.row_counts)
 
 
-def _rows(objects: Objects, action: np.ndarray[Any, Any], at: Ints) -> tuple[pa.Array, pa.Array, Ints]:
-    """Return the new and the old image of each row, and its message; a truncate is one row without an image."""
+def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, Objects, Ints]:
+    """Return the after and the before image of each row, and its message; a truncate is one row without an image."""
     for name in ("data", "old"):
-        _check_lists(objects, name, at)
-    images = at[action != "T"]
-    data, parent = _elements(objects, "data", images)
-    old, old_parent = _elements(objects, "old", images)
-    old = pc.if_else(pc.equal(old, "null"), None, old)  # of a row that did not change
-    parent, old_parent = (np.flatnonzero(action != "T")[which] for which in (parent, old_parent))
-    counts, old_counts = np.bincount(parent, minlength=len(at)), np.bincount(old_parent, minlength=len(at))
-    empty = np.flatnonzero((counts == 0) & np.isin(action, ["I", "U", "D"]))
-    if len(empty):
-        where = f"{objects.lines.file}:{objects.lines.numbers[at[empty[0]]]}"
+        _check_lists(messages, name)
+    data, parent = messages.elements("data")
+    old, old_parent = messages.elements("old")
+    counts, old_counts = (np.bincount(of, minlength=len(messages)) for of in (parent, old_parent))
+    empty = first((counts == 0) & (action != "T"))
+    if empty is not None:
+        where = f"{messages.lines.file}:{messages.numbers[empty]}"
         raise DataError(f"{where}: the message has no rows in `data`; what makes the messages must write them")
-    told = (counts == old_counts)[parent]
-    place = np.cumsum(told) - 1
-    usable = old.filter(pa.array((counts == old_counts)[old_parent]))
-    before = usable.take(pa.array(place, mask=~told)) if len(usable) else pa.nulls(len(data), pa.string())
+    is_row = action[parent] != "T"
+    Objects.of_nodes(messages.document, messages.line[parent], data, COLUMNS).required(COLUMNS)
+    data, parent = data[is_row], parent[is_row]
+    has_old = (counts == old_counts)[parent]
+    before = np.full(len(data), -1, np.int32)
+    before[has_old] = old[(counts == old_counts)[old_parent] & (action[old_parent] != "T")]
     truncates = np.flatnonzero(action == "T")
-    line_of = np.concatenate([parent, truncates])
-    order = pa.array(np.argsort(line_of, kind="stable"))
-    none = pa.nulls(len(truncates), pa.string())
-    both = [pa.concat_arrays([images, none]).take(order) for images in (data, before)]
-    return both[0], both[1], line_of[order.to_numpy()]
+    none = np.full(len(truncates), -1, np.int32)
+    row_of = np.concatenate([parent, truncates])
+    order = np.argsort(row_of, kind="stable")
+    row_of = row_of[order]
+    line = messages.line[row_of]
+    images = [
+        Objects.of_nodes(messages.document, line, np.concatenate([nodes, none])[order], COLUMNS)
+        for nodes in (data, before)
+    ]
+    return images[0], images[1], row_of
 
 
-def _elements(objects: Objects, name: str, at: Ints) -> tuple[pa.Array, Ints]:
-    """Return the rows that a member of messages has, and the message of each."""
-    return elements(objects.raw(name).take(pa.array(at)), objects.lines)
-
-
-def _check_lists(objects: Objects, name: str, at: Ints) -> None:
+def _check_lists(messages: Objects, name: str) -> None:
     """Raise DataError for a member of messages that is no list of rows."""
-    texts = objects.raw(name).take(pa.array(at))
-    wrong = first(pc.invert(pc.starts_with(texts, "[")))
+    at, text = messages.slices(name), messages.document.text
+    wrong = first(~((at.first_bytes(text) == LIST) | at.nulls(text)))
     if wrong is not None:
-        where = f"{objects.lines.file}:{objects.lines.numbers[at[wrong]]}"
-        raise DataError(f"{where}: `{name}` is {texts[wrong].as_py()[:100]}; expected rows: […]")
+        where = f"{messages.lines.file}:{messages.numbers[wrong]}"
+        value = messages.raw(name)[wrong].as_py()[:100]
+        raise DataError(f"{where}: `{name}` is {value}; expected rows: […]")
 
 
-class _Values:
-    """Rows of text, and the types that MySQL gives their columns."""
+@dataclass(frozen=True)
+class CanalCoding:
+    """Values as text, and the types that MySQL gives their columns. types: of each variant, by column."""
 
-    def __init__(self, images: JsonValues, types: pa.Array, zone: str) -> None:
-        self._images, self._zone = images, zone
-        self._types: ToldValues[str] = ToldValues(types, _types_of, images.lines.file, images.line)
+    types: Sequence[Mapping[str, str]]
+    zone: str
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
-        """Return what images have, by column."""
-        return self._images.cells(table, record, is_old)
+    @property
+    def key(self) -> Hashable:
+        """What tells the coding from others."""
+        return "canal", self.zone
 
-    def typed(self, column: Column, cells: Cells, record: Ints) -> pa.Array:
-        """Return the values of a column, by what MySQL calls its type."""
-        check_nested(column, cells)
-        return self._types.typed(
-            column, cells, record, lambda part, _quoted, told: self._convert(column, part, told or "")
-        )
+    def variant_key(self, variant: int) -> Hashable:
+        """Return the types of a variant."""
+        return tuple(self.types[variant].items()) if variant >= 0 else None
 
-    def _convert(self, column: Column, values: pa.Array, told: str) -> pa.Array:
-        match column.type:
+    def kind(self, column: Column, variant: int) -> Hashable:
+        """Return the type of a column, and what MySQL calls it where its values are numbers of labels."""
+        mysql = self.types[variant].get(column.name, "") if variant >= 0 else ""
+        labelled = isinstance(column.type, schema.String) and mysql.lower().startswith(("enum(", "set("))
+        return column.type, mysql if labelled else ""
+
+    def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
+        """Return values in their type. Raises ValueRefused."""
+        own, mysql = cast("tuple[Type, str]", kind)
+        check_nested(text, at, own)
+        zoned_by_source = isinstance(own, schema.Timestamp) and own.zoned
+        found = None if mysql else read_plain(text, at, own, "own" if zoned_by_source else "any")
+        return self._convert(own, texts_of(text, at), mysql) if found is None else found
+
+    def _convert(self, kind: Type, values: pa.Array, mysql: str) -> pa.Array:
+        match kind:
             case schema.Bytes():
-                return guarded(values, _latin1, describe(column.type))
+                return guarded(values, _latin1, describe(kind))
             case schema.Timestamp(zoned=True):
-                return zoned(column, values, self._zone)
-            case schema.String() if told.lower().startswith(("enum(", "set(")):
-                return guarded(values, lambda part: _labels(part, told), told)
+                return zoned(kind, values, self.zone)
+            case schema.String() if mysql:
+                return guarded(values, lambda part: _labels(part, mysql), mysql)
             case _:
-                return json_typed(column, values)
+                return json_typed(kind, values)
 
 
-def _types_of(told: dict[str, object]) -> dict[str, str]:
-    return {name: str(kind) for name, kind in told.items()}
+def _types_of(types: Labels, where: Where) -> list[dict[str, str]]:
+    """Return what messages have of the types of their columns. Raises DataError."""
+    found = []
+    for code, text in enumerate(types.texts):
+        try:
+            found.append({name: str(kind) for name, kind in json.loads(text).items()})
+        except (ValueError, AttributeError) as error:
+            line = where.line[first(types.codes == code) or 0]
+            raise DataError(f"{where.file}:{line}: mysqlType cannot be read ({error!r}): {cut(text)}") from None
+    return found
 
 
 def _latin1(values: pa.Array) -> pa.Array:
@@ -154,25 +186,25 @@ def _latin1(values: pa.Array) -> pa.Array:
     return pa.array([None if text is None else text.encode("latin-1") for text in values.to_pylist()], pa.binary())
 
 
-def _label(labels: list[str], number: int, told: str) -> str:
+def _label(labels: list[str], number: int, mysql: str) -> str:
     """Return the label of an enum's number: 0 is MySQL's empty text for what was none. Raises ValueError."""
     if number > len(labels):
-        raise ValueError(f"it is none of {told}")
+        raise ValueError(f"it is none of {mysql}")
     return labels[number - 1] if number else ""
 
 
-def _labels(values: pa.Array, told: str) -> pa.Array:
+def _labels(values: pa.Array, mysql: str) -> pa.Array:
     """Return the labels that the numbers of an enum or a set mean; text that is no number is a label already."""
-    labels = [label.replace("''", "'") for label in _LABEL.findall(told)]
-    one = told.lower().startswith("enum(")
+    labels = [label.replace("''", "'") for label in _LABEL.findall(mysql)]
+    one = mysql.lower().startswith("enum(")
     meant: dict[str | None, str | None] = {None: None}
     for text in pc.unique(values).to_pylist():
         if text is None or not text.isdigit():
             meant[text] = text
         elif one:
-            meant[text] = _label(labels, int(text), told)
+            meant[text] = _label(labels, int(text), mysql)
         elif int(text) >> len(labels):
-            raise ValueError(f"it is no set of {told}")
+            raise ValueError(f"it is no set of {mysql}")
         else:
             meant[text] = ",".join(label for at, label in enumerate(labels) if int(text) >> at & 1)
     encoded = values.dictionary_encode()

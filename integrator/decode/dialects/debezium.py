@@ -23,195 +23,219 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import debezium_positions
-from integrator.decode.dialects.debezium_values import DebeziumValues
-from integrator.decode.dialects.keys_alone import KeysAlone
+from integrator.decode.dialects.debezium_values import EMPTY, DebeziumCoding, fields_of, placeholders
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import JsonValues, none_apart
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.objects import Inner, Objects, as_lines, lines_text
+from integrator.decode.images import COLUMNS, JsonImages, none_apart
+from integrator.decode.json.document import Document
+from integrator.decode.json.objects import Objects
+from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
 from integrator.errors import DataError, shown
 
 EXPECTED = "a change event of Debezium"
 _ENVELOPES, _MARKS = "envelopes", "transaction marks"
+_MEMBERS = (
+    *("before", "after", "source", "op", "ts_ms", "message", "ddl"),
+    *("status", "id", "event_count", "__deleted", "__op"),
+)
+SOURCE = (
+    *("connector", "ts_ms", "ts_us", "schema", "table", "user_name"),
+    *("sequence", "txId", "lsn", "snapshot", "file", "pos", "gtid", "commit_lsn", "scn", "commit_scn"),
+)
 ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
 
 
-def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
-    """Return the changes in `lines`. Raises DataError."""
+def decode(document: Document, file: File, reading: Reading) -> Decoded:
+    """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
-    lines = _without_tombstones(lines, ignored)
-    objects, schemas = _payloads(Objects(lines, EXPECTED), ignored)
-    lines = objects.lines
-    kinds = _kinds(objects)
+    events, schemas = _payloads(Objects.of_lines(document).find("schema", "payload", *_MEMBERS), ignored)
+    kinds = _kinds(events)
     flat = ~np.logical_or.reduce(list(kinds.values()))
-    action, source = _actions(objects, flat), _Source(objects, flat)
-    rows = _rows(objects, action, kinds, flat, ignored)
-    image = lines_text(lines)
-    new = pc.if_else(pa.array(flat), image, objects.raw("after"))
-    old = pc.if_else(pa.array(flat & (action == "D")), image, objects.raw("before"))
+    words = _words(events, flat)
+    action = _actions(words)
+    rows = _rows(events, words, action, kinds, ignored, flat)
+    marks = kinds[_MARKS]
+    status = events.text("status") if marks.any() else None
     at = np.flatnonzero(rows)
-    keep = pa.array(at)
-    new, old = new.take(keep), old.take(keep)
-    images = JsonValues(lines, lines.numbers[at], new, old, _is_added if flat.any() else none_apart)
+    objects, action, flat = events.take(at), action[at], flat[at]
+    where, source = Where(file.path, objects.numbers), Source(objects, flat)
+    after, before = objects.where(~flat).inner("after", COLUMNS), objects.where(~flat).inner("before", COLUMNS)
+    if flat.any():
+        deleted = action == "D"
+        after = objects.either(flat & ~deleted, after)
+        before = objects.either(flat & deleted, before)
+    variants = Labels(schemas.codes[at], schemas.texts)
+    fields = [fields_of(text, where, variants.codes == code) for code, text in enumerate(schemas.texts)]
+    mysql = source.labels("connector").has("mysql", "mariadb")
     found = Records(
-        lines=lines,
-        action=action[at],
-        schema=source.text("schema").take(keep),
-        table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())).take(keep),
-        values=KeysAlone(
-            DebeziumValues(images, schemas.take(keep), reading.debezium, mysql=_is_mysql(source)),
-            reading.debezium.old_images,
-            file.path,
-            lines.numbers[at],
+        file=file.path,
+        action=action,
+        schema=source.text("schema"),
+        table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())),
+        values=JsonImages(
+            after,
+            before,
+            DebeziumCoding(fields, reading.debezium, mysql=mysql),
+            _is_added if flat.any() else none_apart,
+            unavailable=placeholders(reading.debezium.unavailable_value),
+            key_only=reading.debezium.old_images,
+            empty=EMPTY,
+            variant=variants.codes.astype(np.int64) if schemas.texts else None,
         ),
-        old=mask(pc.is_valid(old)) & (action[at] == "U"),
-        line=lines.numbers[at],
-        cap_tstamp=_time(source, keep, Where(file.path, lines.numbers[at])),
-        cap_user=source.text("user_name").take(keep),
+        old=before.has_object & (action == "U"),
+        line=where.line,
+        cap_tstamp=_time(source, where),
+        cap_user=source.text("user_name"),
         ignored=dict(ignored),
     )
     _check_tables(found)
-    return found, debezium_positions.positions(objects.text("status"), kinds[_MARKS], source, file, at, found)
-
-
-def _is_mysql(source: _Source) -> bool:
-    """Say whether it is MySQL's or MariaDB's connector."""
-    return bool(pc.any(pc.is_in(source.text("connector"), pa.array(["mysql", "mariadb"]))).as_py())
+    return found, debezium_positions.positions(status, marks, source, file, at, found)
 
 
 def _is_added(name: str) -> bool:
-    """Say whether ExtractNewRecordState added the field."""
+    """Return whether ExtractNewRecordState added the field."""
     return name.startswith("__")
 
 
-def _without_tombstones(lines: Lines, ignored: Counter[str]) -> Lines:
-    other = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != ord("{"))
-    null = other[mask(pc.equal(pc.utf8_trim_whitespace(lines.array.take(pa.array(other))), "null"))]
-    if not len(null):
-        return lines
-    ignored["tombstones"] += len(null)
-    return lines.take(np.delete(np.arange(len(lines)), null))
-
-
-def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, pa.Array]:
-    """Return the events without their schemas, and these; null where an event has none."""
+def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]:
+    """Return the events, without tombstones, and their schemas, if they have any."""
     wrapped = objects.has("payload") & objects.has("schema")
-    if not wrapped.any():
-        return objects, pa.nulls(len(objects), pa.string())
-    payload = pc.if_else(pa.array(wrapped), objects.raw("payload"), lines_text(objects.lines))
-    there = mask(pc.is_valid(payload))
-    if not there.all():
-        ignored["tombstones"] += int((~there).sum())
+    none = Labels(np.full(len(objects), -1, np.int32), [])
+    events, schemas = objects, none
+    if wrapped.any():
+        events = objects.inner("payload", EXPECTED).either(wrapped, objects)
+        schemas = objects.labels("schema")
+        if not wrapped.all():
+            schemas = Labels(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
+    there = events.has_object
+    if there.all():
+        return events, schemas
+    ignored["tombstones"] += int((~there).sum())
     at = np.flatnonzero(there)
-    inner = Objects(as_lines(payload.take(pa.array(at)), objects.lines, at), EXPECTED)
-    return inner, objects.raw("schema").take(pa.array(at))
-
-
-def _only(objects: Objects, name: str) -> Mask:
-    """Say which objects have a member of that name and no other (heartbeats)."""
-    other = np.zeros(len(objects), bool)
-    for one in objects.names:
-        if one != name:
-            other |= objects.has(one)
-    return objects.has(name) & ~other
+    return events.take(at), Labels(schemas.codes[at], schemas.texts)
 
 
 def _kinds(objects: Objects) -> dict[str, Mask]:
-    """Say which records are events in an envelope, and which are none of a row; all others are flattened events.
+    """Return which records are events in an envelope, and which are none of a row; all others are flattened events.
 
     The columns of a flattened event may have any names: so each kind is known by several of its own.
     """
+    objects.find(*_MEMBERS)
 
     def have(*names: str) -> Mask:
         return np.asarray(np.logical_and.reduce([objects.has(name) for name in names]), np.bool_)
 
     framed = have("before") | have("after") | have("source") | have("message")
     marks = have("status", "id", "event_count")
-    marks &= mask(pc.is_in(objects.text("status"), pa.array(["BEGIN", "END"])))
+    if marks.any():
+        marks &= objects.labels("status").are("BEGIN", "END")
     flattened = have("__deleted") | have("__op")
+    alone = have("ts_ms")
+    if not have("op").all():
+        alone &= objects.counts() == 1
+    else:
+        alone &= False
     kinds = {
         _ENVELOPES: have("op") & framed,
         _MARKS: marks,
         "schema changes": have("ddl", "source") & ~have("op"),
-        "heartbeats": _only(objects, "ts_ms"),
+        "heartbeats": alone,
     }
     return {name: which & ~flattened for name, which in kinds.items()}
 
 
-def _actions(objects: Objects, flat: Mask) -> npt.NDArray[np.str_]:
+def _actions(words: Labels) -> npt.NDArray[np.str_]:
     """Return what each event does: I U D T, m for a message, or ? for another word."""
-    op = _words(objects, flat)
-    words = pc.fill_null(op, "").dictionary_encode()
-    meant = np.array([ACTIONS.get(word, "m" if word == "m" else "?") for word in words.dictionary.to_pylist()], "U1")
-    return np.asarray(meant[words.indices.to_numpy(zero_copy_only=False)], "U1") if len(meant) else meant
+    meant = [ACTIONS.get(word, "m" if word == "m" else "?") for word in words.texts]
+    return np.array([*meant, "?"], "U1")[words.codes]
 
 
-def _words(objects: Objects, flat: Mask) -> pa.Array:
+def _words(objects: Objects, flat: Mask) -> Labels:
     """Return the op of each event; of flattened ones by `__deleted` and `__op`. Raises DataError."""
-    op = objects.text("op")
     if not flat.any():
-        return op
-    deleted = objects.text("__deleted")
-    where = Where(objects.lines.file, objects.lines.numbers)
+        return objects.labels("op")
+    deleted, own = objects.text("__deleted"), objects.text("__op")
+    where = Where(objects.lines.file, objects.numbers)
     where.check(deleted, ~mask(pc.is_in(deleted, pa.array(["true", "false"]))) & flat, "__deleted", "true or false")
-    own = objects.text("__op")
     is_deleted = pc.fill_null(pc.equal(deleted, "true"), fill_value=False)
     where.check(own, mask(pc.not_equal(own, "d")) & mask(is_deleted) & flat, "__op", "d, for __deleted is true")
     of_flat = pc.if_else(is_deleted, "d", own)
-    return pc.if_else(pa.array(flat), pc.fill_null(of_flat, "c"), op)
-
-
-class _Source:
-    """The source blocks of events, or the fields of them that ExtractNewRecordState added."""
-
-    def __init__(self, objects: Objects, flat: Mask) -> None:
-        told = objects.raw("source")
-        told = pc.if_else(pa.array(flat), None, told) if flat.any() else told  # there it is a column
-        self._blocks = Inner(told, objects.lines, EXPECTED)
-        self._objects = objects if flat.any() else None
-
-    def text(self, name: str) -> pa.Array:
-        """Return a field of each."""
-        told = self._blocks.text(name)
-        if self._objects is None:
-            return told
-        return pc.coalesce(told, self._objects.first_text([f"__source_{name}", f"__{name}"]))
+    return Labels.of(pc.if_else(pa.array(flat), pc.fill_null(of_flat, "c"), objects.text("op")))
 
 
 def _rows(
-    objects: Objects, action: npt.NDArray[np.str_], kinds: dict[str, Mask], flat: Mask, ignored: Counter[str]
+    objects: Objects,
+    words: Labels,
+    action: npt.NDArray[np.str_],
+    kinds: dict[str, Mask],
+    ignored: Counter[str],
+    flat: Mask,
 ) -> Mask:
-    """Say which events change a row; count the others by what they are. Raises DataError for what is none of them."""
+    """Return which events change a row; count the others by what they are. Raises DataError for what is none."""
     events = kinds[_ENVELOPES] | flat
     rows = np.asarray(np.isin(action, ["I", "U", "D", "T"]) & events, np.bool_)
-    told = rows.copy()
+    if rows.all():
+        return rows
+    known = rows.copy()
     for reason, which in ({"logical messages": (action == "m") & events} | kinds).items():
-        count = int((which & ~told).sum()) if reason != _ENVELOPES else 0
+        count = int((which & ~known).sum()) if reason != _ENVELOPES else 0
         if count:
             ignored[reason] += count
-            told |= which
-    if not told.all():
-        at = int(np.flatnonzero(~told)[0])
-        word = shown(_words(objects, flat)[at].as_py())
-        raise DataError(f"{objects.lines.file}:{objects.lines.numbers[at]}: the op {word} is none of c u d r t m")
+            known |= which
+    at = first(~known)
+    if at is not None:
+        word = shown(words.texts[words.codes[at]] if words.codes[at] >= 0 else None)
+        where = f"{objects.lines.file}:{objects.numbers[at]}"
+        raise DataError(f"{where}: the op {word} is none of c u d r t m")
     return rows
+
+
+class Source:
+    """The source blocks of events, or the fields of them that ExtractNewRecordState added."""
+
+    def __init__(self, objects: Objects, flat: Mask) -> None:
+        is_flat = bool(flat.any())  # there `source` is a column
+        blocks = objects.where(~flat) if is_flat else objects
+        self._blocks = blocks.inner("source", EXPECTED).find(*SOURCE)
+        self._objects = objects if is_flat else None
+
+    def text(self, name: str) -> pa.Array:
+        """Return a field of each."""
+        if not self.has(name):
+            return pa.nulls(len(self._blocks), pa.string())
+        own = self._blocks.text(name)
+        if self._objects is None:
+            return own
+        return pc.coalesce(own, self._objects.first_text([f"__source_{name}", f"__{name}"]))
+
+    def has(self, name: str) -> bool:
+        """Return whether any event has a field that is not null."""
+        objects = self._objects
+        flattened = [] if objects is None else [objects.slices(f"__source_{name}"), objects.slices(f"__{name}")]
+        text = self._blocks.document.text
+        return any(not at.nulls(text).all() for at in (self._blocks.slices(name), *flattened))
+
+    def labels(self, name: str) -> Labels:
+        """Return a field of each, of which many are the same."""
+        return self._blocks.labels(name) if self._objects is None else Labels.of(self.text(name))
 
 
 def _check_tables(found: Records) -> None:
     nameless = np.flatnonzero(mask(pc.is_null(found.table)))
     if len(nameless):
         raise DataError(
-            f"{found.lines.file}:{found.line[nameless[0]]}: the event does not say its table, and the channel has "
+            f"{found.file}:{found.line[nameless[0]]}: the event does not say its table, and the channel has "
             "several; flatten with add.fields=source.table, or name the table at the source location"
         )
 
 
-def _time(source: _Source, keep: pa.Array, where: Where) -> pa.Array:
+def _time(source: Source, where: Where) -> pa.Array:
     """Return the commit time, as finely as the event has it."""
-    micros, millis = source.text("ts_us").take(keep), source.text("ts_ms").take(keep)
-    return pc.coalesce(instants(micros, where, "ts_us", "us"), instants(millis, where, "ts_ms", "ms"))
+    micros = instants(source.text("ts_us"), where, "ts_us", "us")
+    if not micros.null_count:
+        return micros
+    return pc.coalesce(micros, instants(source.text("ts_ms"), where, "ts_ms", "ms"))

@@ -22,10 +22,14 @@ Ints = npt.NDArray[np.int64]
 
 
 class Source(Protocol):
-    """The source block of events."""
+    """The source blocks of events."""
 
     def text(self, name: str) -> pa.Array:
-        """Return a field of it."""
+        """Return a field of each."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Return whether any event has a field that is not null."""
         ...
 
 
@@ -34,25 +38,27 @@ Place = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
-def positions(status: pa.Array, marks: Mask, source: Source, file: File, at: Ints, found: Records) -> Positions:
-    """Return the positions of the events at `at`, the `found` ones; `marks` are of transactions, with a status."""
-    keep = pa.array(at)
-    by_connector = _by_fields(source, keep)
+def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, at: Ints, found: Records) -> Positions:
+    """Return the positions of the `found` events, which are at some places among all; `marks` are of transactions.
+
+    status: of all events, what marks say.
+    """
+    by_connector = _by_fields(source)
     where = Where(file.path, found.line)
     if by_connector is None:
-        connector = source.text("connector").take(keep)
+        connector = source.text("connector")
         odd = mask(pc.is_in(connector, _WITH_POSITIONS))
         where.check(connector, odd, "source.connector", "with it, its position in the source block, as it writes it")
         nothing = pa.nulls(len(at), pa.string())
         transaction, commit, segment = nothing, by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
     else:
-        transaction, commit, segment = by_connector(lambda name: source.text(name).take(keep), where)
+        transaction, commit, segment = by_connector(source.text, where)
     lost = np.flatnonzero(mask(pc.is_null(commit)))
     if len(lost):
         raise DataError(
             f"{file.path}:{found.line[lost[0]]}: the event's source block does not say its position, as others do"
         )
-    ends, closed = _ends(status, marks, at)
+    ends, closed = (None, False) if status is None else _ends(status, marks, at)
     return Positions(transaction, commit, segment, found.row_counts, ends, closed)
 
 
@@ -60,10 +66,10 @@ _WITH_POSITIONS = pa.array(["postgresql", "mysql", "mariadb", "sqlserver", "orac
 """Connectors whose events have positions."""
 
 
-def _by_fields(source: Source, keep: pa.Array) -> Callable[[Text, Where], Place] | None:
+def _by_fields(source: Source) -> Callable[[Text, Where], Place] | None:
     """Choose by the field that only one kind of database has."""
     for name, place in {"commit_lsn": _sql_server, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
-        if source.text(name).take(keep).null_count < len(keep):
+        if source.has(name):
             return place
     return None
 
@@ -111,10 +117,8 @@ def _oracle(text: Text, where: Where) -> Place:
     return transaction, digits(scn, SEQUENCE_WIDTHS[0], where, "source.scn"), pc.fill_null(segment, NO_TRANSACTION)
 
 
-def _ends(status: pa.Array, marks: Mask, at: Ints) -> tuple[Mask | None, bool]:
-    """Say behind which events a mark of their transaction's end stands (None: there are no marks), or before all."""
-    if not marks.any():
-        return None, False
+def _ends(status: pa.Array, marks: Mask, at: Ints) -> tuple[Mask, bool]:
+    """Return after which events a mark of their transaction's end stands, and whether one stands before all."""
     closing = np.flatnonzero(mask(pc.equal(status, "END")) & marks)
     before = np.searchsorted(at, closing) - 1
     ends = np.zeros(len(at), bool)

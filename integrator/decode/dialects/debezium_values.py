@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +19,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import Mask, Octets, first, mask
 from integrator.arrow.base64 import base64
 from integrator.arrow.durations import from_parts
 from integrator.contracts.recipe import DebeziumModes
+from integrator.decode.coding import check_nested, read_plain
 from integrator.decode.dialects.debezium_decimals import UNSIGNED, exact, is_struct, unscaled, unsigned, variable
-from integrator.decode.images import JsonValues, check_nested
+from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
+from integrator.decode.json.lines import cut
 from integrator.decode.json.lists import from_json_list
-from integrator.decode.records import Cells, Images
+from integrator.decode.json.moments import read_moments
+from integrator.decode.json.numbers import read_unscaled, read_whole
+from integrator.decode.json.slices import Slices, json_text, texts_of
+from integrator.decode.json.tables import Words
 from integrator.decode.text.binary import from_base64, from_hex
 from integrator.decode.text.refused import each, guarded
 from integrator.decode.text.values import from_text
-from integrator.decode.told_values import ToldValues
-from integrator.schema import Column, Table, Type, arrow_type, describe
+from integrator.errors import DataError
+from integrator.schema import Column, Type, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
 
@@ -65,53 +72,104 @@ class Field:
     item: Field | None = None
 
     @staticmethod
-    def of(told: dict[str, Any]) -> Field:
+    def of(field: dict[str, Any]) -> Field:
         """Read a field of a schema (https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/json/JsonSchema.html)."""
-        parameters, items = told.get("parameters") or {}, told.get("items")
+        parameters, items = field.get("parameters") or {}, field.get("items")
         return Field(
-            kind=str(told.get("type", "")),
-            name=str(told.get("name") or ""),
+            kind=str(field.get("type", "")),
+            name=str(field.get("name") or ""),
             scale=int(parameters["scale"]) if "scale" in parameters else None,
             length=int(parameters["length"]) if "length" in parameters else None,
             item=Field.of(items) if items else None,
         )
 
 
-UNTOLD = Field()
+NO_FIELD = Field()
+"""What is known of a column without a schema."""
+_SPECIAL = (_BITS, _DECIMAL, _VARIABLE)
+_EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
+EMPTY = Words.of([*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EMPTY_TEXTS[1:7] if text != "AA==")])
+"""What Debezium writes in columns that cannot be null: the empty value of each type."""
 
 
-class DebeziumValues:
-    """The images of events; events of one batch may have several schemas."""
+@dataclass(frozen=True)
+class DebeziumCoding:
+    """Values of events. fields: of each variant, those of its schema. modes: how the connector was set."""
 
-    def __init__(self, images: JsonValues, schemas: pa.Array, modes: DebeziumModes, *, mysql: bool) -> None:
-        """Take images, the schema of each record (JSON, or null), how the connector was set, and if it is MySQL's."""
-        if mysql and modes.time_precision_mode == "ADAPTIVE":  # which these connectors do not have any more
-            modes = replace(modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS")
-        self._images, self._modes, self._mysql = images, modes, mysql
-        self._schemas = ToldValues(schemas, _fields_of, images.lines.file, images.line)
+    fields: Sequence[Mapping[str, Field]]
+    modes: DebeziumModes
+    mysql: bool = False
 
-    def cells(self, table: Table, record: Ints, is_old: Mask) -> Images:
-        """Return what images have, by column."""
-        cells, unknown = self._images.cells(table, record, is_old)
-        unavailable = _placeholders(self._modes)
-        for name, found in cells.items():
-            gone = mask(pc.is_in(found.values, unavailable))
-            if gone.any():
-                values = pc.if_else(pa.array(gone), None, found.values)
-                cells[name] = Cells(values, found.has & ~gone, found.quoted)
-        return cells, unknown
+    @cached_property
+    def _modes(self) -> DebeziumModes:
+        adaptive = self.mysql and self.modes.time_precision_mode == "ADAPTIVE"  # which these do not have any more
+        return replace(self.modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS") if adaptive else self.modes
 
-    def typed(self, column: Column, cells: Cells, record: Ints) -> pa.Array:
-        """Return the values of a column, by what the schema of each event says of it."""
-        check_nested(column, cells, (schema.String if is_number_text(column.type) else schema.Decimal,))
+    @property
+    def key(self) -> Hashable:
+        """What tells the coding from others."""
+        return "debezium", self.modes, self.mysql
 
-        def converted(part: pa.Array, quoted: Mask | None, field: Field | None) -> pa.Array:
-            is_text = np.ones(len(part), bool) if quoted is None else quoted
-            if self._mysql and column.type == UNSIGNED:
-                return _unsigned(part, is_text, describe(column.type))
-            return convert(part, is_text, column.type, field or UNTOLD, self._modes)
+    def variant_key(self, variant: int) -> Hashable:
+        """Return the fields of a variant."""
+        return tuple(self.fields[variant].items()) if 0 <= variant < len(self.fields) else None
 
-        return self._schemas.typed(column, cells, record, converted)
+    def kind(self, column: Column, variant: int) -> Hashable:
+        """Return the type of a column, and what the schema has of it."""
+        fields = self.fields[variant] if 0 <= variant < len(self.fields) else {}
+        return column.type, fields.get(column.name, NO_FIELD)
+
+    def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
+        """Return values in their type. Raises ValueRefused."""
+        own, field = cast("tuple[Type, Field]", kind)
+        check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
+        if self.mysql and own == UNSIGNED:
+            return _unsigned(texts_of(text, at), at.are_texts(text), describe(own))
+        found = _read(text, at, own, field, self._modes)
+        return convert(texts_of(text, at), at.are_texts(text), own, field, self._modes) if found is None else found
+
+
+def _read(text: Octets, at: Slices, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array | None:
+    """Return values as most connectors write them; None where one is written otherwise, or needs a second look."""
+    match kind:
+        case schema.Date():
+            numbers = read_whole(text, at, quoted=False)
+            if numbers is None or not _in_range(numbers, *_DAYS):
+                return None
+            return numbers.cast(pa.int32()).cast(pa.date32())
+        case schema.Timestamp():
+            numbers = read_whole(text, at, quoted=False)
+            if numbers is not None:
+                return _instants(numbers, kind, _unit(kind, field, modes))
+            return read_moments(text, at, kind, "own") if kind.zoned else None
+        case schema.Decimal(role=""):
+            own = kind.scale if field.scale is None else field.scale
+            if own == kind.scale and _is_precise(field, modes):
+                return read_unscaled(text, at, kind)
+            return None
+        case schema.String(role="") if field.name not in _SPECIAL:
+            return texts_of(text, at)
+        case schema.Integer() | schema.Boolean():
+            return read_plain(text, at, kind, "own")
+        case _:
+            return None
+
+
+def _in_range(numbers: pa.Array, least: int, most: int) -> bool:
+    found = pc.min_max(numbers)
+    return not found["min"].is_valid or (least <= found["min"].as_py() and found["max"].as_py() <= most)
+
+
+def _instants(numbers: pa.Array, kind: schema.Timestamp, unit: str) -> pa.Array | None:
+    """Return numbers of a unit as moments; None where one is out of range, or finer than the type."""
+    least, most = (_PER_SECOND[unit] * 86_400 * days for days in (_DAYS[0], _DAYS[1] + 1))
+    if unit != "ns" and not _in_range(numbers, least, most - 1):
+        return None
+    try:
+        moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
+    except pa.ArrowInvalid:
+        return None
+    return moments.cast(pa.int64()).cast(arrow_type(kind))
 
 
 def _unsigned(values: pa.Array, quoted: Mask, what: str) -> pa.Array:
@@ -123,25 +181,31 @@ def _unsigned(values: pa.Array, quoted: Mask, what: str) -> pa.Array:
     return each(values, [(quoted, precise), (None, lambda part: guarded(part, unsigned, what))])
 
 
-def _fields_of(told: dict[str, Any]) -> dict[str, Field]:
-    """Return what a schema says of the columns of the row image in it."""
-    images = [field for field in told.get("fields", []) if field.get("field") in ("after", "before")]
-    fields = images[0].get("fields", []) if images else told.get("fields", [])
-    return {str(field["field"]): Field.of(field) for field in fields}
+def fields_of(text: str, where: Where, which: Mask) -> dict[str, Field]:
+    """Return what a schema has of the columns of a row; the records of `which` have it. Raises DataError."""
+    try:
+        whole = json.loads(text)
+        images = [field for field in whole.get("fields", []) if field.get("field") in ("after", "before")]
+        fields = images[0].get("fields", []) if images else whole.get("fields", [])
+        return {str(field["field"]): Field.of(field) for field in fields}
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever a schema is not
+        line = where.line[first(which) or 0]
+        what = f"the schema of the event cannot be read ({error!r}): {cut(text)}"
+        raise DataError(f"{where.file}:{line}: {what}") from None
 
 
-def _placeholders(modes: DebeziumModes) -> pa.Array:
+@lru_cache(maxsize=64)
+def placeholders(text: str) -> Words:
     """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes.
 
     Of an array of UUIDs the one that Java's nameUUIDFromBytes makes of the text; of hstore an object of the text.
     """
-    text = modes.unavailable_value
-    encoded = pa.array([text.encode()])
-    plain = base64(encoded)[0].as_py()
+    plain = base64(pa.array([text.encode()]))[0].as_py()
     forms = [text, plain, plain.replace("+", "-").replace("/", "_"), text.encode().hex()]
     of_uuids = str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
     others = [*([form] for form in forms), list(text.encode()), [of_uuids], {text: text}]
-    return pa.array([*forms, *(json.dumps(one, separators=(",", ":")) for one in others)])
+    written = [json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in others]
+    return Words.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])
 
 
 def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:
@@ -163,7 +227,7 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
 
     match kind:
         case schema.Array(item):
-            item_field = field.item or UNTOLD
+            item_field = field.item or NO_FIELD
             return from_json_list(values, item, lambda items, is_text: convert(items, is_text, item, item_field, modes))
         case schema.Date():
             return each(values, [(number, lambda part: guarded(part, _days, what)), (None, without_zone)])

@@ -10,29 +10,32 @@ updates, then inserts, each in the order of lines. A file is read as a whole, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first
 from integrator.contracts.changes import SEQUENCE_WIDTHS
+from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import INSTANT, Where, digits, integers
-from integrator.decode.images import stamps, utc_typed
-from integrator.decode.json.canonical import checked
-from integrator.decode.json.lines import BLOCK_BYTES, Lines, container_of, open_file, whole_lines
+from integrator.decode.images import JsonImages
+from integrator.decode.json.document import read_document
+from integrator.decode.json.lines import BLOCK_BYTES, container_of, open_file, whole_lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.positions import NO_TRANSACTION, Positions
 from integrator.decode.records import Ints, Records
 from integrator.decode.row_values import RowValues
+from integrator.decode.rows import Values
 from integrator.decode.table_files import batches, control
 from integrator.errors import DataError
 from integrator.schema import Column, Table
 
+CODING = TextCoding("delta-cdf", utc_typed, zoned="utc")
 TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
 PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
 _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
@@ -50,9 +53,10 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
             "source location (table: …)"
         )
     if container == "json":
+        expected = f"a row of {table.name} with {TYPE}"
         for lines in whole_lines(file.path):
-            objects = _objects(lines, table)
-            yield _decoded(_of_json(objects, table), lines.numbers, file, table, _members(objects))
+            objects = Objects.of_lines(read_document(lines, expected)).required(expected)
+            yield _decoded(_of_json(objects, table), objects.numbers, file, table, objects)
     else:
         if container == "csv":
             _check_quotes(file)
@@ -61,7 +65,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
             return
         rows = pa.Table.from_batches(found)
         start = 1 if container == "parquet" else 2
-        yield _decoded(rows, np.arange(start, start + len(rows)), file, table, {})
+        yield _decoded(rows, np.arange(start, start + len(rows)), file, table, None)
 
 
 def _check_quotes(file: File) -> None:
@@ -74,23 +78,14 @@ def _check_quotes(file: File) -> None:
                 )
 
 
-def _objects(lines: Lines, table: Table) -> Objects:
-    expected = f"a row of {table.name} with {TYPE}"
-    return Objects(checked(lines, expected), expected)
-
-
 def _of_json(objects: Objects, table: Table) -> pa.Table:
-    """Return rows of JSON as text; a column that a row does not have is null, as Spark leaves null out."""
-    names = dict.fromkeys((*(column.name for column in table.columns), TYPE, VERSION, STAMP, *objects.names))
+    """Return the columns of rows in JSON by which they are ordered, as text; one that a row does not have is null."""
+    names = dict.fromkeys((*table.key, TYPE, VERSION, STAMP))
     return pa.table({name: objects.text(name) for name in names})
 
 
-def _members(objects: Objects) -> dict[str, tuple[Mask, Mask]]:
-    """Return for each name which rows have it, and which values are strings."""
-    return {name: (objects.has(name), mask(pc.starts_with(objects.raw(name), '"'))) for name in objects.names}
-
-
-def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, members: Mapping[str, tuple[Mask, Mask]]) -> Decoded:
+def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Objects | None) -> Decoded:
+    """Return the changes of rows; `objects`, if they are of JSON, have their columns."""
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
@@ -133,18 +128,11 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, members: Mapp
         )
     keep = pa.array(order)
     found = Records(
-        lines=Lines(file.path, b"", line, np.zeros(len(rows) + 1, np.int32)),
+        file=file.path,
         action=action[order],
         schema=pa.nulls(len(order), pa.string()),
         table=pa.repeat(table.name, len(order)),
-        values=RowValues(
-            rows,
-            order,
-            np.where(before[order] >= 0, before[order], order),
-            frozenset((TYPE, VERSION, STAMP)),
-            utc_typed,
-            members,
-        ),
+        values=_values(rows, order, np.where(before[order] >= 0, before[order], order), objects),
         old=before[order] >= 0,
         line=line[order],
         cap_tstamp=stamp.take(keep),
@@ -152,6 +140,14 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, members: Mapp
     version = version.take(keep)
     commit = digits(version, SEQUENCE_WIDTHS[0], where.take(order), VERSION)
     return found, Positions(version, commit, pa.repeat(NO_TRANSACTION, len(order)), found.row_counts)
+
+
+def _values(rows: pa.Table, new: Ints, old: Ints, objects: Objects | None) -> Values:
+    """Return the values of records, of which these rows are the after and the before images."""
+    apart = frozenset((TYPE, VERSION, STAMP))
+    if objects is None:
+        return RowValues(rows, new, old, apart, utc_typed)
+    return JsonImages(objects.take(new), objects.take(old), CODING, apart.__contains__, whole=True)
 
 
 def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File, table: Table) -> Ints:

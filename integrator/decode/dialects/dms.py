@@ -20,13 +20,15 @@ import numpy as np
 import pyarrow as pa
 
 from integrator import schema
+from integrator.decode.coding import stamps
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import dms_json
-from integrator.decode.images import stamps
-from integrator.decode.json.canonical import checked
-from integrator.decode.json.lines import Lines, container_of
-from integrator.decode.kinds import Kinds
+from integrator.decode.fields import Where
+from integrator.decode.json.document import read_document
+from integrator.decode.json.lines import container_of
+from integrator.decode.json.slices import Labels
+from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
@@ -35,7 +37,7 @@ from integrator.errors import DataError
 from integrator.schema import Column, Table
 
 OP, STAMP = "Op", "dms_timestamp"
-KINDS = Kinds({"I": "I", "U": "U", "D": "D", "INSERT": "I", "UPDATE": "U", "DELETE": "D"})
+OPERATIONS = Operations({"I": "I", "U": "U", "D": "D", "INSERT": "I", "UPDATE": "U", "DELETE": "D"})
 _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
@@ -43,7 +45,8 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
     """Yield the changes of a file. Raises DataError."""
     container = container_of(file.path)
     if container == "json":
-        yield from (dms_json.decode(checked(lines, dms_json.EXPECTED), file, reading) for lines in file.lines(reading))
+        for lines in file.lines(reading):
+            yield dms_json.decode(read_document(lines, dms_json.EXPECTED), file, reading)
     elif container != "empty":
         yield from _of_tables(file, container, reading)
 
@@ -79,9 +82,10 @@ def _written(file: File, table: Table) -> Csv:
 
 def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Reading) -> Decoded:
     size = len(rows)
-    lines = Lines(file.path, b"", line, np.zeros(size + 1, np.int32))
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
-    action, _, ignored = KINDS.sort(control(file.path, line, OP, words, pa.string()), lines, OP)
+    action, _, ignored = OPERATIONS.sort(
+        Labels.of(control(file.path, line, OP, words, pa.string())), Where(file.path, line), OP
+    )
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:
@@ -89,7 +93,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
         stamp = stamps(file.path, line, _STAMP, texts, "UTC")
     every = np.arange(size)
     found = Records(
-        lines=lines,
+        file=file.path,
         action=action,
         schema=pa.nulls(size, pa.string()),
         table=pa.repeat(table.name, size),

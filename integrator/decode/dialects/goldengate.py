@@ -16,21 +16,22 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import mask
+from integrator.decode.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where, digits
-from integrator.decode.images import JsonValues, json_typed, stamps, zoned
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.objects import Objects, lines_text
-from integrator.decode.kinds import Kinds
+from integrator.decode.images import COLUMNS, JsonImages
+from integrator.decode.json.document import Document
+from integrator.decode.json.objects import Objects
+from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
-from integrator.schema import Column, describe
+from integrator.schema import Column, Type, describe
 
 EXPECTED = "an operation of GoldenGate"
-KINDS = Kinds({"I": "I", "U": "U", "D": "D", "T": "T", "INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"})
+OPERATIONS = Operations({word: word[0] for word in (*"IUDT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")})
 _META = frozenset(
     [
         "table",
@@ -50,39 +51,39 @@ _META = frozenset(
 _STAMP = Column("op_ts", schema.Timestamp("us", zoned=True))
 
 
-def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
-    """Return the changes in `lines`. Raises DataError."""
-    objects = Objects(lines, EXPECTED)
-    action, at, ignored = KINDS.sort(objects.text("op_type"), objects.lines, "op_type")
-    keep, line = pa.array(at), objects.lines.numbers[at]
-    in_row_mode = ~(objects.has("after") | objects.has("before"))[at] & (action != "T")
-    row, deleted = lines_text(objects.lines).take(keep), action == "D"
-    new = pc.if_else(pa.array(in_row_mode & ~deleted), row, objects.raw("after").take(keep))
-    old = pc.if_else(pa.array(in_row_mode & deleted), row, objects.raw("before").take(keep))
-    name = objects.text("table").take(keep)
+def decode(document: Document, file: File, reading: Reading) -> Decoded:
+    """Return the changes in a document. Raises DataError."""
+    objects = Objects.of_lines(document).required(EXPECTED).find(*_META)
+    action, at, ignored = OPERATIONS.sort(objects.labels("op_type"), Where(file.path, objects.numbers), "op_type")
+    objects = objects.take(at)
+    where = Where(file.path, objects.numbers)
+    in_row_mode = ~(objects.has("after") | objects.has("before")) & (action != "T")
+    deleted = action == "D"
+    after, before = objects.inner("after", COLUMNS), objects.inner("before", COLUMNS)
+    after = objects.where(in_row_mode & ~deleted).either(in_row_mode & ~deleted, after)
+    before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
+    name = objects.text("table")
     apart = _META.__contains__ if in_row_mode.any() else _is_mark
-
-    def convert(column: Column, values: pa.Array) -> pa.Array:
-        return typed(column, values, reading.time_zone)
-
+    zone = reading.time_zone
+    coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
-        lines=objects.lines,
+        file=file.path,
         action=action,
         schema=pc.struct_field(pc.extract_regex(name, r"(?P<schema>[^.]+)\.[^.]+$"), "schema"),
         table=pc.replace_substring_regex(name, r"^.*\.", ""),
-        values=JsonValues(objects.lines, line, new, old, apart, convert, fold=True),
-        old=mask(pc.is_valid(old)) & (action == "U"),
-        line=line,
-        cap_tstamp=stamps(file.path, line, _STAMP, _micros(objects.text("op_ts").take(keep)), reading.time_zone),
+        values=JsonImages(after, before, coding, apart, fold=True),
+        old=before.has_object & (action == "U"),
+        line=where.line,
+        cap_tstamp=stamps(file.path, where.line, _STAMP, _micros(objects.text("op_ts")), zone),
         ignored=ignored,
     )
-    xid, pos = objects.first_text(["xid", "csn"]).take(keep), objects.text("pos").take(keep)
-    commit = pc.coalesce(_trail(pos, Where(file.path, line)), by_line(file.number, line))
+    xid, pos = objects.first_text(["xid", "csn"]), objects.text("pos")
+    commit = pc.coalesce(_trail(pos, where), by_line(file.number, where.line))
     return found, Positions(pc.coalesce(xid, pos), commit, number(xid), found.row_counts)
 
 
 def _is_mark(name: str) -> bool:
-    """Say whether it is a mark of GoldenGate's Avro formatter, written as JSON."""
+    """Return whether it is a mark of GoldenGate's Avro formatter, written as JSON."""
     return name.endswith("_isMissing")
 
 
@@ -105,15 +106,15 @@ def _micros(values: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(_spaced(values), r"(\.\d{6})\d{1,3}", r"\1")
 
 
-def typed(column: Column, values: pa.Array, zone: str) -> pa.Array:
-    """Return the text of values in the column's type. Raises ValueRefused."""
-    match column.type:
+def typed(kind: Type, values: pa.Array, zone: str) -> pa.Array:
+    """Return the text of values in a type. Raises ValueRefused."""
+    match kind:
         case schema.Bytes():
-            return guarded(values, from_base64, describe(column.type))
+            return guarded(values, from_base64, describe(kind))
         case schema.Date():  # Oracle's dates have a time
-            return json_typed(column, pc.replace_substring_regex(values, r"[ :T]00:00:00(\.0+)?$", ""))
+            return json_typed(kind, pc.replace_substring_regex(values, r"[ :T]00:00:00(\.0+)?$", ""))
         case schema.Timestamp():
             spaced = _spaced(values)
-            return zoned(column, spaced, zone) if column.type.zoned else json_typed(column, spaced)
+            return zoned(kind, spaced, zone) if kind.zoned else json_typed(kind, spaced)
         case _:
-            return json_typed(column, values)
+            return json_typed(kind, values)

@@ -14,6 +14,7 @@ hvr_missing       names of columns that the record has no value for, with commas
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,19 +28,20 @@ from integrator.contracts.changes import (
     MAX_ROWS_IN_TRANSACTION,
     SEQUENCE_WIDTHS,
     AnyChanges,
-    Changes,
-    Joint,
     OpenTransaction,
     integ_seq,
 )
+from integrator.contracts.recipe import TRUNCATE
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading, Standing
 from integrator.decode.dialects import hvr_json, hvr_tables
-from integrator.decode.dialects.hvr_records import META, UNKNOWN, Records
+from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import container_of, read_lines
+from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
 from integrator.errors import DataError
+from integrator.schema import Table
 
 Ints = npt.NDArray[np.int64]
 
@@ -52,9 +54,10 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
     ascending = Ascending(checked=not reading.repeated_positions)
     order, tables = _Order(file.path, before, ascending), reading.source_tables()
-    for records, ignored in _records(file, reading, tables):
-        changes = order.place(records)
-        unknown = {reason: count for part in records for reason, count in part.unknown.items()}
+    for records in _records(file, reading):
+        meta = order.place(records)
+        ignored: Counter[str] = Counter()
+        changes, unknown = _changes(records, meta, reading, tables, ignored)
         yield Batch(changes, order.open, ignored, unknown, ascending.span, tables.known)
 
 
@@ -74,14 +77,44 @@ def tail(file: File, _reading: Reading) -> OpenTransaction:
     return state
 
 
-def _records(file: File, reading: Reading, tables: SourceTables) -> Iterator[tuple[list[Records], dict[str, int]]]:
+def _records(file: File, reading: Reading) -> Iterator[Records]:
     match container_of(file.path):
         case "empty":
             return iter(())
         case "json":
-            return hvr_json.records(file, reading, tables)
+            return (hvr_json.records(lines, reading) for lines in hvr_json.blocks(file, reading))
         case container:
-            return hvr_tables.records(file.path, container, reading, tables)
+            return hvr_tables.records(file.path, container, reading)
+
+
+def _changes(
+    records: Records, meta: Meta, reading: Reading, tables: SourceTables, ignored: Counter[str]
+) -> tuple[list[AnyChanges], dict[str, int]]:
+    """Return the rows of tables of the channel, and the values of unknown columns; others are counted in `ignored`."""
+    found: dict[str, tuple[int, Table]] = {}
+    place = np.full(len(records.table.texts), -1, np.int64)
+    firsts = np.zeros(len(place), np.int64)
+    firsts[records.table.codes[::-1]] = np.arange(len(records.line))[::-1]
+    for code, name in enumerate(records.table.texts):
+        table = tables.find(None, name, f"{records.file}:{records.line[firsts[code]]}")
+        if isinstance(table, str):
+            ignored[table] += int((records.table.codes == code).sum())
+        else:
+            place[code] = found.setdefault(table.name, (len(found), table))[0]
+    of_record = place[records.table.codes]
+    kept = np.flatnonzero(of_record >= 0)
+    if not len(kept):
+        return [], {}
+    ones, tables_found = np.ones(len(kept), np.int64), [table for _, table in found.values()]
+    parts, order = arranged(tables_found, of_record[kept], None, ones, reading, alike=records.values.alike)
+    record = kept[order]
+    meta = meta if len(record) == len(meta.line) and (np.diff(record) == 1).all() else meta.take(record)
+    truncates = mask(pc.equal(meta.op, TRUNCATE))
+    rows = Rows(
+        parts, record, np.zeros(len(record), np.bool_), np.empty(0, np.int64), records.file, records.line, truncates
+    )
+    values = records.values.columns(rows, reading, Fill(after=False, needs_values=False))
+    return changes_of(rows, values, meta), dict(values.unknown)
 
 
 def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
@@ -114,7 +147,7 @@ def _pad(digits: Octets, offsets: Ints, padded: npt.NDArray[np.uint8]) -> int:
 
 
 def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:
-    """Say for each row whether its transaction is another than the row's before it."""
+    """Return of each row whether its transaction is another than that of the row before it."""
     starts = np.ones(len(tx), bool)
     if len(tx) > 1:
         starts[1:] = mask(pc.not_equal(tx.slice(1), tx.slice(0, len(tx) - 1)))
@@ -136,14 +169,10 @@ class _Order(Standing):
         super().__init__(before)
         self.file, self.ascending = file, ascending
 
-    def place(self, records: list[Records]) -> list[AnyChanges]:
+    def place(self, records: Records) -> Meta:
         """Give each row of a batch its place in the order of changes."""
-        order = np.concatenate([part.order for part in records]) if records else np.empty(0, np.int64)
-        if not len(order):
-            return []
-        meta = {name: pa.concat_arrays([part.meta[name] for part in records]) for name in META}
+        meta, line = records.meta, records.line
         given, tx_seq = meta["hvr_integ_seq"], meta["hvr_tx_seq"]
-        line = np.concatenate([part.line for part in records])
         self._check_op(meta["hvr_op"], line)
         if given.null_count < len(given):
             self._check_given(given, line)
@@ -152,62 +181,37 @@ class _Order(Standing):
         countdown = pc.fill_null(meta["hvr_tx_countdown"], 0)
         left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
         self._check_countdown(left, line)
-        rank = self._ranks(padded, order, left, counting=bool(given.null_count and (left <= 0).any()))
+        rank = self._ranks(padded, countdown, counting=bool(given.null_count and (left <= 0).any()))
         rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
         sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
         sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
-        self._check_order(sequence, order, line)
-        told = {
-            "op": meta["hvr_op"].cast(pa.int8()),
-            "integ_seq": sequence,
-            "tx_seq": padded,
-            "countdown": countdown,
-            "cap_tstamp": meta["hvr_cap_tstamp"],
-            "cap_user": meta["hvr_cap_user"],
-        }
-        changes: list[AnyChanges] = []
-        at = 0
-        for part in records:
-            size = len(part.order)
-            if part.table != UNKNOWN:
-                own = {name: values.slice(at, size) for name, values in told.items()}
-                rows = Changes(
-                    part.table, self.file, part.columns, part.missing, **own, line=part.line, order=part.order
-                )
-                tables, sizes = [table for table, _ in part.shares], [size for _, size in part.shares]
-                changes.append(Joint.of(rows, tables, sizes, part.own) if part.shares else rows)
-            at += size
-        return changes
+        self.ascending.extend_with(sequence, sequence, Where(self.file, line))
+        return Meta(
+            op=meta["hvr_op"].cast(pa.int8()),
+            integ_seq=sequence,
+            tx_seq=padded,
+            countdown=countdown,
+            cap_tstamp=meta["hvr_cap_tstamp"],
+            cap_user=meta["hvr_cap_user"],
+            line=line,
+            order=np.arange(len(line)),
+        )
 
-    def _ranks(self, tx: pa.Array, order: Ints, left: Ints, *, counting: bool) -> Ints:
-        in_order = len(order) < 2 or bool((np.diff(order) > 0).all())
-        sequence = None if in_order else np.argsort(order, kind="stable")
-        sorted_tx = tx if sequence is None else tx.take(pa.array(sequence))
-        countdown = pa.array(left if sequence is None else left[sequence])
-        starts = _starts(sorted_tx)
+    def _ranks(self, tx: pa.Array, countdown: pa.Array, *, counting: bool) -> Ints:
+        """Return the number of each row in its transaction, and go on to after them."""
+        starts = _starts(tx)
         places = np.arange(len(tx))
         rank = places - np.maximum.accumulate(np.where(starts, places, 0))
-        if counting:
-            first = int(np.flatnonzero(starts)[1]) if starts.sum() > 1 else len(tx)
-            if self.open.tx == sorted_tx[0].as_py():
-                rank[:first] += self.open.rows
-            self.known = _trailing(sorted_tx, countdown).after(self.open)
-            if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
-                raise DataError(f"{self.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
-        else:
-            self.known = _trailing(sorted_tx, countdown)
-        if sequence is None:
+        if not counting:
+            self.known = _trailing(tx, countdown)
             return rank
-        result = np.empty_like(rank)
-        result[sequence] = rank
-        return result
-
-    def _check_order(self, sequence: pa.Array, order: Ints, line: Ints) -> None:
-        """Raise DataError for a row whose position is not after that of the row before it in the file."""
-        if len(order) > 1 and not (np.diff(order) > 0).all():
-            at = np.argsort(order, kind="stable")
-            sequence, line = sequence.take(pa.array(at)), line[at]
-        self.ascending.extend_with(sequence, sequence, Where(self.file, line))
+        first = int(np.flatnonzero(starts)[1]) if starts.sum() > 1 else len(tx)
+        if self.open.tx == tx[0].as_py():
+            rank[:first] += self.open.rows
+        self.known = _trailing(tx, countdown).after(self.open)
+        if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
+            raise DataError(f"{self.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
+        return rank
 
     def _check_countdown(self, left: Ints, line: Ints) -> None:
         at = first((left < 0) | (left >= MAX_ROWS_IN_TRANSACTION))

@@ -1,47 +1,36 @@
-"""Records of the hvr dialect, as its containers hand them on: one `Records` a table, or for several alike."""
+"""Records of the hvr dialect, as its containers hand them on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
+from integrator.decode.json.slices import Labels
+from integrator.decode.rows import Values
+from integrator.schema import Integer, String, Timestamp, Type
 
-META: dict[str, pa.DataType] = {
-    "hvr_tbl_name": pa.string(),
-    "hvr_op": pa.int32(),
-    "hvr_tx_seq": pa.string(),
-    "hvr_tx_countdown": pa.int32(),
-    "hvr_integ_seq": pa.string(),
-    "hvr_cap_tstamp": pa.timestamp("us", "UTC"),
-    "hvr_cap_user": pa.string(),
-    "hvr_missing": pa.string(),
+META: dict[str, Type] = {
+    "hvr_tbl_name": String(),
+    "hvr_op": Integer(32),
+    "hvr_tx_seq": String(),
+    "hvr_tx_countdown": Integer(32),
+    "hvr_integ_seq": String(),
+    "hvr_cap_tstamp": Timestamp("us", zoned=True),
+    "hvr_cap_user": String(),
+    "hvr_missing": String(),
 }
-
-
-UNKNOWN = ""
-Places = npt.NDArray[np.int64]
+POSITION = ("hvr_integ_seq", "hvr_tx_seq", "hvr_tx_countdown")
 
 
 @dataclass(frozen=True)
 class Records:
-    """Records of one table, or of several: its columns, typed, and the hvr_ columns.
+    """Records of a batch, in the order of the file: the table of each, the hvr_ columns, and the values of its row."""
 
-    order: the place in the batch. shares: names and numbers of records, where they are of several tables, one behind
-    another. own: the columns of each of these tables, where they are not the same.
-    Records of a table that the channel does not have (`UNKNOWN`) come without columns: they count in their transaction.
-    """
-
-    table: str
-    columns: dict[str, pa.Array]
-    missing: dict[str, Mask]
+    file: str
+    line: npt.NDArray[np.int64]
+    table: Labels
     meta: dict[str, pa.Array]
-    line: Places
-    order: Places
-    unknown: dict[str, int] = field(default_factory=dict)
-    shares: tuple[tuple[str, int], ...] = ()
-    own: tuple[Mapping[str, pa.Array], ...] = ()
+    values: Values

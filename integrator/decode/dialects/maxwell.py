@@ -11,22 +11,22 @@ Values: dates and times as MySQL prints them, moments of TIMESTAMP columns in UT
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import mask
+from integrator.decode.coding import TextCoding, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import JsonValues, utc_typed
-from integrator.decode.json.lines import Lines
+from integrator.decode.images import COLUMNS, JsonImages
+from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.kinds import Kinds
+from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, binlog, by_line, number
 from integrator.decode.records import Records
 
 EXPECTED = "a record of Maxwell"
-KINDS = Kinds(
+CODING = TextCoding("maxwell", utc_typed, zoned="utc")
+OPERATIONS = Operations(
     actions={"insert": "I", "bootstrap-insert": "I", "update": "U", "delete": "D"},
     ignored={
         "bootstrap-start": "bootstrap marks",
@@ -39,29 +39,29 @@ KINDS = Kinds(
 )
 
 
-def decode(lines: Lines, file: File, _reading: Reading) -> Decoded:
-    """Return the changes in `lines`. Raises DataError."""
-    objects = Objects(lines, EXPECTED)
-    action, at, ignored = KINDS.sort(objects.text("type"), objects.lines, "type")
-    keep = pa.array(at)
-    data, changed = objects.raw("data").take(keep), objects.raw("old").take(keep)
-    old = pc.if_else(pa.array(action == "D"), data, changed)
-    line = objects.lines.numbers[at]
-    where = Where(file.path, line)
+def decode(document: Document, file: File, _reading: Reading) -> Decoded:
+    """Return the changes in a document. Raises DataError."""
+    objects = Objects.of_lines(document).required(EXPECTED)
+    objects.find("database", "table", "type", "ts", "xid", "commit", "position", "data", "old")
+    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
+    objects = objects.take(at)
+    data, changed = objects.inner("data", COLUMNS), objects.inner("old", COLUMNS)
+    where = Where(file.path, objects.numbers)
     found = Records(
-        lines=objects.lines,
+        file=file.path,
         action=action,
-        schema=objects.text("database").take(keep),
-        table=objects.text("table").take(keep),
-        values=JsonValues(objects.lines, line, data, old, convert=utc_typed),
-        old=mask(pc.is_valid(changed)) & (action == "U"),
-        line=line,
-        cap_tstamp=instants(objects.text("ts").take(keep), where, "ts", "s"),
+        schema=objects.text("database"),
+        table=objects.text("table"),
+        values=JsonImages(data, data.either(action == "D", changed), CODING),
+        old=changed.has_object & (action == "U"),
+        line=where.line,
+        cap_tstamp=instants(objects.text("ts"), where, "ts", "s"),
         old_of_changes=True,
         ignored=ignored,
     )
-    xid, commits = objects.text("xid").take(keep), mask(pc.equal(objects.text("commit").take(keep), "true"))
-    position = objects.text("position").take(keep)
-    commit = pc.coalesce(binlog(position, where, "position"), by_line(file.number, line))
-    ends = commits if commits.any() or xid.null_count < len(xid) else None
+    xid, commits = objects.text("xid"), objects.labels("commit")
+    position = objects.text("position")
+    commit = pc.coalesce(binlog(position, where, "position"), by_line(file.number, where.line))
+    is_last = commits.are("true")
+    ends = is_last if is_last.any() or xid.null_count < len(xid) else None
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)

@@ -9,76 +9,87 @@ transactions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
+from integrator.decode.coding import TextCoding, json_typed, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import JsonValues, json_typed, zoned
-from integrator.decode.json.canonical import checked
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.objects import Objects, as_lines, lines_text, unquoted
-from integrator.decode.kinds import Kinds
+from integrator.decode.images import JsonImages
+from integrator.decode.json.document import Document
+from integrator.decode.json.objects import Objects
+from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
-from integrator.decode.records import Ints, Records
+from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.errors import DataError
-from integrator.schema import Column, describe
+from integrator.schema import Type, describe
 
 EXPECTED = "an OpenCDC record"
-KINDS = Kinds({"create": "I", "snapshot": "I", "update": "U", "delete": "D"})
+OPERATIONS = Operations({"create": "I", "snapshot": "I", "update": "U", "delete": "D"})
 
 
-def decode(lines: Lines, file: File, reading: Reading) -> Decoded:
-    """Return the changes in `lines`. Raises DataError."""
-    objects = Objects(lines, EXPECTED)
-    action, at, ignored = KINDS.sort(objects.text("operation"), objects.lines, "operation")
-    keep, line = pa.array(at), objects.lines.numbers[at]
+def decode(document: Document, file: File, reading: Reading) -> Decoded:
+    """Return the changes in a document. Raises DataError."""
+    objects = Objects.of_lines(document).required(EXPECTED).find("operation", "metadata", "key", "payload")
+    action, at, ignored = OPERATIONS.sort(objects.labels("operation"), Where(file.path, objects.numbers), "operation")
+    objects = objects.take(at)
+    where = Where(file.path, objects.numbers)
     payload, metadata = objects.inner("payload", EXPECTED), objects.inner("metadata", EXPECTED)
-    new = _objects(payload.raw("after").take(keep), objects.lines, line, "payload.after")
-    old = _objects(payload.raw("before").take(keep), objects.lines, line, "payload.before")
-    key = _objects(objects.raw("key").take(keep), objects.lines, line, "key")
-    old = pc.if_else(pa.array(action == "D"), pc.coalesce(old, key), old)
-    name = metadata.text("opencdc.collection").take(keep)
-    nanos = pc.coalesce(metadata.text("opencdc.createdAt"), metadata.text("opencdc.readAt")).take(keep)
+    after, before, key = _images(
+        [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
+    )
+    before = before.either(before.has_object | (action != "D"), key)
+    name = metadata.text("opencdc.collection")
+    nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
-        lines=objects.lines,
+        file=file.path,
         action=action,
         schema=pc.struct_field(pc.extract_regex(name, r"(?P<schema>[^.]+)\.[^.]+$"), "schema"),
         table=pc.coalesce(
             pc.replace_substring_regex(name, r"^.*\.", ""), pa.scalar(reading.default_table, pa.string())
         ),
-        values=JsonValues(objects.lines, line, new, old, convert=_typed),
-        old=mask(pc.is_valid(old)) & (action == "U"),
-        line=line,
-        cap_tstamp=instants(nanos, Where(file.path, line), "opencdc.createdAt or opencdc.readAt", "ns"),
+        values=JsonImages(after, before, CODING),
+        old=before.has_object & (action == "U"),
+        line=where.line,
+        cap_tstamp=instants(nanos, where, "opencdc.createdAt or opencdc.readAt", "ns"),
         ignored=ignored,
     )
     alone = pa.nulls(len(at), pa.string())
-    place = by_line(file.number, line)
+    place = by_line(file.number, where.line)
     return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
 
 
-def _objects(texts: pa.Array, lines: Lines, line: Ints, name: str) -> pa.Array:
+def _images(members: Sequence[tuple[Objects, str, str]]) -> list[Objects]:
+    """Return images that are objects as they are; where one is raw, all as objects of a document of their own."""
+    if not any(one.slices(name).are_texts(one.document.text).any() for one, name, _ in members):
+        return [one.inner(name, f"an object as {shown}") for one, name, shown in members]
+    texts, sizes = [_objects(one, name, shown) for one, name, shown in members], len(members[0][0])
+    every = np.tile(members[0][0].line, len(members))
+    found = Objects.of_texts(pa.concat_arrays(texts), members[0][0].lines, every, "an object")
+    return [found.take(np.arange(sizes) + place * sizes) for place in range(len(members))]
+
+
+def _objects(objects: Objects, name: str, shown: str) -> pa.Array:
     """Return images that are objects as they are, and raw ones decoded. Raises DataError for what is no object."""
-    raw = mask(pc.starts_with(texts, '"'))
-    if raw.any():
-        try:
-            decoded = guarded(unquoted(pc.if_else(pa.array(raw), texts, None)), _decoded, "base64 of a JSON object")
-        except ValueRefused as error:
-            raise DataError(f"{lines.file}:{line[error.index]}: {name} is raw: {error}") from None
-        at = np.flatnonzero(raw & mask(pc.is_valid(texts)))
-        inside = as_lines(decoded.take(pa.array(at)), Lines(lines.file, b"", line, lines.offsets), at)
-        own = lines_text(checked(inside, f"{name} as a JSON object"))
-        texts = pc.replace_with_mask(texts, pa.array(raw), own)
+    texts, raw = objects.raw(name), objects.slices(name).are_texts(objects.document.text)
+    try:
+        encoded = pc.if_else(pa.array(raw), objects.text(name), None)
+        decoded = guarded(encoded, _decoded, "base64 of a JSON object")
+    except ValueRefused as error:
+        raise DataError(f"{objects.lines.file}:{objects.numbers[error.index]}: {shown} is raw: {error}") from None
+    texts = pc.if_else(pa.array(raw), decoded, texts)
     odd = first(np.asarray(~mask(pc.starts_with(pc.utf8_trim_whitespace(pc.fill_null(texts, "{")), "{"))))
     if odd is not None:
-        raise DataError(f"{lines.file}:{line[odd]}: {name} is no object, but {texts[odd].as_py()[:100]}")
+        where = f"{objects.lines.file}:{objects.numbers[odd]}"
+        raise DataError(f"{where}: {shown} is no object, but {texts[odd].as_py()[:100]}")
     return texts
 
 
@@ -91,16 +102,19 @@ def _decoded(values: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"[\r\n]", " ")
 
 
-def _typed(column: Column, values: pa.Array) -> pa.Array:
-    match column.type:
+def _typed(kind: Type, values: pa.Array) -> pa.Array:
+    match kind:
         case schema.Bytes():
-            return guarded(values, from_base64, describe(column.type))
+            return guarded(values, from_base64, describe(kind))
         case schema.Timestamp():  # Go's own text, of older versions
             go = pc.replace_substring_regex(values, r" \+0000 UTC$", "Z")
-            return zoned(column, go, "UTC") if column.type.zoned else json_typed(column, go)
+            return zoned(kind, go, "UTC") if kind.zoned else json_typed(kind, go)
         case schema.Date():
-            return json_typed(column, pc.replace_substring_regex(values, r"[T ]00:00:00(Z| \+0000 UTC)$", ""))
+            return json_typed(kind, pc.replace_substring_regex(values, r"[T ]00:00:00(Z| \+0000 UTC)$", ""))
         case schema.Decimal() | schema.Integer():  # Go's big.Rat
-            return json_typed(column, pc.replace_substring_regex(values, r"/1$", ""))
+            return json_typed(kind, pc.replace_substring_regex(values, r"/1$", ""))
         case _:
-            return json_typed(column, values)
+            return json_typed(kind, values)
+
+
+CODING = TextCoding("opencdc", _typed, zoned="utc")

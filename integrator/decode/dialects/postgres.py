@@ -6,22 +6,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import mask
 from integrator.contracts.changes import SEQUENCE_WIDTHS, hexadecimal
+from integrator.decode.coding import stamps
 from integrator.decode.fields import Where
-from integrator.decode.images import stamps
-from integrator.decode.json.lines import Lines
-from integrator.errors import DataError, shown
 from integrator.schema import Column
 
 
-def commit(lines: Lines, nextlsn: pa.Array) -> pa.Array:
+def commit(where: Where, nextlsn: pa.Array) -> pa.Array:
     """Return LSNs (`0/3BD39C8`) as 20 hex digits (https://www.postgresql.org/docs/15/datatype-pg-lsn.html).
 
     Raises DataError for what is none; null stays null.
     """
     parts = pc.extract_regex(nextlsn, r"^(?P<high>[0-9A-Fa-f]{1,8})/(?P<low>[0-9A-Fa-f]{1,8})$")
-    _check(lines, nextlsn, mask(pc.is_null(parts)), "nextlsn", "a position such as 0/3BD39C8")
+    where.check(nextlsn, mask(pc.is_null(parts)), "nextlsn", "a position such as 0/3BD39C8")
     high, low = (pc.utf8_lpad(pc.struct_field(parts, name), 8, "0") for name in ("high", "low"))
     return pc.utf8_upper(pc.binary_join_element_wise("0000", high, low, ""))
 
@@ -42,17 +40,9 @@ def commit_of(lsn: str) -> str:
     return f"0000{high.upper():0>8}{low.upper():0>8}"
 
 
-def transaction(lines: Lines, xid: pa.Array) -> pa.Array:
+def transaction(where: Where, xid: pa.Array) -> pa.Array:
     """Return transaction ids, as decimal text, in 16 hex digits; none is 0. Raises DataError for what is none."""
     wrong = ~mask(pc.match_substring_regex(xid, r"^\d{1,18}$"))
-    _check(lines, xid, wrong, "xid", "the number of a transaction")
+    where.check(xid, wrong, "xid", "the number of a transaction")
     numbers = pc.fill_null(xid, "0").cast(pa.uint64()).to_numpy(zero_copy_only=False)
     return hexadecimal(numbers, SEQUENCE_WIDTHS[1])
-
-
-def _check(lines: Lines, texts: pa.Array, wrong: Mask, name: str, expected: str) -> None:
-    """Raise DataError for the first text that is wrong."""
-    at = first(wrong & mask(pc.is_valid(texts)))
-    if at is not None:
-        where = f"{lines.file}:{lines.numbers[at]}"
-        raise DataError(f"{where}: {name} is {shown(texts[at].as_py())}; expected {expected}")

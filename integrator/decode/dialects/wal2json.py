@@ -7,16 +7,19 @@ from the old image where that has it, and is missing otherwise.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+
+import numpy as np
 
 from integrator.contracts.changes import OpenTransaction
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
-from integrator.decode.json.canonical import checked
-from integrator.decode.json.lines import Lines, cut, read_lines
+from integrator.decode.json.document import Document, read_document
+from integrator.decode.json.grammar import LIST
+from integrator.decode.json.lines import cut, read_lines
+from integrator.decode.json.objects import Objects
 from integrator.decode.records import change_rows
 from integrator.errors import DataError
 
@@ -28,10 +31,10 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     position = wal2json_v2.Position(before)
     ascending, tables = Ascending(checked=not reading.repeated_positions), reading.source_tables()
     version = 0
-    for read in file.lines(reading):
-        lines = checked(read, EXPECTED)
-        version = version or _version(lines)
-        records, placed = wal2json_v1.records(lines) if version == 1 else wal2json_v2.records(lines, position)
+    for lines in file.lines(reading):
+        document = read_document(lines, EXPECTED)
+        version = version or _version(document)
+        records, placed = wal2json_v1.records(document) if version == 1 else wal2json_v2.records(document, position)
         ascending.extend(placed, records.row_counts, Where(file.path, records.line))
         changes, ignored, unknown = change_rows(records, placed, reading, tables)
         state = position.open if version == 2 else OpenTransaction(since_start=False)
@@ -41,23 +44,24 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
 def tail(file: File, _reading: Reading) -> OpenTransaction:
     """Return where the file ends; a file of version 1 holds whole transactions only."""
     state = OpenTransaction()
-    for read in read_lines(file.path):
-        lines = checked(read, EXPECTED)
-        if _version(lines) == 1:
+    for lines in read_lines(file.path):
+        document = read_document(lines, EXPECTED)
+        if _version(document) == 1:
             return OpenTransaction(since_start=False)
-        state = wal2json_v2.tail(lines).after(state)
+        state = wal2json_v2.tail(document).after(state)
     return state
 
 
-def _version(lines: Lines) -> int:
-    """Tell the version by the first line: a transaction with its changes (1), or one action (2)."""
-    first = lines.array[0].as_py()
-    record = json.loads(first) or {}
-    if isinstance(record.get("change"), list):
+def _version(document: Document) -> int:
+    """Return the version by the first line: a transaction with its changes (1), or one action (2)."""
+    objects = Objects.of_lines(document).take(np.arange(1))
+    change, action = objects.slices("change"), objects.slices("action")
+    if change.end[0] and change.first_bytes(document.text)[0] == LIST:
         return 1
-    if isinstance(record.get("action"), str):
+    if action.are_texts(document.text)[0]:
         return 2
+    lines = document.lines
     raise DataError(
         f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
-        f'(a line has an "action"); the line is {cut(first.rstrip())}'
+        f'(a line has an "action"); the line is {cut(lines.array[0].as_py().rstrip())}'
     )

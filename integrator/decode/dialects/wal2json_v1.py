@@ -3,93 +3,101 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, mask
+from integrator.arrow.arrays import Mask, first
+from integrator.decode.coding import TextCoding
 from integrator.decode.dialects import postgres
 from integrator.decode.fields import Where
-from integrator.decode.json.lines import Lines, arrow_json, parse_lines
-from integrator.decode.json.text import quote_scalars
-from integrator.decode.named_values import Named, NamedValues
-from integrator.decode.records import Placed, Records
+from integrator.decode.images import JsonImages
+from integrator.decode.json.document import Document
+from integrator.decode.json.grammar import LIST
+from integrator.decode.json.named import NamedLists, as_objects, plain_names
+from integrator.decode.json.objects import Objects
+from integrator.decode.records import Ints, Placed, Records
+from integrator.decode.text.values import from_column
 from integrator.errors import DataError
 
-_TEXT = pa.string()
-_TEXTS = pa.list_(_TEXT)
-V1 = pa.schema(
-    [
-        ("xid", _TEXT),
-        ("timestamp", _TEXT),
-        ("nextlsn", _TEXT),
-        (
-            "change",
-            pa.list_(
-                pa.struct(
-                    [
-                        ("kind", _TEXT),
-                        ("schema", _TEXT),
-                        ("table", _TEXT),
-                        ("columnnames", _TEXTS),
-                        ("columnvalues", _TEXTS),
-                        ("oldkeys", pa.struct([("keynames", _TEXTS), ("keyvalues", _TEXTS)])),
-                    ]
-                )
-            ),
-        ),
-    ]
-)
-KINDS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
+EXPECTED = "wal2json version 1"
+ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
+CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), bare="none")
 
 
-def records(lines: Lines) -> tuple[Records, Placed]:
-    """Return the changes of the transactions in `lines`. Raises DataError."""
-    table = parse_lines(lines, lambda data: arrow_json(V1, "ignore")(quote_scalars(data)), "wal2json version 1")
+def records(document: Document) -> tuple[Records, Placed]:
+    """Return the changes of the transactions in a document. Raises DataError."""
+    lines = Objects.of_lines(document).required(EXPECTED).find("change", "nextlsn", "xid", "timestamp")
+    where = Where(document.lines.file, lines.numbers)
     for name in ("change", "nextlsn"):
-        absent = first(pc.is_null(table[name]))
+        absent = first(lines.slices(name).nulls(document.text))
         if absent is not None:
             raise DataError(
-                f"{lines.file}:{lines.numbers[absent]}: the transaction has no {name}; record with the option "
+                f"{where.file}:{where.line[absent]}: the transaction has no {name}; record with the option "
                 "include-lsn=1, and without write-in-chunks"
             )
-    change = table["change"].combine_chunks()
-    flat = change.flatten()
-    parent = pc.list_parent_indices(change).to_numpy(zero_copy_only=False)
-    kinds = pc.fill_null(flat.field("kind"), "?").to_numpy(zero_copy_only=False)
-    wrong = [(at, kind) for at, kind in enumerate(kinds) if kind not in KINDS]
-    if wrong:
-        at, kind = wrong[0]
-        raise DataError(f"{lines.file}:{lines.numbers[parent[at]]}: the kind {kind!r} is none of {', '.join(KINDS)}")
-    actions = np.array([KINDS[kind] for kind in kinds], "U1")
-    old = flat.field("oldkeys")
-    rows = (actions != "M").astype(np.int64)
-    rows += (actions == "U") & mask(pc.is_valid(old))
-    before = np.concatenate([[0], np.cumsum(rows)])
-    starts = np.searchsorted(parent, np.arange(len(lines)))
-    rank = before[:-1] - before[starts][parent]
-    total = np.concatenate([before[starts[1:]], before[-1:]])
-    index = pa.array(parent)
-    names, values = flat.field("columnnames"), flat.field("columnvalues")
-    old_names, old_values = old.field("keynames"), old.field("keyvalues")
-    for one, other in ((names, values), (old_names, old_values)):
-        uneven = first(
-            pc.not_equal(pc.fill_null(pc.list_value_length(one), 0), pc.fill_null(pc.list_value_length(other), 0))
-        )
-        if uneven is not None:
-            line = lines.numbers[parent[uneven]]
-            raise DataError(f"{lines.file}:{line}: a change with another number of values than of names")
-    new = Named.of(names.offsets, names.flatten(), values.flatten(), names)
-    identity = Named.of(old_names.offsets, old_names.flatten(), old_values.flatten(), old)
+    _check_list(lines, "change")
+    node, parent = lines.elements("change")
+    changes = Objects.of_nodes(document, lines.line[parent], node, EXPECTED).required(EXPECTED)
+    actions = _actions(changes)
+    keys = changes.inner("oldkeys", EXPECTED)
+    named = [(changes, "columnnames", "columnvalues"), (keys, "keynames", "keyvalues")]
+    plain = plain_names(document, np.concatenate([one.elements(names)[0] for one, names, _ in named]), EXPECTED)
+    if plain is not None:
+        return records(plain)
+    images = [_lists(one, names, values) for one, names, values in named]
+    after, before = as_objects(document, images)
     found = Records(
-        lines=lines,
+        file=where.file,
         action=actions,
-        schema=flat.field("schema"),
-        table=flat.field("table"),
-        values=NamedValues(new, identity, lines.file, lines.numbers[parent]),
-        old=identity.has,
-        line=lines.numbers[parent],
-        cap_tstamp=postgres.instants(table["timestamp"].combine_chunks(), Where(lines.file, lines.numbers)).take(index),
+        schema=changes.text("schema"),
+        table=changes.text("table"),
+        values=JsonImages(after, before, CODING),
+        old=keys.has_object,
+        line=changes.numbers,
+        cap_tstamp=postgres.instants(lines.text("timestamp"), where).take(parent),
     )
-    commit = postgres.commit(lines, table["nextlsn"].combine_chunks()).take(index)
-    xid = postgres.transaction(lines, table["xid"].combine_chunks()).take(index)
-    return found, Placed(commit, xid, rank, total[parent] - before[:-1])
+    commit = postgres.commit(where, lines.text("nextlsn")).take(parent)
+    xid = postgres.transaction(where, lines.text("xid")).take(parent)
+    rank, left = _ranks(found.row_counts, parent, len(lines))
+    return found, Placed(commit, xid, rank, left)
+
+
+def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+    kinds = changes.labels("kind")
+    unknown = [place for place, kind in enumerate(kinds.texts) if kind not in ACTIONS]
+    wrong = first(np.isin(kinds.codes, [*unknown, -1]))
+    if wrong is not None:
+        kind = kinds.texts[kinds.codes[wrong]] if kinds.codes[wrong] >= 0 else "?"
+        where = f"{changes.lines.file}:{changes.numbers[wrong]}"
+        raise DataError(f"{where}: the kind {kind!r} is none of {', '.join(ACTIONS)}")
+    return np.array([ACTIONS[kind] for kind in kinds.texts], "U1")[kinds.codes]
+
+
+def _ranks(rows: Ints, parent: Ints, lines: int) -> tuple[Ints, Ints]:
+    """Return the number of each change's first row in its transaction, and how many rows are left with it."""
+    before = np.concatenate([[0], np.cumsum(rows)])
+    starts = np.searchsorted(parent, np.arange(lines))
+    total = np.concatenate([before[starts[1:]], before[-1:]])
+    return before[:-1] - before[starts][parent], total[parent] - before[:-1]
+
+
+def _lists(objects: Objects, names: str, values: str) -> NamedLists:
+    """Return the images that two lists of each record make. Raises DataError where one is longer."""
+    has = _check_list(objects, names)
+    _check_list(objects, values)
+    name, of_name = objects.elements(names)
+    value, of_value = objects.elements(values)
+    counts = np.bincount(of_name, minlength=len(objects))
+    uneven = first(counts != np.bincount(of_value, minlength=len(objects)))
+    if uneven is not None:
+        where = f"{objects.lines.file}:{objects.numbers[uneven]}"
+        raise DataError(f"{where}: a change with another number of values than of names")
+    return NamedLists(name, value, counts, has, objects.line)
+
+
+def _check_list(objects: Objects, name: str) -> Mask:
+    """Return which records have a list of that name. Raises DataError for what is neither a list nor null."""
+    at, text = objects.slices(name), objects.document.text
+    is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
+    wrong = first(~(is_list | at.nulls(text)))
+    if wrong is not None:
+        raise DataError(f"{objects.lines.file}:{objects.numbers[wrong]}: {name} is no list; expected {EXPECTED}")
+    return is_list

@@ -9,25 +9,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, mask
+from integrator.arrow.arrays import Mask, first
 from integrator.contracts.changes import OpenTransaction
 from integrator.decode.contract import Standing
 from integrator.decode.dialects import postgres
+from integrator.decode.dialects.wal2json_v1 import CODING
 from integrator.decode.fields import Where
-from integrator.decode.json.lines import Lines, arrow_json, parse_lines
-from integrator.decode.json.text import quote_scalars
-from integrator.decode.named_values import Named, NamedValues
+from integrator.decode.images import JsonImages
+from integrator.decode.json.document import Document
+from integrator.decode.json.grammar import LIST
+from integrator.decode.json.named import NamedLists, as_objects, plain_names
+from integrator.decode.json.objects import Objects
 from integrator.decode.records import Placed, Records
 from integrator.errors import DataError, shown
 
-_TEXT = pa.string()
-_ACTIONS = pa.array([*"BCIUDTM"])
-_NAMED = pa.list_(pa.struct([("name", _TEXT), ("value", _TEXT)]))
-V2 = pa.schema(
-    [(name, _TEXT) for name in ("action", "xid", "timestamp", "lsn", "nextlsn", "schema", "table")]
-    + [("columns", _NAMED), ("identity", _NAMED)]
-)
-V2_TAIL = pa.schema([(name, _TEXT) for name in ("action", "xid", "timestamp", "nextlsn")] + [("identity", _NAMED)])
+EXPECTED = "wal2json version 2"
+_ACTIONS = "BCIUDTM"
+_MEMBERS = ("action", "xid", "timestamp", "lsn", "nextlsn", "schema", "table", "columns", "identity")
 
 
 class Position(Standing):
@@ -38,65 +36,91 @@ class Position(Standing):
         self.known = part.after(self.open) if part.since_start else part
 
 
-def tail(lines: Lines) -> OpenTransaction:
-    """Return where `lines`, seen alone, end."""
-    table = parse_lines(lines, lambda data: arrow_json(V2_TAIL, "ignore")(quote_scalars(data)), "wal2json version 2")
-    return _advance(_actions(lines, table), _row_counts(lines, table), _begins(lines, table))
+def tail(document: Document) -> OpenTransaction:
+    """Return where a document, seen alone, ends."""
+    objects = _objects(document)
+    actions, has_old = _actions(objects), _lists_of(objects, "identity")
+    return _advance(actions, _row_counts(actions, has_old), _begins(objects, actions))
 
 
-def records(lines: Lines, position: Position) -> tuple[Records, Placed]:
-    """Return the changes in `lines`, and move `position` to their end. Raises DataError."""
-    table = parse_lines(lines, lambda data: arrow_json(V2, "ignore")(quote_scalars(data)), "wal2json version 2")
-    actions = _actions(lines, table)
-    rows = _row_counts(lines, table)
-    begins = _begins(lines, table)
-    transactions = _transactions(lines, actions, rows, begins, position)
+def records(document: Document, position: Position) -> tuple[Records, Placed]:
+    """Return the changes in a document, and move `position` to their end. Raises DataError."""
+    objects = _objects(document)
+    images = [_named(objects, name) for name in ("columns", "identity")]
+    plain = plain_names(document, np.concatenate([image.name for image in images]), EXPECTED)
+    if plain is not None:
+        return records(plain, position)
+    actions, has_old = _actions(objects), images[1].has
+    rows = _row_counts(actions, has_old)
+    begins = _begins(objects, actions)
+    where = Where(document.lines.file, objects.numbers)
+    transactions = _transactions(where, actions, rows, begins, position)
     position.move(_advance(actions, rows, begins))
-    columns, identity = table["columns"].combine_chunks(), table["identity"].combine_chunks()
-    commit, xid, stamp = _split(lines, transactions)
-    new = Named.of(columns.offsets, columns.flatten().field(0), columns.flatten().field(1), columns)
-    old = Named.of(identity.offsets, identity.flatten().field(0), identity.flatten().field(1), identity)
+    commit, xid, stamp = _split(where, transactions)
+    after, before = as_objects(document, images)
     found = Records(
-        lines=lines,
+        file=where.file,
         action=actions,
-        schema=table["schema"].combine_chunks(),
-        table=table["table"].combine_chunks(),
-        values=NamedValues(new, old, lines.file, lines.numbers),
-        old=old.has,
-        line=lines.numbers,
+        schema=objects.text("schema"),
+        table=objects.text("table"),
+        values=JsonImages(after, before, CODING),
+        old=has_old,
+        line=where.line,
         cap_tstamp=stamp,
     )
     return found, Placed(commit, xid, transactions.rank, transactions.countdown)
 
 
-def _actions(lines: Lines, table: pa.Table) -> npt.NDArray[np.str_]:
-    """Return what each line does. Raises DataError for a word that is none of a version 2."""
-    actions = table["action"].combine_chunks()
-    wrong = first(~mask(pc.is_in(actions, _ACTIONS)))
+def _objects(document: Document) -> Objects:
+    return Objects.of_lines(document).required(EXPECTED).find(*_MEMBERS)
+
+
+def _lists_of(objects: Objects, name: str) -> Mask:
+    """Return which records have a list of that name. Raises DataError for what is neither a list nor null."""
+    at, text = objects.slices(name), objects.document.text
+    is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
+    wrong = first(~(is_list | at.nulls(text)))
     if wrong is not None:
-        text = f"the action {shown(actions[wrong].as_py())} is none of {' '.join(_ACTIONS.to_pylist())}"
-        raise DataError(f"{lines.file}:{lines.numbers[wrong]}: {text}")
-    return np.asarray(actions, "U1")
+        where = f"{objects.lines.file}:{objects.numbers[wrong]}"
+        raise DataError(f"{where}: {name} is no list of names and values; expected {EXPECTED}")
+    return is_list
 
 
-def _row_counts(lines: Lines, table: pa.Table) -> npt.NDArray[np.int64]:
-    """Return how many change rows each line makes: an update with an old image makes two."""
-    actions = _actions(lines, table)
-    has_old = mask(pc.is_valid(table["identity"]))
+def _named(objects: Objects, name: str) -> NamedLists:
+    """Return the images that are lists of objects with a name and a value each. Raises DataError."""
+    has = _lists_of(objects, name)
+    node, record = objects.elements(name)
+    entries = Objects.of_nodes(objects.document, objects.line[record], node, EXPECTED).required(EXPECTED)
+    entries.find("name", "type", "value")
+    counts = np.bincount(record, minlength=len(objects))
+    return NamedLists(entries.node("name"), entries.node("value"), counts, has, objects.line)
+
+
+def _actions(objects: Objects) -> npt.NDArray[np.str_]:
+    """Return what each line does. Raises DataError for a word that is none of a version 2."""
+    words = objects.labels("action")
+    unknown = [place for place, word in enumerate(words.texts) if word not in tuple(_ACTIONS)]
+    wrong = first(np.isin(words.codes, [*unknown, -1]))
+    if wrong is not None:
+        word = words.texts[words.codes[wrong]] if words.codes[wrong] >= 0 else None
+        text = f"the action {shown(word)} is none of {' '.join(_ACTIONS)}"
+        raise DataError(f"{objects.lines.file}:{objects.numbers[wrong]}: {text}")
+    return np.array(words.texts, "U1")[words.codes]
+
+
+def _row_counts(actions: npt.NDArray[np.str_], has_old: Mask) -> npt.NDArray[np.int64]:
+    """Return how many change rows each line makes: an update with a before image makes two."""
     rows = np.isin(actions, ["I", "D", "T", "U"]).astype(np.int64)
     return np.asarray(rows + ((actions == "U") & has_old), np.int64)
 
 
-def _begins(lines: Lines, table: pa.Table) -> pa.Array:
+def _begins(objects: Objects, actions: npt.NDArray[np.str_]) -> pa.Array:
     """Return for each line the transaction that it begins, as commit|xid|timestamp, or null."""
-    commit, xid = (
-        postgres.commit(lines, table["nextlsn"].combine_chunks()),
-        postgres.transaction(lines, table["xid"].combine_chunks()),
-    )
-    stamp = pc.fill_null(table["timestamp"], "").combine_chunks()
-    return pc.if_else(
-        pc.equal(table["action"].combine_chunks(), "B"), pc.binary_join_element_wise(commit, xid, stamp, "|"), None
-    )
+    where = Where(objects.lines.file, objects.numbers)
+    commit = postgres.commit(where, objects.text("nextlsn"))
+    xid = postgres.transaction(where, objects.text("xid"))
+    stamp = pc.fill_null(objects.text("timestamp"), "")
+    return pc.if_else(pa.array(actions == "B"), pc.binary_join_element_wise(commit, xid, stamp, "|"), None)
 
 
 def _advance(actions: npt.NDArray[np.str_], rows: npt.NDArray[np.int64], begins: pa.Array) -> OpenTransaction:
@@ -125,7 +149,7 @@ class _Transactions:
 
 
 def _transactions(
-    lines: Lines,
+    where: Where,
     actions: npt.NDArray[np.str_],
     rows: npt.NDArray[np.int64],
     begins: pa.Array,
@@ -141,7 +165,7 @@ def _transactions(
         opened = position.open
         if opened.tx is None:
             raise DataError(
-                f"{lines.file}:{lines.numbers[first[0]]}: a change whose transaction began in no file before this one; "
+                f"{where.file}:{where.line[first[0]]}: a change whose transaction began in no file before this one; "
                 "start with a file that holds the transaction's begin (action B), and record with include-transaction"
             )
         names[0] = opened.tx
@@ -150,7 +174,7 @@ def _transactions(
     if len(nameless):
         at = starts[nameless[0]]
         raise DataError(
-            f"{lines.file}:{lines.numbers[at]}: the transaction has no nextlsn, so its changes have no place in the "
+            f"{where.file}:{where.line[at]}: the transaction has no nextlsn, so its changes have no place in the "
             "order; record with the options include-lsn=1 and include-xids=1"
         )
     rank = before - base[index]
@@ -160,17 +184,17 @@ def _transactions(
     late = np.flatnonzero((rows > 0) & (ends[index] >= 0) & (before >= ends[index]))
     if len(late):
         at = late[0]
-        raise DataError(f"{lines.file}:{lines.numbers[at]}: a change behind its transaction's end; is a file missing?")
+        raise DataError(f"{where.file}:{where.line[at]}: a change behind its transaction's end; is a file missing?")
     countdown = np.where(ends[index] >= 0, ends[index] - before, 0)
     return _Transactions(names, starts, index, rank, countdown)
 
 
-def _split(lines: Lines, transactions: _Transactions) -> tuple[pa.Array, pa.Array, pa.Array]:
+def _split(where: Where, transactions: _Transactions) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Return commit, transaction and commit time of each line's transaction."""
     parts = [(name or "||").split("|") for name in transactions.names]
     index = pa.array(transactions.index)
     commit = pa.array([part[0] for part in parts]).take(index)
     xid = pa.array([part[1] for part in parts]).take(index)
-    line = np.concatenate([lines.numbers[:1], lines.numbers[transactions.starts]])
+    line = np.concatenate([where.line[:1], where.line[transactions.starts]])
     moments = pa.array([part[2] or None for part in parts], pa.string())
-    return commit, xid, postgres.instants(moments, Where(lines.file, line)).take(index)
+    return commit, xid, postgres.instants(moments, Where(where.file, line)).take(index)

@@ -8,10 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
-from integrator.decode.json.canonical import checked
+from integrator.arrow.arrays import Mask, flat, mask
+from integrator.decode.json.document import read_document
+from integrator.decode.json.grammar import LIST, OPEN
+from integrator.decode.json.index import WORD
 from integrator.decode.json.lines import Lines
-from integrator.decode.json.objects import Objects, as_lines, elements, unquoted
+from integrator.decode.json.objects import Objects, as_lines
+from integrator.decode.json.slices import Slices, raw_of, texts_of
 from integrator.decode.text.literals import in_words, parse_array
 from integrator.decode.text.refused import ValueRefused, each, guarded
 from integrator.errors import DataError
@@ -36,6 +39,16 @@ def from_json_list(values: pa.Array, item: Type, convert: Callable[[pa.Array, Ma
     return each(values, [(literal, of_literals), (None, of_json)])
 
 
+def unquoted(values: pa.Array) -> pa.Array:
+    """Return JSON texts with texts as their characters."""
+    text = mask(pc.starts_with(values, '"'))
+    octets, offsets = flat(values)
+    octets = np.append(octets, np.zeros(WORD, np.uint8))
+    ends = np.where(mask(pc.is_valid(values)), offsets[1:], 0).astype(np.int32)
+    starts = np.where(ends > 0, offsets[:-1], 0).astype(np.int32)
+    return texts_of(octets, Slices(starts, ends, text))
+
+
 def _all(items: pa.Array) -> Mask:
     return np.ones(len(items), bool)
 
@@ -57,21 +70,25 @@ def _parsed_literals(values: pa.Array) -> pa.Array:
 def _split(values: pa.Array) -> pa.Array:
     """Return JSON lists of scalars as lists of JSON texts, null where an item is null. Raises ValueError.
 
-    The text of a list may come from a string of JSON, so that nothing has looked at it yet.
+    The text of a list may come from a text of JSON, so that nothing has looked at it yet.
     """
     no_lines = Lines("", b"", np.zeros(len(values), np.int64), np.zeros(1, np.int32))
     wrapped = pc.binary_join_element_wise('{"":', pc.fill_null(values, "null"), "}", "")
     try:
-        lists = Objects(checked(as_lines(wrapped, no_lines, np.arange(len(values))), "a list"), "a list").raw("")
+        document = read_document(as_lines(wrapped, no_lines, np.arange(len(values))), "a list")
     except DataError:
         raise ValueError("expected a list in JSON") from None
-    if not pc.all(pc.starts_with(lists, "[")).as_py() and values.null_count < len(values):
+    objects = Objects.of_lines(document)
+    at = objects.slices("")
+    byte, null = at.first_bytes(document.text), at.nulls(document.text)
+    if not ((byte == LIST) | null).all():
         raise ValueError("expected a list in JSON")
-    items, parent = elements(lists, no_lines)
-    if pc.any(pc.match_substring_regex(items, r"^[\[{]")).as_py():
-        raise ValueError("expected scalars; declare a column of lists in lists as text")
-    if lists.null_count > values.null_count:
+    if null.sum() > values.null_count:
         raise ValueError("expected a list in JSON, not a text that says null")
+    nodes, parent = objects.elements("")
+    items = Slices.of_nodes(document.nodes, nodes)
+    if np.isin(items.first_bytes(document.text), (LIST, OPEN)).any() and len(nodes):
+        raise ValueError("expected scalars; declare a column of lists in lists as text")
     counts = np.bincount(parent, minlength=len(values))
     offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, pc.if_else(pc.equal(items, "null"), None, items), mask=pc.is_null(lists))
+    return pa.ListArray.from_arrays(offsets, raw_of(document.text, items), mask=pc.is_null(values))

@@ -1,13 +1,9 @@
-"""JSON objects, one a line, taken apart without parsing them: the members of each, by name, as slices of text.
-
-Lines are canonical here, as `json_grammar.checked` returns them.
-"""
+"""Objects in a document, one for each record: their members by name, at any depth."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from functools import cached_property
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,154 +11,264 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, first, mask, places_of_each
+from integrator.arrow.arrays import Mask, Octets, first, words
 from integrator.arrow.compiled import compiled
-from integrator.decode.json.lines import Lines, cut, pieces
-from integrator.decode.json.scan import Values
+from integrator.decode.json.document import Document, read_document
+from integrator.decode.json.grammar import BACKSLASH, LIST, OPEN, QUOTE
+from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of
+from integrator.decode.json.lines import Lines, cut
+from integrator.decode.json.slices import Labels, Slices, json_text, labels_of, raw_of, texts_of
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
-Places = npt.NDArray[np.int32]
-
-_QUOTE, _BACKSLASH, _COLON, _COMMA = b'"\\:,'
-_OPEN, _CLOSE, _LIST, _LIST_END = b"{}[]"
-
-
-class Parts(NamedTuple):
-    """The members of objects, or the elements of lists: the place of each one's object, and where its value is.
-
-    name: where the member's name begins in its text, with the quote; the value begins after the colon.
-    """
-
-    object: Places
-    name: Places
-    start: Places
-    end: Places
 
 
 class Objects:
-    """JSON objects, one a line. Raises DataError for the first line that is none."""
+    """One object for each record, or none.
 
-    def __init__(self, lines: Lines, expected: str) -> None:
-        other = first(lines.text[lines.offsets[:-1]] != _OPEN)
-        if other is not None:
-            line = lines.array[other].as_py().rstrip("\n")
-            where = f"{lines.file}:{lines.numbers[other]}"
-            raise DataError(f"{where}: it is no object; expected {expected}; the line is {cut(line)}")
-        self.lines = lines
-        self._members = parts_of(lines)
+    line: of each record, the place of its line in the document. begin, stop: the nodes of the object's members, and of
+    what is in these. has: which records have an object.
+    """
+
+    def __init__(self, document: Document, line: Ints, begin: Places, stop: Places, has: Mask) -> None:
+        self.document, self.line = document, line
+        self.begin, self.stop, self.has_object = begin, stop, has
+        self._found: dict[str, Places] = {}
+
+    @staticmethod
+    def of_lines(document: Document) -> Objects:
+        """Return what the lines are: an object each, or `null`."""
+        firsts, line = document.nodes.first, np.arange(len(document.lines))
+        return Objects(document, line, firsts[:-1], firsts[1:], document.text[document.lines.offsets[:-1]] == OPEN)
+
+    @staticmethod
+    def of_nodes(document: Document, line: Ints, node: Places, expected: str) -> Objects:
+        """Return the objects that nodes are; -1, or null, is none. Raises DataError for what is no object."""
+        none = node < 0
+        kind = document.text[document.nodes.start[np.where(none, 0, node)]] if len(node) > none.sum() else None
+        has = np.zeros(len(node), np.bool_) if kind is None else ~none & (kind == OPEN)
+        if kind is not None and not (has | none).all():
+            null = Slices.of_nodes(document.nodes, node).nulls(document.text)
+            wrong = first(~(has | null))
+            if wrong is not None:
+                raise _no_object(document, int(line[wrong]), expected)
+        begin = np.where(has, node + 1, 0).astype(np.int32)
+        stop = np.where(has, document.nodes.after[np.where(has, node, 0)], 0).astype(np.int32) if has.any() else begin
+        return Objects(document, line, begin, stop, has)
+
+    @staticmethod
+    def of_texts(texts: pa.Array, lines: Lines, at: Ints, expected: str) -> Objects:
+        """Return the objects that texts in JSON are; null is none. at: the place of each one's line in `lines`."""
+        has = np.asarray(texts.is_valid())
+        document = read_document(as_lines(pc.fill_null(texts, "{}"), lines, at), expected)
+        found = Objects.of_lines(document)
+        return Objects(document, found.line, found.begin, found.stop, has)
 
     def __len__(self) -> int:
-        return len(self.lines)
-
-    @cached_property
-    def by_name(self) -> dict[str, Ints]:
-        """The places of the members of each name, in the order of lines."""
-        members = self._members
-        if not len(members.name):
-            return {}
-        encoded = pieces(self.lines.data, members.name + 1, members.start - 2).dictionary_encode()
-        names = (_plain(name) for name in encoded.dictionary.to_pylist())
-        return dict(zip(names, places_of_each(encoded), strict=True))
+        return len(self.begin)
 
     @property
-    def names(self) -> list[str]:
-        """The names of all members, each once."""
-        return list(self.by_name)
+    def lines(self) -> Lines:
+        """The lines of the document."""
+        return self.document.lines
 
-    def objects_of(self, name: str) -> Places:
-        """Return which objects have a member of that name."""
-        return self._members.object[self.by_name[name]]
+    @property
+    def numbers(self) -> Ints:
+        """The number of each record's line in the file."""
+        return self.document.lines.numbers[self.line]
 
-    def values(self, name: str) -> pa.Array:
-        """Return the JSON text of the members of that name, for the objects that have one."""
-        at = self.by_name[name]
-        return pieces(self.lines.data, self._members.start[at], self._members.end[at])
+    def required(self, expected: str) -> Objects:
+        """Return the same. Raises DataError for the first record that has no object."""
+        wrong = first(~self.has_object)
+        if wrong is not None:
+            raise _no_object(self.document, int(self.line[wrong]), expected)
+        return self
 
-    def places(self, name: str) -> Values:
-        """Return where the members of that name are, for each line; nowhere (0, 0) where it has none."""
-        start, end = np.zeros(len(self), np.int32), np.zeros(len(self), np.int32)
-        escaped = np.zeros(len(self), np.bool_)
-        if name in self.by_name:
-            at, line = self.by_name[name], self.objects_of(name)
-            start[line], end[line] = self._members.start[at], self._members.end[at]
-            text = mask(pc.starts_with(values := self.values(name), '"'))
-            escaped[line] = text & mask(pc.match_substring(values, "\\"))
-        return Values(start, end, escaped)
+    def take(self, at: Ints) -> Objects:
+        """Return the objects of the records at some places."""
+        found = Objects(self.document, self.line[at], self.begin[at], self.stop[at], self.has_object[at])
+        found._found = {name: node[at] for name, node in self._found.items()}
+        return found
+
+    def either(self, which: Mask, other: Objects) -> Objects:
+        """Return these objects where `which` is True, and those of `other` elsewhere."""
+        return Objects(
+            self.document,
+            self.line,
+            np.where(which, self.begin, other.begin),
+            np.where(which, self.stop, other.stop),
+            np.where(which, self.has_object, other.has_object),
+        )
+
+    def where(self, which: Mask) -> Objects:
+        """Return the objects of the records of `which`, and none of the others."""
+        none = np.zeros_like(self.begin)
+        return Objects(
+            self.document,
+            self.line,
+            np.where(which, self.begin, none),
+            np.where(which, self.stop, none),
+            self.has_object & which,
+        )
+
+    def find(self, *names: str) -> Objects:
+        """Return the same: find the members of several names in one pass, for they will be asked for."""
+        new = [name for name in names if name not in self._found]
+        if new:
+            self._found |= dict(zip(new, self._nodes_of(new), strict=True))
+        return self
+
+    def node(self, name: str) -> Places:
+        """Return the node of each record's member of that name; -1 where it has none."""
+        self.find(name)
+        return self._found[name]
 
     def has(self, name: str) -> Mask:
-        """Return which lines have a member of that name, null or not."""
-        has = np.zeros(len(self), bool)
-        if name in self.by_name:
-            has[self.objects_of(name)] = True
-        return has
+        """Return which records have a member of that name, null or not."""
+        return self.node(name) >= 0
+
+    def slices(self, name: str) -> Slices:
+        """Return where the members of that name are."""
+        return Slices.of_nodes(self.document.nodes, self.node(name))
 
     def raw(self, name: str) -> pa.Array:
-        """Return the JSON text of each line's member of that name; null where it has none, or it is null."""
-        if name not in self.by_name:
-            return pa.nulls(len(self), pa.string())
-        texts = self.values(name)
-        if len(texts) < len(self):
-            place = np.full(len(self), -1, np.int64)
-            place[self.objects_of(name)] = np.arange(len(texts))
-            texts = texts.take(pa.array(place, mask=place < 0))
-        null = pc.equal(texts, "null")
-        return pc.if_else(null, None, texts) if pc.any(null).as_py() else texts
+        """Return the JSON text of each record's member of that name; null where it has none, or it is null."""
+        return raw_of(self.document.text, self.slices(name))
 
     def text(self, name: str) -> pa.Array:
-        """Return each line's member of that name as text: a string's characters, else its JSON; null as `raw`."""
-        return unquoted(self.raw(name))
+        """Return each record's member of that name as text: a text's characters, else its JSON; null as `raw`."""
+        return texts_of(self.document.text, self.slices(name))
+
+    def labels(self, name: str) -> Labels:
+        """Return the texts of members of which many are the same."""
+        return labels_of(self.document.text, self.slices(name))
 
     def first_text(self, names: Iterable[str]) -> pa.Array:
-        """Return the text of the first of several members that a line has, and that is not null."""
+        """Return the text of the first of several members that a record has, and that is not null."""
         return pc.coalesce(*(self.text(name) for name in names))
 
-    def inner(self, name: str, expected: str) -> Inner:
-        """Return the objects that the members of that name are."""
-        return Inner(self.raw(name), self.lines, expected)
+    def inner(self, name: str, expected: str) -> Objects:
+        """Return the objects that the members of that name are. Raises DataError for what is no object."""
+        return Objects.of_nodes(self.document, self.line, self.node(name), expected)
+
+    def counts(self) -> Ints:
+        """Return how many members each record's object has."""
+        found = np.zeros(len(self), np.int64)
+        _children(self.document.nodes.after, self.begin, self.stop, found, np.empty(0, np.int32))
+        return found
+
+    def members(self) -> tuple[Places, Ints]:
+        """Return the nodes of all members of all objects, or elements of lists, and the record of each."""
+        counts = self.counts()
+        found = np.empty(int(counts.sum()), np.int32)
+        _children(self.document.nodes.after, self.begin, self.stop, counts, found)
+        return found, np.repeat(np.arange(len(self)), counts)
+
+    def elements(self, name: str) -> tuple[Places, Ints]:
+        """Return the nodes of the elements of lists, and the record of each; what is no list has none."""
+        node, nodes = self.node(name), self.document.nodes
+        has = node >= 0
+        has[has] = self.document.text[nodes.start[node[has]]] == LIST
+        begin = np.where(has, node + 1, 0).astype(np.int32)
+        stop = begin.copy()
+        stop[has] = nodes.after[node[has]]
+        return Objects(self.document, self.line, begin, stop, has).members()
+
+    def _nodes_of(self, names: Sequence[str]) -> Places:
+        """Return the node of each record's member, name by name."""
+        found = np.full((len(names), len(self)), -1, np.int32)
+        _find((self.document.text, self.document.nodes), self.begin, self.stop, Wanted.of(names), found)
+        return found
 
 
-class Inner:
-    """Objects inside of objects: null where a line has none."""
+class Wanted(NamedTuple):
+    """Names that are looked for. hash: of each. text, bounds: their JSON, and where each begins there, and the end.
 
-    def __init__(self, texts: pa.Array, lines: Lines, expected: str) -> None:
-        self.has = mask(pc.is_valid(texts))
-        self._size, self._lines, self._expected = len(texts), lines, expected
-        self.objects = None
-        if self.has.any():
-            self.objects = Objects(
-                as_lines(texts.filter(pa.array(self.has)), lines, np.flatnonzero(self.has)), expected
-            )
+    slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
+    """
 
-    def raw(self, name: str) -> pa.Array:
-        """Return as `Objects.raw`."""
-        if self.objects is None:
-            return pa.nulls(self._size, pa.string())
-        found = self.objects.raw(name)
-        if self.has.all():
-            return found
-        place = np.cumsum(self.has) - 1
-        return found.take(pa.array(place, mask=~self.has))
+    hash: Hashes
+    text: Octets
+    bounds: Places
+    slot: Places
 
-    def text(self, name: str) -> pa.Array:
-        """Return as `Objects.text`."""
-        return unquoted(self.raw(name))
-
-    def inner(self, name: str) -> Inner:
-        """Return as `Objects.inner`."""
-        return Inner(self.raw(name), self._lines, self._expected)
+    @classmethod
+    def of(cls, names: Sequence[str]) -> Wanted:
+        """Return names to look for, which are expected in this order."""
+        written = [json_text(name) for name in names]
+        text = np.frombuffer(b"".join(written) + bytes(WORD), np.uint8)
+        bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
+        hashes = np.array([hash_of(words(text), start, end) for start, end in itertools.pairwise(bounds)], np.uint64)
+        slot = np.full(1 << (2 * len(names)).bit_length(), -1, np.int32)
+        for place, own in enumerate(hashes.tolist()):
+            at = own & (len(slot) - 1)
+            while slot[at] >= 0:
+                at = (at + 1) & (len(slot) - 1)
+            slot[at] = place
+        return cls(hashes, text, bounds, slot)
 
 
-def lines_text(lines: Lines) -> pa.Array:
-    """Return each line without its end."""
-    return pc.utf8_slice_codeunits(lines.array, 0, -1) if len(lines) else lines.array
+@compiled
+def is_name(text: Octets, label: int, name: Octets, begin: int, end: int) -> bool:
+    """Return whether the name at a place of a text is the one that is in `name` from `begin` to before `end`."""
+    for place in range(end - begin):  # noqa: SIM110 - compiled
+        if text[label + place] != name[begin + place]:
+            return False
+    return True
 
 
-def elements(texts: pa.Array, lines: Lines) -> tuple[pa.Array, Ints]:
-    """Return the elements of JSON lists as JSON, and which list each is from; null is a list of none."""
-    as_text = as_lines(pc.fill_null(texts, "[]"), lines, np.zeros(len(texts), np.int64))
-    found = parts_of(as_text)
-    return pieces(as_text.data, found.start, found.end), found.object.astype(np.int64)
+@compiled
+def _find(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
+    text, nodes = document
+    hashes, labels, afters = nodes.hash, nodes.label, nodes.after
+    name_hash, name_text, bounds, slots = wanted.hash, wanted.text, wanted.bounds, wanted.slot
+    most, size = len(slots) - 1, len(name_hash)
+    for record in range(len(begin)):
+        node, likely = begin[record], 0
+        while node < stop[record]:
+            own = hashes[node]
+            name = likely if name_hash[likely] == own else -1
+            if name < 0:
+                at = np.int64(own & np.uint64(most))
+                while slots[at] >= 0 and name_hash[slots[at]] != own:
+                    at = (at + 1) & most
+                name = slots[at]
+            if name >= 0 and is_name(text, labels[node], name_text, bounds[name], bounds[name + 1]):
+                found[name, record] = node
+                likely = name + 1 if name + 1 < size else 0
+            node = afters[node]
+
+
+@compiled
+def _children(after: Places, begin: Places, stop: Places, counts: Ints, found: Places) -> None:
+    """Count the nodes directly inside of objects, or, where there is room for them, write them down."""
+    to = 0
+    for record in range(len(begin)):
+        node, count = begin[record], 0
+        while node < stop[record]:
+            if len(found):
+                found[to] = node
+                to += 1
+            count += 1
+            node = after[node]
+        counts[record] = count
+
+
+def names_of(document: Document, nodes: Places) -> Labels:
+    """Return the names of members, each of them once."""
+    labels = document.nodes.label[nodes]
+    ends = np.empty(len(nodes), np.int32)
+    _ends_of_texts(document.text, labels, ends)
+    return labels_of(document.text, Slices(labels, ends, np.ones(len(nodes), np.bool_)))
+
+
+@compiled
+def _ends_of_texts(text: Octets, start: Places, ends: Places) -> None:
+    for place in range(len(start)):
+        at = start[place] + 1
+        while text[at] != QUOTE:
+            at += 1 + (text[at] == BACKSLASH)
+        ends[place] = at + 1
 
 
 def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
@@ -174,104 +280,7 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32))
 
 
-def parts_of(lines: Lines) -> Parts:
-    """Return the members of the objects that the lines are, or the elements of the lists."""
-    size = int(_count(lines.text, lines.offsets))
-    found = Parts(*(np.empty(size, np.int32) for _ in Parts._fields))
-    _take_apart(lines.text, lines.offsets, found)
-    return found
-
-
-@compiled
-def _count(text: Octets, offsets: Places) -> int:
-    """Return how many members and elements there are: one more than commas, where there is anything."""
-    count = depth = 0
-    for line in range(len(offsets) - 1):
-        at = offsets[line]
-        count += text[at + 1] not in (_CLOSE, _LIST_END)
-        while at < offsets[line + 1]:
-            byte = text[at]
-            if byte == _QUOTE:
-                at = _text_end(text, at) - 1
-            elif byte in (_OPEN, _LIST):
-                depth += 1
-            elif byte in (_CLOSE, _LIST_END):
-                depth -= 1
-            elif byte == _COMMA and depth == 1:
-                count += 1
-            at += 1
-    return count
-
-
-@compiled
-def _take_apart(text: Octets, offsets: Places, found: Parts) -> None:
-    object_of, names, starts, ends = found.object, found.name, found.start, found.end
-    part = 0
-    for line in range(len(offsets) - 1):
-        at = offsets[line]
-        is_object = text[at] == _OPEN
-        at += 1
-        more = text[at] not in (_CLOSE, _LIST_END)
-        while more:
-            object_of[part], names[part] = line, at
-            if is_object:
-                at = _text_end(text, at) + 1
-            starts[part] = at
-            at = _value_end(text, at)
-            ends[part] = at
-            part += 1
-            more = text[at] == _COMMA
-            at += 1
-
-
-@compiled
-def _text_end(text: Octets, at: int) -> int:
-    """Return the place after the string that begins here."""
-    at += 1
-    while text[at] != _QUOTE:
-        at += 1 + (text[at] == _BACKSLASH)
-    return at + 1
-
-
-@compiled
-def _value_end(text: Octets, at: int) -> int:
-    """Return the place after the value that begins here."""
-    depth = 0
-    while True:
-        byte = text[at]
-        if byte == _QUOTE:
-            at = _text_end(text, at) - 1
-        elif byte in (_OPEN, _LIST):
-            depth += 1
-        elif byte in (_CLOSE, _LIST_END):
-            if depth == 0:
-                return at
-            depth -= 1
-        elif byte == _COMMA and depth == 0:
-            return at
-        at += 1
-
-
-def unquoted(values: pa.Array) -> pa.Array:
-    """Return JSON texts with strings as their characters."""
-    string = pc.starts_with(values, '"')
-    if not pc.any(string).as_py():
-        return values
-    plain = pc.binary_slice(values.cast(pa.binary()), 1, -1).view(pa.string())
-    if _has_backslash(plain):
-        unescaped = pc.replace_substring(plain, '\\"', '"')
-        odd = pc.and_(string, pc.match_substring(unescaped, "\\"))
-        if pc.any(odd).as_py():  # rare: positions and names have no escapes but quotes
-            read = [json.loads(text) for text in values.filter(odd).to_pylist()]
-            unescaped = pc.replace_with_mask(unescaped, odd, pa.array(read, pa.string()))
-        plain = unescaped
-    return plain if pc.all(string).as_py() else pc.if_else(string, plain, values)
-
-
-def _has_backslash(values: pa.Array) -> bool:
-    return bool(pc.any(pc.match_substring(values, "\\")).as_py())
-
-
-def _plain(name: str) -> str:
-    """Return the name that stands between quotes."""
-    return json.loads(f'"{name}"') if "\\" in name else name
+def _no_object(document: Document, line: int, expected: str) -> DataError:
+    lines = document.lines
+    shown = cut(lines.array[line].as_py().rstrip("\n"))
+    return DataError(f"{lines.file}:{lines.numbers[line]}: it is no object; expected {expected}; the line is {shown}")

@@ -1,30 +1,30 @@
-"""JSON lines, checked as a whole and made canonical (RFC 8259).
+"""JSON lines, checked as a whole, made canonical and indexed (RFC 8259).
 
-What reads lines after this relies on it: each is one object or `null`; names are unique in each object and written
-without needless escapes; there is no white space outside of strings; numbers, words and escapes are JSON's.
+What reads records after this relies on it: each line is one object or `null`; names are unique in each object and
+written without needless escapes; there is no white space outside of texts; numbers, words and escapes are JSON's.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, words
+from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
-from integrator.decode.json.grammar import MAX_DEPTH
+from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, QUOTE
+from integrator.decode.json.index import WORD, Finding, Nodes, indexed
 from integrator.decode.json.lines import Lines, cut, pieces
 from integrator.errors import DataError, shown
 
 Ints = npt.NDArray[np.int64]
 
-_QUOTE, _BACKSLASH, _COLON = b'"\\:'
 _SPACE, _TAB, _RETURN = b" \t\r"
-_WORD = 8
 _REASONS = {
     grammar.NO_VALUE: "here a value is expected: text in quotes, a number, true, false, null, an object or a list",
     grammar.NO_OBJECT: "it is no object",
@@ -40,75 +40,71 @@ _REASONS = {
 }
 
 
-class Finding(NamedTuple):
-    """The first line that is not accepted, by its place (the number of lines if there is none), why, and where.
+@dataclass(frozen=True)
+class Document:
+    """Canonical lines, and their nodes. text: their bytes, of a word at least."""
 
-    spaces: bytes of white space outside of strings. escaped: names that are written with a backslash.
-    """
+    lines: Lines
+    text: Octets
+    nodes: Nodes
 
-    line: int
-    code: int
-    at: int
-    spaces: int
-    escaped: int
+    @property
+    def words(self) -> Words:
+        """The text as words: see `words`."""
+        return words(self.text)
 
 
-def checked(lines: Lines, expected: str) -> Lines:
-    """Return the lines in canonical form; the same lines where they are in it already.
+def read_document(lines: Lines, expected: str) -> Document:
+    """Return the lines in canonical form, and their nodes.
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
     """
-    found = _checked(lines, expected)
-    if found.escaped:
-        lines = _rewritten(lines, found.escaped)
-        _checked(lines, expected)  # names that were written differently may be the same
-    elif found.spaces:
-        lines = _rewritten(lines, 0)
-    return lines
+    found, document = _indexed(lines, expected)
+    if found.spaces or found.escaped:
+        start, end = np.zeros(found.escaped, np.int64), np.zeros(found.escaped, np.int64)
+        _escaped_names(lines.text, start, end)
+        _, document = _indexed(rewritten(lines, start, end), expected)  # names written differently may be the same
+    return document
 
 
-def _checked(lines: Lines, expected: str) -> Finding:
-    found, reason = first_wrong(lines)
+def _indexed(lines: Lines, expected: str) -> tuple[Finding, Document]:
+    found, document, reason = _first_wrong(lines)
     if reason:
         line = cut(lines.array[found.line].as_py().rstrip("\n"))
         where = f"{lines.file}:{lines.numbers[found.line]}"
         raise DataError(f"{where}: {reason}; expected {expected}; the line is {line}")
-    return found
+    return found, document
 
 
 def first_wrong(lines: Lines) -> tuple[Finding, str]:
     """Return the first line that is neither an object nor `null` nor blank, and why; the reason is empty for none."""
+    found, _, reason = _first_wrong(lines)
+    return found, reason
+
+
+def _first_wrong(lines: Lines) -> tuple[Finding, Document, str]:
     text = _padded(lines.text)
-    longest = int(np.diff(lines.offsets).max(initial=0))
-    hashes = np.empty(longest // 4 + 1, np.uint64)  # a member has at least four bytes: "":0
-    stack = np.empty((MAX_DEPTH, 2), np.int64)
-    spaces = escaped = begin = 0
-    while True:
-        found = Finding(*grammar.check((text, words(text)), lines.offsets, begin, stack, hashes))
-        spaces, escaped, begin = spaces + found.spaces, escaped + found.escaped, found.line + 1
-        reason = _reason(lines, found)
-        if found.code == grammar.OK or reason:
-            return found._replace(spaces=spaces, escaped=escaped), reason
+    found, nodes = indexed(text, words(text), lines.offsets)
+    return found, Document(lines, text, nodes), _reason(lines, found)
 
 
 def _reason(lines: Lines, found: Finding) -> str:
-    """Return why a line is not accepted; nothing where it is, or only the hashes of two names are equal."""
+    """Return why a line is not accepted; nothing where it is."""
     if found.code == grammar.OK:
         return ""
     line = lines.text[lines.offsets[found.line] : lines.offsets[found.line + 1]].tobytes().decode()
     if found.code == grammar.TWICE:
         try:
-            name = _twice(line)
-        except ValueError:  # the rest of the line is no JSON
+            return f"the member {shown(_twice(line))} stands twice in one object"
+        except (ValueError, LookupError):  # the rest of the line is no JSON
             return "a member stands twice in one object"
-        return "" if name is None else f"the member {shown(name)} stands twice in one object"
     if found.code == grammar.NO_OBJECT:
         return _REASONS[grammar.NO_OBJECT]
     before = lines.text[lines.offsets[found.line] : found.at].tobytes().decode(errors="ignore")
     return f"no JSON: character {len(before) + 1}: {_REASONS[found.code]}"
 
 
-def _twice(line: str) -> str | None:
+def _twice(line: str) -> str:
     """Return the first name that stands twice in an object of a line."""
     found: list[str] = []
 
@@ -116,17 +112,18 @@ def _twice(line: str) -> str | None:
         found.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
 
     json.loads(line, object_pairs_hook=note)
-    return found[0] if found else None
+    return found[0]
 
 
 def _padded(text: Octets) -> Octets:
-    return text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
+    return text if len(text) >= WORD else np.append(text, np.zeros(WORD, np.uint8))
 
 
-def _rewritten(lines: Lines, escaped: int) -> Lines:
-    """Return valid lines without white space outside of strings, and their names without needless escapes."""
-    start, end = np.zeros(escaped, np.int64), np.zeros(escaped, np.int64)
-    _escaped_names(lines.text, start, end)
+def rewritten(lines: Lines, start: Ints, end: Ints) -> Lines:
+    """Return valid lines without white space outside of texts, and the texts at some places without needless escapes.
+
+    start, end: where these texts are, in their order, with their quotes.
+    """
     names = pieces(lines.data, start, end).dictionary_encode()
     written = [json.dumps(json.loads(name), ensure_ascii=False).encode() for name in names.dictionary.to_pylist()]
     bounds = np.cumsum([0, *map(len, written)]).astype(np.int64)
@@ -142,18 +139,18 @@ def _escaped_names(text: Octets, start: Ints, end: Ints) -> None:
     """Record where the names are that have a backslash: strings with a colon after them."""
     found = at = 0
     while found < len(start):
-        if text[at] == _QUOTE:
+        if text[at] == QUOTE:
             begin, escaped = at, False
             at += 1
-            while text[at] != _QUOTE:
-                if text[at] == _BACKSLASH:
+            while text[at] != QUOTE:
+                if text[at] == BACKSLASH:
                     escaped = True
                     at += 1
                 at += 1
             after = at + 1
             while text[after] in (_SPACE, _TAB, _RETURN):
                 after += 1
-            if escaped and text[after] == _COLON:
+            if escaped and text[after] == COLON:
                 start[found], end[found] = begin, at + 1
                 found += 1
         at += 1
@@ -183,11 +180,11 @@ def _rewrite(
                 name += 1
                 continue
             byte = text[at]
-            if byte == _QUOTE:
+            if byte == QUOTE:
                 out[to] = byte
                 to, at = to + 1, at + 1
-                while text[at] != _QUOTE:
-                    if text[at] == _BACKSLASH:
+                while text[at] != QUOTE:
+                    if text[at] == BACKSLASH:
                         out[to] = text[at]
                         to, at = to + 1, at + 1
                     out[to] = text[at]

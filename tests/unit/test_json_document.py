@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from integrator.decode.json.canonical import checked
+from integrator.decode.json.document import read_document
 from integrator.decode.json.grammar import MAX_DEPTH
 from integrator.decode.json.lines import Lines
-from integrator.decode.json.objects import Objects, elements
+from integrator.decode.json.objects import Objects, names_of
+from integrator.decode.json.slices import Slices, raw_of
 from integrator.errors import DataError
 
 TEXT = st.text(st.sampled_from('ab"\\/\x01\t\n{}[],: é\u2028😀'), max_size=6)
@@ -28,6 +29,10 @@ def lines_of(texts):
     data = [text.encode() + b"\n" for text in texts]
     offsets = np.cumsum([0, *map(len, data)]).astype(np.int32)
     return Lines("f", b"".join(data), np.arange(1, len(data) + 1), offsets)
+
+
+def checked(lines, expected):
+    return read_document(lines, expected).lines
 
 
 def texts_of(lines):
@@ -54,15 +59,35 @@ def read(text):
 @settings(deadline=None)
 @given(ROWS, WRITTEN, st.booleans())
 def test_the_canonical_form_means_the_same(rows, separators, ascii_only):
-    made = checked(lines_of([json.dumps(row, separators=separators, ensure_ascii=ascii_only) for row in rows]), "a row")
-    assert [read(text) for text in texts_of(made)] == rows
-    objects = Objects(made, "a row")
-    found = [{} for _ in rows]
-    for name in objects.names:
-        for row, there, text in zip(found, objects.has(name), objects.raw(name).to_pylist(), strict=True):
-            if there:
-                row[name] = json.loads(text or "null")
-    assert found == rows
+    document = read_document(
+        lines_of([json.dumps(row, separators=separators, ensure_ascii=ascii_only) for row in rows]), "a row"
+    )
+    assert [read(text) for text in texts_of(document.lines)] == rows
+    assert [read_nodes(document, Objects.of_lines(document).take(np.array([row]))) for row in range(len(rows))] == rows
+
+
+def read_nodes(document, objects):
+    """What the nodes of one object say, at any depth."""
+    nodes, _ = objects.members()
+    labels = names_of(document, nodes)
+    names = [labels.texts[code] for code in labels.codes.tolist()]
+    found = {name: read_node(document, objects, name) for name in names}
+    for name in names:  # in one pass, and one by one
+        assert objects.find(*names).node(name).tolist() == Objects.find(objects, name).node(name).tolist()
+    return found
+
+
+def read_node(document, objects, name):
+    at = objects.slices(name)
+    byte = chr(at.first_bytes(document.text)[0])
+    if byte == "{":
+        return read_nodes(document, objects.inner(name, "an object"))
+    if byte == "[":
+        nodes, _ = objects.elements(name)
+        texts = raw_of(document.text, Slices.of_nodes(document.nodes, nodes)).to_pylist()
+        return [json.loads(text or "null") for text in texts]
+    text = objects.text(name)[0].as_py()
+    return text if byte == '"' else json.loads(text or "null")
 
 
 @settings(deadline=None, max_examples=300)
@@ -106,8 +131,8 @@ def test_a_name_that_stands_twice_is_found_among_many(count):
 
 
 def test_elements_of_lists():
-    import pyarrow as pa
-
-    found, parent = elements(pa.array(['[1,[2,3],"a,b"]', "[]", None, "[{}]"]), lines_of(["x"]))
+    document = read_document(lines_of(['{"a":[1,[2,3],"a,b"]}', '{"a":[]}', '{"a":null}', '{"a":[{}]}']), "a row")
+    nodes, record = Objects.of_lines(document).elements("a")
+    found = raw_of(document.text, Slices.of_nodes(document.nodes, nodes))
     assert found.to_pylist() == ["1", "[2,3]", '"a,b"', "{}"]
-    assert parent.tolist() == [0, 0, 0, 3]
+    assert record.tolist() == [0, 0, 0, 3]

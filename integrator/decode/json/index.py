@@ -1,0 +1,286 @@
+"""One pass over JSON lines: the grammar is checked, and each value is recorded as a node.
+
+A node is a member of an object or an element of a list, at any depth: where its name and its value are in the text. All
+that is read from a record later, its envelope, its images and their values, is found by nodes, without a look at the
+text between them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from integrator.arrow.arrays import Octets, Words
+from integrator.arrow.compiled import compiled
+from integrator.decode.json.grammar import (
+    CLOSE,
+    COLON,
+    COMMA,
+    ESCAPED,
+    LIST,
+    LIST_END,
+    MAX_DEPTH,
+    NEWLINE,
+    NO_COLON,
+    NO_COMMA,
+    NO_NAME,
+    NO_OBJECT,
+    NULL,
+    OK,
+    OPEN,
+    QUOTE,
+    TOO_DEEP,
+    TRAILING,
+    TWICE,
+    after_scalar,
+    after_space,
+    after_text,
+    is_word,
+)
+
+Places = npt.NDArray[np.int32]
+Hashes = npt.NDArray[np.uint64]
+
+WORD = 8
+_FEW_NAMES = 64
+"""Names of an object that are compared in pairs; more of them are sorted first."""
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
+
+
+class Nodes(NamedTuple):
+    """Nodes in the order of the text, a value before the values in it.
+
+    hash, label: of a member's name, and where it begins, with its quote; of an element 0, and where the element begins.
+    start, end: where the value is. after: the first node that is not in this one. escaped: a text has a backslash.
+    first: the first node of each line, and the number of all.
+    """
+
+    hash: Hashes
+    label: Places
+    start: Places
+    end: Places
+    after: Places
+    escaped: npt.NDArray[np.bool_]
+    first: Places
+
+    @classmethod
+    def of_size(cls, size: int, lines: int) -> Nodes:
+        """Return room for so many nodes."""
+        label, start, end, after = (np.empty(size, np.int32) for _ in range(4))
+        escaped, first = np.empty(size, np.bool_), np.zeros(lines + 1, np.int32)
+        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first)
+
+
+class Names(NamedTuple):
+    """The names of the objects that are open, one after another: hashes, and where each begins and ends."""
+
+    hash: Hashes
+    start: Places
+    end: Places
+
+    @classmethod
+    def of_size(cls, size: int) -> Names:
+        """Return room for so many names."""
+        return cls(np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32))
+
+
+class Finding(NamedTuple):
+    """The first line that is not accepted, by its place (the number of lines if there is none), why, and where.
+
+    spaces: bytes of white space outside of texts. escaped: names that are written with a backslash.
+    """
+
+    line: int
+    code: int
+    at: int
+    spaces: int
+    escaped: int
+
+
+def indexed(text: Octets, text_words: Words, offsets: Places) -> tuple[Finding, Nodes]:
+    """Return what is wrong with the lines, and their nodes.
+
+    Each line ends in a newline, and the text is a word or longer.
+    """
+    longest = int(np.diff(offsets).max(initial=0))
+    names = Names.of_size(longest // 4 + 1)  # a member has at least four bytes: "":0
+    nodes = Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
+    return Finding(*_index((text, text_words), offsets, names, nodes)), nodes
+
+
+@compiled
+def _most_nodes(text: Octets) -> int:
+    """Return how many nodes there are at most: each is after a comma or an opening bracket."""
+    count = 0
+    for byte in text:
+        count += (byte == COMMA) | (byte == OPEN) | (byte == LIST)
+    return count
+
+
+@compiled
+def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps would be handed to each part
+    octets: tuple[Octets, Words], offsets: Places, names: Names, nodes: Nodes
+) -> tuple[int, int, int, int, int]:
+    """Index all lines up to the first one that is not accepted; return a Finding."""
+    # Arrays are taken out of their tuples: where Numba hands on a tuple, it counts the references of each array in it.
+    text, text_words = octets
+    name_hash, name_start, name_end = names.hash, names.start, names.end
+    hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
+    with_backslash, first_of = nodes.escaped, nodes.first
+    stack = np.empty((MAX_DEPTH, 3), np.int64)  # of each open bracket: which, the names before it, its node
+    node = spaces = escaped = 0
+    for line in range(len(offsets) - 1):
+        first_of[line] = node
+        depth = count = 0
+        own = inner = -1
+        at = after_space(text, offsets[line])
+        spaces += at - offsets[line]
+        if text[at] == NEWLINE:
+            continue
+        if text[at] != OPEN and not is_word(text, at, NULL):
+            return line, NO_OBJECT, at, spaces, escaped
+        while at >= 0:
+            # A value begins here; that of a member where the innermost bracket is an object's. `own` is its node.
+            if depth:
+                own = node
+                node += 1
+                starts[own] = at
+                with_backslash[own] = False
+                if inner == LIST:
+                    hashes[own], labels[own] = 0, at
+            byte = text[at]
+            is_name = False
+            if byte in (OPEN, LIST):
+                if depth == MAX_DEPTH:
+                    return line, TOO_DEEP, at, spaces, escaped
+                stack[depth, 0], stack[depth, 1], stack[depth, 2] = byte, count, own
+                inner = int(byte)
+                depth += 1
+                after = after_space(text, at + 1)
+                spaces += after - at - 1
+                at = after
+                if byte == LIST and text[at] != LIST_END:
+                    continue
+                is_name = byte == OPEN and text[at] != CLOSE
+            else:
+                code, after = after_scalar(text, at)
+                if code > OK:
+                    return line, code, after, spaces, escaped
+                at = after
+                if depth:
+                    ends[own], afters[own] = at, node
+                    with_backslash[own] = code == ESCAPED
+            while not is_name:  # after a value: close brackets, as long as there are
+                after = after_space(text, at)
+                spaces += after - at
+                at = after
+                if depth == 0:
+                    if text[at] != NEWLINE:
+                        return line, TRAILING, at, spaces, escaped
+                    at = -1
+                    break
+                if text[at] == (CLOSE if inner == OPEN else LIST_END):
+                    depth -= 1
+                    if inner == OPEN:
+                        first = stack[depth, 1]
+                        if _has_equal(text, name_hash, name_start, name_end, first, count):
+                            return line, TWICE, at, spaces, escaped
+                        count = first
+                    at += 1
+                    own = stack[depth, 2]
+                    if depth:
+                        ends[own], afters[own] = at, node
+                        inner = stack[depth - 1, 0]
+                    continue
+                if text[at] != COMMA:
+                    return line, NO_COMMA, at, spaces, escaped
+                after = after_space(text, at + 1)
+                spaces += after - at - 1
+                at = after
+                is_name = inner == OPEN
+                if not is_name:
+                    break
+            if is_name:
+                if text[at] != QUOTE:
+                    return line, NO_NAME, at, spaces, escaped
+                code, after = after_text(text, at)
+                if code > OK:
+                    return line, code, after, spaces, escaped
+                escaped += code == ESCAPED
+                hash_ = hash_of(text_words, at, after)
+                name_hash[count], name_start[count], name_end[count] = hash_, at, after
+                count += 1
+                hashes[node], labels[node] = hash_, at
+                at = after_space(text, after)
+                spaces += at - after
+                if text[at] != COLON:
+                    return line, NO_COLON, at, spaces, escaped
+                after = after_space(text, at + 1)
+                spaces += after - at - 1
+                at = after
+    first_of[len(offsets) - 1] = node
+    return len(offsets) - 1, OK, 0, spaces, escaped
+
+
+@compiled
+def hash_of(text: Words, at: int, end: int) -> np.uint64:
+    """Return a hash of the bytes from `at` to before `end`."""
+    last = len(text) - 1
+    result = np.uint64(end - at)
+    while at < end:
+        place = min(at, last)
+        word = text[place] >> np.uint64(8 * (at - place))
+        if end - at < WORD:
+            word <<= np.uint64(8 * (WORD - end + at))
+        result = (result ^ word) * _MULTIPLIER
+        result ^= result >> np.uint64(32)
+        at += WORD
+    return result
+
+
+@compiled
+def is_same(text: Octets, one: int, other: int, size: int) -> bool:
+    """Return whether a text has the same bytes at two places."""
+    for place in range(size):  # noqa: SIM110 - compiled
+        if text[one + place] != text[other + place]:
+            return False
+    return True
+
+
+@compiled
+def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
+    """Return as `is_same`, for many bytes: of the last word the bytes before are compared twice."""
+    if size < WORD:
+        return False
+    for place in range(0, size - WORD, WORD):
+        if text[one + place] != text[other + place]:
+            return False
+    return bool(text[one + size - WORD] == text[other + size - WORD])
+
+
+@compiled
+def _has_equal(text: Octets, hashes: Hashes, starts: Places, ends: Places, first: int, last: int) -> bool:
+    """Return whether two of the names from `first` to before `last` are the same."""
+    if last - first <= _FEW_NAMES:
+        for one in range(first + 1, last):
+            for other in range(first, one):
+                size = ends[one] - starts[one]
+                if hashes[one] == hashes[other] and size == ends[other] - starts[other]:
+                    found = is_same(text, starts[one], starts[other], size)
+                    if found:
+                        return True
+        return False
+    order = np.argsort(hashes[first:last]) + first
+    for place in range(1, len(order)):
+        one = order[place]
+        before = place - 1
+        while before >= 0 and hashes[order[before]] == hashes[one]:
+            other = order[before]
+            size = ends[one] - starts[one]
+            if size == ends[other] - starts[other] and is_same(text, starts[one], starts[other], size):
+                return True
+            before -= 1
+    return False

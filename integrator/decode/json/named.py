@@ -1,0 +1,80 @@
+"""Images as lists of names and values, as objects whose members these are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from integrator.arrow.arrays import Mask, Words, first
+from integrator.arrow.compiled import compiled
+from integrator.decode.json.document import Document, read_document, rewritten
+from integrator.decode.json.grammar import QUOTE
+from integrator.decode.json.index import Hashes, Nodes, Places, hash_of
+from integrator.decode.json.objects import Objects
+from integrator.errors import DataError
+
+Ints = npt.NDArray[np.int64]
+
+_NULL = np.frombuffer(b"null\n", np.uint8)
+
+
+class NamedLists:
+    """Names and values of images.
+
+    name, value: their nodes, image after image; -1 for a value that is not there.
+    counts: how many each image has. has: which records have an image. line: of each record, its line in the document.
+    """
+
+    def __init__(self, name: Places, value: Places, counts: Ints, has: Mask, line: Ints) -> None:
+        self.name, self.value, self.counts, self.has, self.line = name, value, counts, has, line
+
+
+def plain_names(document: Document, nodes: Places, expected: str) -> Document | None:
+    """Return the document with names, which are texts at some nodes, in canonical form; None where they are in it."""
+    escaped = nodes[(nodes >= 0)]
+    escaped = escaped[document.nodes.escaped[escaped]]
+    if not len(escaped):
+        return None
+    order = np.argsort(document.nodes.start[escaped])
+    start, end = (values[escaped[order]].astype(np.int64) for values in (document.nodes.start, document.nodes.end))
+    lines = rewritten(document.lines, start, end)
+    return None if bytes(lines.data) == bytes(document.lines.data) else read_document(lines, expected)
+
+
+def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects]:
+    """Return images as objects of one document more. Raises DataError for a name that is no text."""
+    name = np.concatenate([one.name for one in images])
+    value = np.concatenate([one.value for one in images])
+    nodes, text = document.nodes, document.text
+    line = np.concatenate([np.repeat(one.line, one.counts) for one in images])
+    is_text = name >= 0
+    is_text[is_text] = text[nodes.start[name[is_text]]] == QUOTE
+    wrong = first(~is_text)
+    if wrong is not None:
+        where = f"{document.lines.file}:{document.lines.numbers[line[wrong]]}"
+        raise DataError(f"{where}: a value stands in a list of columns without a name")
+    start, end, escaped = (part[value] for part in (nodes.start, nodes.end, nodes.escaped))
+    if (value < 0).any():
+        start = np.where(value < 0, len(text), start).astype(np.int32)
+        end = np.where(value < 0, len(text) + len(_NULL) - 1, end).astype(np.int32)
+        text = np.append(text, _NULL)
+    hashes, label = np.empty(len(name), np.uint64), nodes.start[name]
+    _hash_names(document.words, label, nodes.end[name], hashes)
+    after = np.arange(1, len(name) + 1, dtype=np.int32)
+    made = Nodes(hashes, label, start, end, after, escaped & (value >= 0), nodes.first)
+    own = replace(document, text=text, nodes=made)
+    result, at = [], 0
+    for one in images:
+        bounds = (at + np.concatenate([[0], np.cumsum(one.counts)])).astype(np.int32)
+        result.append(Objects(own, one.line, bounds[:-1], bounds[1:], one.has))
+        at = int(bounds[-1])
+    return result
+
+
+@compiled
+def _hash_names(text: Words, start: Places, end: Places, hashes: Hashes) -> None:
+    for place in range(len(start)):
+        hashes[place] = hash_of(text, start[place], end[place])

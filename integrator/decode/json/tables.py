@@ -1,0 +1,406 @@
+"""Images of rows of many tables: the values of their columns, found in one pass, whatever the tables (I6).
+
+Values of a kind are side by side, column after column, so that those of all tables are converted in one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from integrator.arrow.arrays import Mask, Octets, words
+from integrator.arrow.compiled import compiled
+from integrator.arrow.spans import SlotsByName
+from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of
+from integrator.decode.json.objects import is_name
+from integrator.decode.json.slices import Slices, is_null, json_text
+
+Ints = npt.NDArray[np.int64]
+
+NO_COLUMN = -1
+"""The slot of a name that is to be passed over."""
+
+
+class TableShape:
+    """The columns of a table as records have them: their names, and of which kind their values are.
+
+    hash, text, bounds: of each name, as in `objects.Wanted`. slot: the column of each name, or NO_COLUMN. kinds: of
+    each column. by_name: the columns. is_key, is_required: which are in the key, and which may not be null.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, int]],
+        keys: Iterable[str],
+        required: Iterable[str],
+        others: Sequence[tuple[str, int]],
+    ) -> None:
+        """Take names and kinds of columns; others: more names, each with the column that it means, or NO_COLUMN."""
+        names = [name for name, _ in columns]
+        written = [json_text(name) for name in [*names, *(name for name, _ in others)]]
+        self.text = np.frombuffer(b"".join(written), np.uint8)
+        self.bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
+        padded = words(np.append(self.text, np.zeros(WORD, np.uint8)))
+        spans = zip(self.bounds[:-1], self.bounds[1:], strict=True)
+        self.hash = np.array([hash_of(padded, start, end) for start, end in spans], np.uint64)
+        self.slot = np.array([*range(len(names)), *(slot for _, slot in others)], np.int32)
+        self.kinds = np.array([kind for _, kind in columns], np.int64)
+        self.by_name = SlotsByName({name: place for place, name in enumerate(names)})
+        keys, required = set(keys), set(required)
+        self.is_key = np.array([name in keys for name in names], np.bool_)
+        self.is_required = np.array([name in required for name in names], np.bool_)
+
+
+class Kinds:
+    """Numbers of kinds of values."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self.all: list[Hashable] = []
+
+    def number(self, kind: Hashable) -> int:
+        """Return the number of a kind."""
+        if kind not in self._numbers:
+            self._numbers[kind] = len(self.all)
+            self.all.append(kind)
+        return self._numbers[kind]
+
+
+class _Names(NamedTuple):
+    """The names of all parts. first: of each part the first one. slot: counted over all parts."""
+
+    hash: Hashes
+    text: Octets
+    bounds: Places
+    slot: Places
+    first: Ints
+
+
+class Images(NamedTuple):
+    """The images of rows, part after part. begin, stop: the nodes of their members. part: of each row."""
+
+    begin: Places
+    stop: Places
+    part: Places
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the values of rows are put.
+
+    slots: the first slot of each part, and the number of all. rows: the first row of each part, and the number of all.
+    base: the place of each slot's first value. kinds, bounds: the kinds of values, and where each begins, and the end.
+    kind_at: of each slot, the place of its kind in `kinds`.
+    """
+
+    shapes: Sequence[TableShape]
+    names: _Names
+    slots: Ints
+    rows: Ints
+    base: Ints
+    kinds: Ints
+    bounds: Ints
+    kind_at: Ints
+
+    @staticmethod
+    def of(shapes: Sequence[TableShape], sizes: Sequence[int]) -> Layout:
+        """Return the layout of parts of so many rows each."""
+        slots = np.cumsum([0, *(len(shape.kinds) for shape in shapes)])
+        rows = np.cumsum([0, *sizes])
+        counts = [len(shape.hash) for shape in shapes]
+        texts = np.cumsum([0, *(len(shape.text) for shape in shapes)])
+        slot = np.concatenate([shape.slot for shape in shapes])
+        of_part = np.repeat(slots[:-1], counts)
+        names = _Names(
+            np.concatenate([shape.hash for shape in shapes]),
+            np.concatenate([shape.text for shape in shapes]),
+            np.append(
+                np.concatenate([shape.bounds[:-1] + at for shape, at in zip(shapes, texts[:-1], strict=True)]),
+                texts[-1],
+            ).astype(np.int32),
+            np.where(slot == NO_COLUMN, NO_COLUMN, slot + of_part).astype(np.int32),
+            np.cumsum([0, *counts]),
+        )
+        kind = np.concatenate([shape.kinds for shape in shapes])
+        size = np.repeat(np.array(sizes, np.int64), np.diff(slots))
+        order = np.argsort(kind, kind="stable")
+        base = np.zeros(len(kind), np.int64)
+        base[order] = np.cumsum(size[order]) - size[order]
+        kinds, kind_at = np.unique(kind, return_inverse=True)
+        totals = np.bincount(kind_at, size, len(kinds)).astype(np.int64)
+        return Layout(shapes, names, slots, rows, base, kinds, np.concatenate([[0], np.cumsum(totals)]), kind_at)
+
+    def flags(self, name: str) -> Mask:
+        """Return a flag of each slot: `is_key` or `is_required`."""
+        return np.concatenate([getattr(shape, name) for shape in self.shapes])
+
+    def place_of(self, value: int) -> tuple[int, int, int]:
+        """Return the part, the column's slot in it, and the row, that a value is of."""
+        size = np.repeat(np.diff(self.rows), np.diff(self.slots))
+        slot = int(np.flatnonzero((self.base <= value) & (value < self.base + size))[0])
+        part = int(np.searchsorted(self.slots, slot, side="right")) - 1
+        return part, slot - int(self.slots[part]), int(self.rows[part] + value - self.base[slot])
+
+
+class Grid(NamedTuple):
+    """Where the value of a slot and a row is: base, slots and rows as in `Layout`, and the part of each row."""
+
+    base: Ints
+    slots: Ints
+    rows: Ints
+    part: Places
+
+
+class Found(NamedTuple):
+    """What was found in images. values: by their places in the layout. present: of each slot how many rows have it.
+
+    unknown: the rows and the nodes of members that are no columns. twice: the first row that has a column twice, or -1.
+    """
+
+    values: Slices
+    unknown: tuple[Ints, Places]
+    twice: int
+
+
+def find_values(document: tuple[Octets, Nodes], images: Images, layout: Layout) -> Found:
+    """Return the values of images."""
+    values = Slices.of_size(int(layout.bounds[-1]))
+    none = np.empty(0, np.int64), np.empty(0, np.int32)
+    names, place = layout.names, (layout.base, layout.rows)
+    count, twice = _collect(document, images, names, place, values, none)
+    unknown = none
+    if count:
+        unknown = np.empty(count, np.int64), np.empty(count, np.int32)
+        _collect(document, images, names, place, Slices.of_size(int(layout.bounds[-1])), unknown)
+    return Found(values, unknown, twice)
+
+
+@compiled
+def _collect(
+    document: tuple[Octets, Nodes],
+    images: Images,
+    names: _Names,
+    layout: tuple[Ints, Ints],
+    values: Slices,
+    unknown: tuple[Ints, Places],
+) -> tuple[int, int]:
+    """Write down where values are; return how many members are no columns, and the first row with a column twice."""
+    text, nodes = document
+    hashes, labels, afters = nodes.hash, nodes.label, nodes.after
+    node_start, node_end, node_escaped = nodes.start, nodes.end, nodes.escaped
+    begin, stop, part_of = images.begin, images.stop, images.part
+    name_hash, name_text, bounds = names.hash, names.text, names.bounds
+    slot_of, first_of = names.slot, names.first
+    base, rows = layout
+    start, end, escaped = values.start, values.end, values.escaped
+    unknown_row, unknown_node = unknown
+    follower = np.arange(1, len(name_hash) + 1)
+    count, twice = 0, -1
+    for row in range(len(begin)):
+        part = part_of[row]
+        first, last = first_of[part], first_of[part + 1]
+        own_row = row - rows[part]
+        node, likely = begin[row], first
+        before = np.int64(-1)
+        while node < stop[row]:
+            own = hashes[node]
+            name = likely if likely < last else first
+            steps = last - first
+            while steps > 0 and name_hash[name] != own:
+                name = name + 1 if name + 1 < last else first
+                steps -= 1
+            if steps > 0 and is_name(text, labels[node], name_text, bounds[name], bounds[name + 1]):
+                if before >= 0:
+                    follower[before] = name
+                before = name
+                likely = follower[name]
+                slot = slot_of[name]
+                if slot >= 0:
+                    place = base[slot] + own_row
+                    if end[place] and twice < 0:
+                        twice = row
+                    start[place], end[place], escaped[place] = node_start[node], node_end[node], node_escaped[node]
+            else:
+                if len(unknown_row):
+                    unknown_row[count], unknown_node[count] = row, node
+                count += 1
+            node = afters[node]
+    return count, twice
+
+
+@compiled
+def fill_pairs(grid: Grid, after: Ints, values: Slices, fill: tuple[bool, bool]) -> None:
+    """Give images of an update the values that only the other one has. after: the rows of after images of pairs.
+
+    fill: whether after images take values, and whether before images do.
+    """
+    base, slots, rows, part = grid
+    start, end, escaped = values.start, values.end, values.escaped
+    fill_after, fill_before = fill
+    for row in after:
+        own = part[row]
+        for slot in range(slots[own], slots[own + 1]):
+            new = base[slot] + row - rows[own]
+            old = new - 1
+            if fill_after and end[new] == 0:
+                start[new], end[new], escaped[new] = start[old], end[old], escaped[old]
+            elif fill_before and end[old] == 0:
+                start[old], end[old], escaped[old] = start[new], end[new], escaped[new]
+
+
+@compiled
+def rows_with_values(grid: Grid, end: Places, found: Mask) -> None:
+    """Write down which rows have a value, or null, in any column."""
+    base, slots, rows, part = grid
+    for row in range(len(part)):
+        own = part[row]
+        has = False
+        for slot in range(slots[own], slots[own + 1]):
+            has |= end[base[slot] + row - rows[own]] > 0
+        found[row] = has
+
+
+@compiled
+def count_present(base: Ints, size: Ints, end: Places, present: Ints) -> None:
+    """Write down of each slot, which has so many rows, how many of them have it."""
+    for slot in range(len(base)):
+        count = 0
+        for place in range(base[slot], base[slot] + size[slot]):
+            count += end[place] > 0
+        present[slot] = count
+
+
+@compiled
+def changed_keys(
+    text: Octets,
+    grid: Grid,
+    after: Ints,
+    values: Slices,
+    is_key: Mask,
+    found: Mask,
+) -> None:
+    """Write down of which updates a key column has another value than before; of tables without a key any column."""
+    base, slots, rows, part = grid
+    start, end = values.start, values.end
+    for place in range(len(after)):
+        row = after[place]
+        own = part[row]
+        keyless = not is_key[slots[own] : slots[own + 1]].any()
+        changed = False
+        for slot in range(slots[own], slots[own + 1]):
+            if not (keyless or is_key[slot]):
+                continue
+            new = base[slot] + row - rows[own]
+            old = new - 1
+            if end[new] and end[old]:
+                changed |= _differ(text, start[new], end[new], start[old], end[old])
+        found[place] = changed
+
+
+@compiled
+def _differ(text: Octets, one: int, one_end: int, other: int, other_end: int) -> bool:
+    """Return whether two values differ as text; quotes do not matter."""
+    none = is_null(text, one, one_end)
+    if none or is_null(text, other, other_end):
+        return none != is_null(text, other, other_end)
+    if text[one] == 0x22:
+        one, one_end = one + 1, one_end - 1
+    if text[other] == 0x22:
+        other, other_end = other + 1, other_end - 1
+    if one_end - one != other_end - other:
+        return True
+    for place in range(one_end - one):  # noqa: SIM110 - compiled
+        if text[one + place] != text[other + place]:
+            return True
+    return False
+
+
+class Words(NamedTuple):
+    """Values that mean something special, as JSON, one after another. bounds: where each begins, and the end."""
+
+    text: Octets
+    bounds: Places
+
+    @classmethod
+    def of(cls, written: Sequence[bytes]) -> Words:
+        """Return words."""
+        text = np.frombuffer(b"".join(written), np.uint8)
+        return cls(text, np.cumsum([0, *map(len, written)]).astype(np.int32))
+
+
+@compiled
+def is_word_of(text: Octets, start: int, end: int, known: Octets, bounds: Places) -> bool:
+    """Return whether a value is one of the words."""
+    for word in range(len(bounds) - 1):
+        if bounds[word + 1] - bounds[word] == end - start and is_name(
+            text, start, known, bounds[word], bounds[word + 1]
+        ):
+            return True
+    return False
+
+
+@compiled
+def clear_words(text: Octets, values: Slices, known: Words) -> None:
+    """Take away the values that are one of the words."""
+    start, end = values.start, values.end
+    word_text, bounds = known
+    longest = 0
+    for word in range(len(bounds) - 1):
+        longest = max(longest, bounds[word + 1] - bounds[word])
+    for place in range(len(end)):
+        if 0 < end[place] - start[place] <= longest and is_word_of(text, start[place], end[place], word_text, bounds):
+            start[place], end[place] = 0, 0
+
+
+@compiled
+def clear_beside_keys(
+    text: Octets,
+    grid: Grid,
+    before: Ints,
+    values: Slices,
+    keys: tuple[Mask, bool],
+    empty: Words,
+) -> None:
+    """Take away what is beside the key in before images of which all that is null, or one of the words of `empty`.
+
+    before: the rows of before images. keys: which slots are in the key, and whether all beside it is taken away. Tables
+    without a key are passed over.
+    """
+    is_key, always = keys
+    base, slots, rows, part = grid
+    start, end = values.start, values.end
+    word_text, bounds = empty
+    for row in before:
+        own = part[row]
+        alone = bool(is_key[slots[own] : slots[own + 1]].any())
+        if not alone:
+            continue
+        for slot in range(slots[own], slots[own + 1]):
+            place = base[slot] + row - rows[own]
+            if alone and not always and not is_key[slot]:
+                alone = is_null(text, start[place], end[place]) or is_word_of(
+                    text, start[place], end[place], word_text, bounds
+                )
+        for slot in range(slots[own], slots[own + 1]):
+            if alone and not is_key[slot]:
+                place = base[slot] + row - rows[own]
+                start[place], end[place] = 0, 0
+
+
+def are_words(text: Octets, values: Slices, known: Words) -> Mask:
+    """Return which values are one of the words."""
+    found = np.empty(len(values.end), np.bool_)
+    _are_words(text, values, known, found)
+    return found
+
+
+@compiled
+def _are_words(text: Octets, values: Slices, known: Words, found: Mask) -> None:
+    start, end = values.start, values.end
+    word_text, bounds = known
+    for place in range(len(end)):
+        found[place] = is_word_of(text, start[place], end[place], word_text, bounds)

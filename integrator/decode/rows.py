@@ -1,0 +1,221 @@
+"""Change rows of many tables at once: which record each is of, and how they are handed on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.arrow.arrays import FEW_ROWS, Mask, in_groups
+from integrator.contracts.changes import AnyChanges, Changes, Joint
+from integrator.decode.contract import Reading
+from integrator.schema import Table
+
+Ints = npt.NDArray[np.int64]
+
+_MOST_SHORT = 1 << 15
+_ALIKE_ROWS = 400
+"""Rows of small tables with the same columns, from which on they are one part."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Rows of one table, one after another, whose values mean the same. variant: by which their values are read."""
+
+    table: Table
+    variant: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Change rows, part after part.
+
+    parts: of each the shares: several only where these tables have the same columns. record: of each row its record.
+    is_before: which are before images. after: the places of after images whose before image is the row before.
+    file, line: where each record is. bare: rows that have no values, for they stand for a whole table.
+    """
+
+    parts: Sequence[Sequence[Share]]
+    record: Ints
+    is_before: Mask
+    after: Ints
+    file: str
+    line: Ints
+    bare: Mask
+
+    @cached_property
+    def shares(self) -> list[Share]:
+        """The shares of all parts."""
+        return [share for shares in self.parts for share in shares]
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """The first row of each part, and the number of all."""
+        return np.cumsum([0, *(sum(share.size for share in shares) for shares in self.parts)])
+
+    def where(self, row: int) -> str:
+        """Return where the record of a row is."""
+        return f"{self.file}:{self.line[self.record[row]]}"
+
+    def table_of(self, row: int) -> Table:
+        """Return the table that a row is of."""
+        sizes = [share.size for share in self.shares]
+        return self.shares[int(np.searchsorted(np.cumsum(sizes), row, side="right"))].table
+
+
+@dataclass(frozen=True)
+class PartColumns:
+    """The columns of a part's rows, by name. missing: masks of those that have missing values.
+
+    apart: whether the columns are of this table alone, all of their values there, and lie among those of others.
+    """
+
+    columns: Mapping[str, pa.Array]
+    missing: dict[str, Mask] = field(default_factory=dict)
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Valued:
+    """The values of rows. key_changed: for each place of `Rows.after`. unknown: values passed over, by reason."""
+
+    parts: Sequence[PartColumns]
+    key_changed: Mask
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Which images of an update take values that only the other image has, and whether a row must have any value."""
+
+    after: bool = True
+    before: bool = False
+    needs_values: bool = True
+
+
+class Values(Protocol):
+    """The values of records."""
+
+    @property
+    def alike(self) -> bool:
+        """Whether small tables with the same columns can be one part."""
+        ...
+
+    def variants(self) -> Ints | None:
+        """Return of each record a number by which its values are read; None where it is the same for all."""
+        ...
+
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+        """Return the columns of rows. Raises DataError, ColumnsFound."""
+        ...
+
+
+@dataclass(frozen=True)
+class Meta:
+    """What change rows have beside their columns, row by row: see `Changes`."""
+
+    op: pa.Array
+    integ_seq: pa.Array
+    tx_seq: pa.Array
+    countdown: pa.Array
+    cap_tstamp: pa.Array
+    cap_user: pa.Array
+    line: Ints
+    order: Ints
+
+    def slice(self, start: int, stop: int) -> Meta:
+        """Return what the rows from `start` to before `stop` have."""
+        own = {name: getattr(self, name).slice(start, stop - start) for name in _ARRAYS}
+        return Meta(**own, line=self.line[start:stop], order=self.order[start:stop])
+
+    def take(self, at: Ints) -> Meta:
+        """Return what the rows at some places have."""
+        places = pa.array(at)
+        own = {name: getattr(self, name).take(places) for name in _ARRAYS}
+        return Meta(**own, line=self.line[at], order=self.order[at])
+
+    def changes(self, table: str, file: str, part: PartColumns | None = None) -> Changes:
+        """Return the rows as changes of a table, with their columns."""
+        own = {name: getattr(self, name) for name in _ARRAYS}
+        columns, missing = (dict(part.columns), part.missing) if part else ({}, {})
+        return Changes(table, file, columns, missing, **own, line=self.line, order=self.order)
+
+
+_ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
+
+
+def arranged(
+    tables: Sequence[Table], table: Ints, variant: Ints | None, counts: Ints, reading: Reading, alike: bool
+) -> tuple[list[list[Share]], Ints]:
+    """Return the parts of records, and the records in the order of these.
+
+    table, variant, counts: of each record the place of its table, by what its values are read, and its rows. alike:
+    whether small tables with the same columns may be one part.
+    """
+    variants = 1 if variant is None else int(variant.max()) + 2  # -1 is one, too
+    key = table if variant is None else table * variants + variant + 1
+    rows_of = np.bincount(key, counts).astype(np.int64)
+    shares = {
+        one: Share(tables[one // variants], 0 if variant is None else one % variants - 1, int(rows_of[one]))
+        for one in np.flatnonzero(np.bincount(key)).tolist()
+    }
+    keys = list(shares)
+    places = _parts(list(shares.values()), reading.kinds, alike=alike)
+    parts = [[shares[keys[place]] for place in part] for part in places]
+    if len(shares) == 1:
+        return parts, np.arange(len(table))
+    rank = np.zeros(len(rows_of), np.int16 if len(shares) < _MOST_SHORT else np.int64)  # numpy sorts these by radix
+    rank[[keys[place] for part in places for place in part]] = np.arange(len(shares))
+    return parts, np.argsort(rank[key], kind="stable")
+
+
+def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, alike: bool) -> list[list[int]]:
+    """Return shares, by their places, in parts: small ones of tables with the same columns together, if `alike`.
+
+    kinds: of each table a number, the same for tables with the same columns.
+    """
+    small: dict[tuple[int, int], list[int]] = {}
+    parts: list[list[int]] = []
+    shares_of = Counter(share.table.name for share in shares)
+    for place, share in enumerate(shares):
+        if not alike or share.size >= FEW_ROWS or shares_of[share.table.name] > 1:
+            parts.append([place])
+        else:
+            small.setdefault((kinds[share.table.name], share.variant), []).append(place)
+    for places in small.values():
+        sizes = [shares[place].size for place in places]
+        if sum(sizes) < _ALIKE_ROWS:
+            parts += [[place] for place in places]
+        else:
+            parts += in_groups(places, sizes)
+    return parts
+
+
+def changes_of(rows: Rows, values: Valued, meta: Meta) -> list[AnyChanges]:
+    """Return rows as changes, part by part; those of several small tables together."""
+    result: list[AnyChanges] = []
+    apart: list[tuple[Share, Mapping[str, pa.Array]]] = []
+    places: list[Ints] = []
+    bounds = rows.bounds.tolist()
+    for shares, part, start, stop in zip(rows.parts, values.parts, bounds[:-1], bounds[1:], strict=True):
+        if part.apart:
+            apart.append((shares[0], part.columns))
+            places.append(np.arange(start, stop))
+            continue
+        one = meta.slice(start, stop).changes(shares[0].table.name, rows.file, part)
+        tables, sizes = [share.table.name for share in shares], [share.size for share in shares]
+        result.append(Joint.of(one, tables, sizes) if len(shares) > 1 else one)
+    if apart:
+        at = np.concatenate(places)
+        own = meta if len(at) == len(rows.record) else meta.take(at)
+        tables, sizes = [share.table.name for share, _ in apart], [share.size for share, _ in apart]
+        joint = own.changes(tables[0], rows.file)
+        result.append(Joint.of(joint, tables, sizes, [columns for _, columns in apart]))
+    return result

@@ -1,0 +1,148 @@
+"""Columns that records have and their tables do not: refused, counted, or added to the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator.arrow.arrays import mask
+from integrator.contracts.recipe import UnknownColumns
+from integrator.errors import ColumnsFound, DataError, shown
+from integrator.schema import Table
+
+Ints = npt.NDArray[np.int64]
+
+ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
+"""What to do about a column that the table's definition does not have."""
+
+
+class Others:
+    """The columns of a batch's records that their tables do not have."""
+
+    def __init__(self, file: str, policy: UnknownColumns) -> None:
+        self._file, self._policy = file, policy
+        self._counts: dict[str, int] = {}
+        self._refused: list[tuple[int, str, Table]] = []
+        self._found: dict[str, dict[str, tuple[int, pa.DataType | None, str]]] = {}
+
+    def add(self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool) -> None:
+        """Add what records have under a name: values in JSON, or in a type, and the line of each.
+
+        infers: whether values in JSON have the type that a column of them would have; else it is text.
+        """
+        valued = np.flatnonzero(mask(pc.is_valid(values)))
+        reason = unknown_column(table.name, name)
+        self._counts[reason] = self._counts.get(reason, 0) + len(valued)
+        self._refused.append((int(line.min()), name, table))
+        if len(valued):
+            kinds = _kinds(values) if infers else {"": values.type}
+            kind = next(iter(kinds.values())) if len(kinds) == 1 else None
+            self._found.setdefault(table.name, {})[name] = (int(line.min()), kind, ", ".join(sorted(kinds)))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many values there are, by what they are counted as. Raises DataError or ColumnsFound."""
+        if self._refused and self._policy == "error":
+            line, name, table = min(self._refused, key=lambda found: found[:2])
+            known = ", ".join(column.name for column in table.columns)
+            raise DataError(
+                f"{self._file}:{line}: table {table.name}: column {shown(name)} is not in its definition, which has "
+                f"{known}; {ALLOW}"
+            )
+        if self._policy == "add":
+            finds = Finds()
+            for name, columns in self._found.items():
+                with finds.noted():
+                    self._tell(name, dict(sorted(columns.items(), key=lambda item: item[1][0])))
+            finds.tell()
+        return self._counts
+
+    def _tell(self, table: str, columns: Mapping[str, tuple[int, pa.DataType | None, str]]) -> None:
+        for name, (line, kind, kinds) in columns.items():
+            if kind is None:
+                raise _not_added(self._file, line, table, name, kinds)
+        raise columns_found(
+            self._file, table, {name: (line, kind) for name, (line, kind, _) in columns.items() if kind is not None}
+        )
+
+
+def _kinds(values: pa.Array) -> dict[str, pa.DataType | None]:
+    """Return the types of values in JSON by name; a number with a fraction has none: it may be a decimal."""
+    found: dict[str, pa.DataType | None] = {}
+    for text in pc.unique(values.drop_null()).to_pylist():
+        if text.startswith('"'):
+            found["str"] = pa.string()
+        elif text in ("true", "false"):
+            found["bool"] = pa.bool_()
+        elif text[0] in "{[":
+            found["dict" if text[0] == "{" else "list"] = None
+        elif text.lstrip("-").isdigit():
+            small = -(1 << 63) <= int(text) < 1 << 63
+            found["int" if small else "object"] = pa.int64() if small else None
+        else:
+            found["float"] = None
+    return found
+
+
+def _not_added(file: str, line: int, table: str, name: str, kinds: object) -> DataError:
+    return DataError(
+        f"{file}:{line}: table {table}: column {name!r} is not in its definition, and is not added by itself: its "
+        f"values are {kinds}; define it"
+    )
+
+
+def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:
+    """Return what says that columns are to be added: by name the first line that has it, and what its values are.
+
+    Raises DataError for values of which no column can be made without being told of its type.
+    """
+    columns = {}
+    for name, (line, kind) in found.items():
+        datatype = next((datatype for is_of, datatype in _DATATYPES if is_of(kind)), None)
+        if datatype is None:
+            raise _not_added(file, line, table, name, kind)
+        columns[name] = (datatype, line)
+    line = min(line for line, _ in found.values())
+    text = f"{file}:{line}: table {table}: not in its definition: {', '.join(found)}"
+    return ColumnsFound(text, {table: columns})
+
+
+class Finds:
+    """The columns that are found in a block, of all tables: told at once, for each telling ends a cycle."""
+
+    def __init__(self) -> None:
+        self._found: list[ColumnsFound] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note ColumnsFound, and go on."""
+        try:
+            yield
+        except ColumnsFound as found:
+            self._found.append(found)
+
+    def tell(self) -> None:
+        """Raise ColumnsFound for all that was noted, if anything was."""
+        if self._found:
+            text, more = str(self._found[0]), len(self._found) - 1
+            tables = {table: columns for found in reversed(self._found) for table, columns in found.tables.items()}
+            ordinal = self._found[0].ordinal
+            raise ColumnsFound(f"{text}; and {more} more tables" if more else text, tables, ordinal)
+
+
+_DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind), "text"),
+    (lambda kind: pa.types.is_integer(kind) and kind != pa.uint64(), "bigint"),
+    (pa.types.is_floating, "double"),
+    (pa.types.is_boolean, "boolean"),
+)
+"""What a column is that is added, by its first values."""
+
+
+def unknown_column(table: str, name: str) -> str:
+    """Return as what values of a column that a table does not have are counted."""
+    return f"values of {table}.{name}, which the table does not have"
