@@ -9,8 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first, first_refused, mask
+from integrator.arrow.arrays import Mask, Octets, first, first_refused, flat, mask
 from integrator.contracts.changes import hexadecimal
+from integrator.decode.json.numbers import read_whole
+from integrator.decode.json.slices import Slices
 from integrator.errors import DataError, shown
 
 Ints = npt.NDArray[np.int64]
@@ -44,7 +46,26 @@ def integers(texts: pa.Array, where: Where, name: str) -> pa.Array:
     return _numbers(texts, r"^-?\d{1,19}$", pa.int64(), where, name)
 
 
+def whole_numbers(texts: pa.Array) -> pa.Array | None:
+    """Return texts that are whole numbers of at most 18 digits as these; None where one is something else."""
+    found = bytes_of(texts)
+    if found is None:
+        return None
+    octets, offsets = found
+    ends = np.where(offsets[1:] > offsets[:-1], offsets[1:], 0).astype(np.int32)
+    return read_whole(octets, Slices(offsets[:-1].astype(np.int32), ends, ends > 0), quoted=False)
+
+
+def bytes_of(texts: pa.Array) -> tuple[Octets, Ints] | None:
+    """Return the bytes of texts, and where each begins, and the end; null has none. None where a text has none."""
+    octets, offsets = flat(texts)
+    return (octets, offsets) if int((offsets[1:] == offsets[:-1]).sum()) == texts.null_count else None
+
+
 def _numbers(texts: pa.Array, pattern: str, kind: pa.DataType, where: Where, name: str) -> pa.Array:
+    plain = whole_numbers(texts)
+    if plain is not None and not (kind == pa.uint64() and pc.any(pc.less(plain, 0)).as_py()):
+        return plain.cast(kind)
     expected = f"a whole number of 64 bits{', not negative' if kind == pa.uint64() else ''}"
     where.check(texts, ~mask(pc.match_substring_regex(texts, pattern)), name, expected)
     try:
@@ -69,8 +90,10 @@ def instants(texts: pa.Array, where: Where, name: str, unit: str) -> pa.Array:
     numbers = integers(texts, where, name)
     most = min((_SECONDS[1] + 1) * _PER_SECOND[unit] - 1, (1 << 63) - 1)
     least = max(_SECONDS[0] * _PER_SECOND[unit], -(1 << 63))
-    inside = pc.and_(pc.greater_equal(numbers, least), pc.less_equal(numbers, most))
-    where.check(texts, ~mask(inside), name, f"{unit} since 1970-01-01, of the years 0001 to 9999")
+    found = pc.min_max(numbers)
+    if found["min"].is_valid and not (least <= found["min"].as_py() and found["max"].as_py() <= most):
+        inside = pc.and_(pc.greater_equal(numbers, least), pc.less_equal(numbers, most))
+        where.check(texts, ~mask(inside), name, f"{unit} since 1970-01-01, of the years 0001 to 9999")
     return numbers.cast(pa.timestamp(unit, "UTC")).cast(INSTANT, safe=False)  # nanoseconds are cut off
 
 

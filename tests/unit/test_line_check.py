@@ -76,7 +76,7 @@ def test_any_lines_are_what_pythons_json_makes_of_them(texts: list[str]) -> None
         if text.lstrip(" \t").strip(" \t\r") in ("", "null"):
             return True
         try:
-            return isinstance(json.loads(text, object_pairs_hook=unique), dict) and text.lstrip(" \t").startswith("{")
+            return isinstance(json.loads(text, object_pairs_hook=unique), dict) and text.lstrip(" \t\r").startswith("{")
         except ValueError:
             return False
 

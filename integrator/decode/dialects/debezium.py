@@ -63,7 +63,8 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     at = np.flatnonzero(rows)
     objects, action, flat = events.take(at), action[at], flat[at]
     where, source = Where(file.path, objects.numbers), Source(objects, flat)
-    after, before = objects.where(~flat).inner("after", COLUMNS), objects.where(~flat).inner("before", COLUMNS)
+    framed = objects.where(~flat) if flat.any() else objects
+    after, before = framed.inner("after", COLUMNS), framed.inner("before", COLUMNS)
     if flat.any():
         deleted = action == "D"
         after = objects.either(flat & ~deleted, after)
@@ -235,7 +236,8 @@ def _check_tables(found: Records) -> None:
 
 def _time(source: Source, where: Where) -> pa.Array:
     """Return the commit time, as finely as the event has it."""
-    micros = instants(source.text("ts_us"), where, "ts_us", "us")
-    if not micros.null_count:
-        return micros
-    return pc.coalesce(micros, instants(source.text("ts_ms"), where, "ts_ms", "ms"))
+    micros, millis = (
+        instants(source.text("ts_us"), where, "ts_us", "us"),
+        instants(source.text("ts_ms"), where, "ts_ms", "ms"),
+    )
+    return pc.coalesce(micros, millis) if micros.null_count else micros

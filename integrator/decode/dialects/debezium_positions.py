@@ -10,10 +10,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import Mask, Octets, mask
+from integrator.arrow.compiled import compiled
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
-from integrator.decode.fields import Where, digits
+from integrator.decode.fields import Where, bytes_of, digits
+from integrator.decode.json.index import WORD
+from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records
 from integrator.errors import DataError
@@ -33,6 +36,7 @@ class Source(Protocol):
         ...
 
 
+_QUOTE, _COMMA, _OPEN, _CLOSE, _ZERO, _NINE = b'",[]09'
 Text = Callable[[str], pa.Array]
 Place = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
@@ -76,21 +80,62 @@ def _by_fields(source: Source) -> Callable[[Text, Where], Place] | None:
 
 def _postgres(text: Text, where: Where) -> Place:
     sequence = text("sequence")
-    parts = pc.extract_regex(sequence, r'^\[(?:null|"(?P<last>\d*)"),(?:null|"\d*")\]$')
-    where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')
-    last = pc.struct_field(parts, "last")
-    last = pc.if_else(pc.equal(last, ""), None, last)
     lsn, xid, snapshot = text("lsn"), text("txId"), _snapshot(text)
+    last = _last_of(sequence, where)
     where.check(xid, ~mask(pc.match_substring_regex(xid, r"^\d{1,18}$")), "source.txId", "the number of a transaction")
     digits(lsn, SEQUENCE_WIDTHS[1], where, "source.lsn")
-    commit = pc.if_else(snapshot, lsn, pc.coalesce(last, lsn))
-    transaction = pc.if_else(snapshot, pc.binary_join_element_wise("snapshot", lsn, " "), xid)
-    segment = pc.if_else(snapshot, NO_TRANSACTION, number(xid))
+    if not snapshot.any():
+        return xid, digits(pc.coalesce(last, lsn), SEQUENCE_WIDTHS[0], where, "source.lsn"), number(xid)
+    in_snapshot = pa.array(snapshot)
+    commit = pc.if_else(in_snapshot, lsn, pc.coalesce(last, lsn))
+    transaction = pc.if_else(in_snapshot, pc.binary_join_element_wise("snapshot", lsn, " "), xid)
+    segment = pc.if_else(in_snapshot, NO_TRANSACTION, number(xid))
     return transaction, digits(commit, SEQUENCE_WIDTHS[0], where, "source.lsn"), segment
 
 
-def _snapshot(text: Text) -> pa.Array:
-    return pc.invert(pc.is_in(pc.fill_null(text("snapshot"), "false"), pa.array(["false"])))
+def _last_of(sequence: pa.Array, where: Where) -> pa.Array:
+    """Return the first position of each sequence, null where it has none. Raises DataError for what is no sequence."""
+    plain = bytes_of(sequence)
+    bounds = np.zeros((2, len(sequence)), np.int32)
+    if plain is not None and len(plain[0]) >= WORD and _sequences(*plain, bounds):
+        return texts_of(plain[0], Slices(bounds[0], bounds[1], np.zeros(len(sequence), np.bool_)))
+    parts = pc.extract_regex(sequence, r'^\[(?:null|"(?P<last>\d*)"),(?:null|"\d*")\]$')
+    where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')
+    last = pc.struct_field(parts, "last")
+    return pc.if_else(pc.equal(last, ""), None, last)
+
+
+@compiled
+def _sequences(octets: Octets, offsets: Ints, bounds: npt.NDArray[np.int32]) -> bool:
+    """Write down where the first number of each `["1","2"]` is, if all are such with two numbers, or empty."""
+    for row in range(len(offsets) - 1):
+        at, end = offsets[row], offsets[row + 1]
+        if at == end:
+            continue
+        if octets[at] != _OPEN:
+            return False
+        for part in range(2):
+            at += 1
+            if octets[at] != _QUOTE:
+                return False
+            begin = at + 1
+            at = begin
+            while at < end and _ZERO <= octets[at] <= _NINE:
+                at += 1
+            if at == begin or at + 1 >= end or octets[at] != _QUOTE:
+                return False
+            if part == 0:
+                bounds[0, row], bounds[1, row] = begin, at
+            at += 1
+            if octets[at] != (_CLOSE if part else _COMMA):
+                return False
+        if at + 1 != end:
+            return False
+    return True
+
+
+def _snapshot(text: Text) -> Mask:
+    return ~mask(pc.is_in(pc.fill_null(text("snapshot"), "false"), pa.array(["false"])))
 
 
 def _mysql(text: Text, where: Where) -> Place:
