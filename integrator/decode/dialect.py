@@ -52,8 +52,14 @@ def _is_numbered(placed: Placed, records: Records, file: File) -> bool:
     return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
 
 
-def of_lines(decode: Callable[[Document, File, Reading], Decoded], expected: str) -> Dialect:
-    """Return the dialect whose blocks of JSON lines are decoded by `decode`; `expected` says what each line is."""
-    return of_parts(
-        lambda file, reading: (decode(read_document(lines, expected), file, reading) for lines in file.lines(reading))
-    )
+def of_lines(decode: Callable[[Document, File, Reading], Decoded], expected: str, repeated: str = "") -> Dialect:
+    """Return the dialect whose blocks of JSON lines are decoded by `decode`; `expected` says what each line is.
+
+    repeated: a member of records whose value is the same in many, as a schema is.
+    """
+
+    def parts(file: File, reading: Reading) -> Iterator[Decoded]:
+        for lines in file.lines(reading):
+            yield decode(read_document(lines, expected, repeated), file, reading)
+
+    return of_parts(parts)

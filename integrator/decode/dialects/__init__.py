@@ -30,7 +30,7 @@ from integrator.decode.dialects import (
 DIALECTS: dict[str, Dialect] = {
     "hvr": Dialect(hvr.read, hvr.tail),
     "wal2json": Dialect(wal2json.read, wal2json.tail),
-    "debezium": of_lines(debezium.decode, debezium.EXPECTED),
+    "debezium": of_lines(debezium.decode, debezium.EXPECTED, "schema"),
     "maxwell": of_lines(maxwell.decode, maxwell.EXPECTED),
     "canal": of_lines(canal.decode, canal.EXPECTED),
     "dms": of_parts(dms.parts),

@@ -27,11 +27,12 @@ from integrator.decode.coding import check_nested, read_plain
 from integrator.decode.dialects.debezium_decimals import UNSIGNED, exact, is_struct, unscaled, unsigned, variable
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
+from integrator.decode.json.index import json_text
 from integrator.decode.json.lines import cut
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import read_moments
 from integrator.decode.json.numbers import read_unscaled, read_whole
-from integrator.decode.json.slices import Slices, json_text, texts_of
+from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.tables import Words
 from integrator.decode.text.binary import from_base64, from_hex
 from integrator.decode.text.refused import each, guarded

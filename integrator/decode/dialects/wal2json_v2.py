@@ -20,7 +20,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Placed, Records
+from integrator.decode.records import Ints, Placed, Records
 from integrator.errors import DataError, shown
 
 EXPECTED = "wal2json version 2"
@@ -40,7 +40,7 @@ def tail(document: Document) -> OpenTransaction:
     """Return where a document, seen alone, ends."""
     objects = _objects(document)
     actions, has_old = _actions(objects), _lists_of(objects, "identity")
-    return _advance(actions, _row_counts(actions, has_old), _begins(objects, actions))
+    return _advance(actions, _row_counts(actions, has_old), _Begins.of(objects))
 
 
 def records(document: Document, position: Position) -> tuple[Records, Placed]:
@@ -52,11 +52,11 @@ def records(document: Document, position: Position) -> tuple[Records, Placed]:
         return records(plain, position)
     actions, has_old = _actions(objects), images[1].has
     rows = _row_counts(actions, has_old)
-    begins = _begins(objects, actions)
+    begins = _Begins.of(objects)
     where = Where(document.lines.file, objects.numbers)
     transactions = _transactions(where, actions, rows, begins, position)
     position.move(_advance(actions, rows, begins))
-    commit, xid, stamp = _split(where, transactions)
+    placed, stamp = transactions.placed(where)
     after, before = as_objects(document, images)
     found = Records(
         file=where.file,
@@ -68,7 +68,7 @@ def records(document: Document, position: Position) -> tuple[Records, Placed]:
         line=where.line,
         cap_tstamp=stamp,
     )
-    return found, Placed(commit, xid, transactions.rank, transactions.countdown)
+    return found, placed
 
 
 def _objects(document: Document) -> Objects:
@@ -108,22 +108,45 @@ def _actions(objects: Objects) -> npt.NDArray[np.str_]:
     return np.array(words.texts, "U1")[words.codes]
 
 
-def _row_counts(actions: npt.NDArray[np.str_], has_old: Mask) -> npt.NDArray[np.int64]:
+def _row_counts(actions: npt.NDArray[np.str_], has_old: Mask) -> Ints:
     """Return how many change rows each line makes: an update with a before image makes two."""
     rows = np.isin(actions, ["I", "D", "T", "U"]).astype(np.int64)
     return np.asarray(rows + ((actions == "U") & has_old), np.int64)
 
 
-def _begins(objects: Objects, actions: npt.NDArray[np.str_]) -> pa.Array:
-    """Return for each line the transaction that it begins, as commit|xid|timestamp, or null."""
-    where = Where(objects.lines.file, objects.numbers)
-    commit = postgres.commit(where, objects.text("nextlsn"))
-    xid = postgres.transaction(where, objects.text("xid"))
-    stamp = pc.fill_null(objects.text("timestamp"), "")
-    return pc.if_else(pa.array(actions == "B"), pc.binary_join_element_wise(commit, xid, stamp, "|"), None)
+@dataclass(frozen=True)
+class _Begins:
+    """Where each line says that its transaction commits, its number in 16 hex digits, and the commit time as text."""
+
+    commit: pa.Array
+    xid: pa.Array
+    stamp: pa.Array
+
+    @staticmethod
+    def of(objects: Objects) -> _Begins:
+        """Read the lines. Raises DataError."""
+        where = Where(objects.lines.file, objects.numbers)
+        commit = postgres.commit(where, objects.text("nextlsn"))
+        return _Begins(commit, postgres.transaction(where, objects.text("xid")), objects.text("timestamp"))
+
+    def name(self, line: int) -> str | None:
+        """Return what names the transaction that a line begins: commit|xid|timestamp, or None without a commit."""
+        commit = self.commit[line].as_py()
+        return commit and f"{commit}|{self.xid[line].as_py()}|{self.stamp[line].as_py() or ''}"
+
+    def of_transactions(self, opened: str | None, starts: Ints) -> _Begins:
+        """Return those of the transaction that was open before, given by its name, and of those that begin after."""
+        parts = (opened or "||").split("|")
+        at = pa.array(starts)
+        return _Begins(
+            *(
+                pa.concat_arrays([pa.array([part or None], pa.string()), values.take(at)])
+                for part, values in zip(parts, (self.commit, self.xid, self.stamp), strict=True)
+            )
+        )
 
 
-def _advance(actions: npt.NDArray[np.str_], rows: npt.NDArray[np.int64], begins: pa.Array) -> OpenTransaction:
+def _advance(actions: npt.NDArray[np.str_], rows: Ints, begins: _Begins) -> OpenTransaction:
     """Return where a part of a file, seen alone, ends."""
     starts, ends = np.flatnonzero(actions == "B"), np.flatnonzero(actions == "C")
     if len(ends) and (not len(starts) or ends[-1] > starts[-1]):
@@ -131,70 +154,61 @@ def _advance(actions: npt.NDArray[np.str_], rows: npt.NDArray[np.int64], begins:
     if not len(starts):
         return OpenTransaction(None, int(rows.sum()), since_start=True)
     last = starts[-1]
-    return OpenTransaction(begins[int(last)].as_py(), int(rows[last:].sum()), since_start=False, goes_on=True)
+    return OpenTransaction(begins.name(int(last)), int(rows[last:].sum()), since_start=False, goes_on=True)
 
 
 @dataclass(frozen=True)
 class _Transactions:
     """For each line: the transaction it belongs to (an index), and the number of its first row in that.
 
-    names: of the transaction that was open before, and of those that begin at the lines `starts`.
+    begins: of the transaction that was open before, and of those that begin at the lines `starts`.
     """
 
-    names: list[str | None]
-    starts: npt.NDArray[np.int64]
-    index: npt.NDArray[np.int64]
-    rank: npt.NDArray[np.int64]
-    countdown: npt.NDArray[np.int64]
+    begins: _Begins
+    starts: Ints
+    index: Ints
+    rank: Ints
+    countdown: Ints
+
+    def placed(self, where: Where) -> tuple[Placed, pa.Array]:
+        """Return the places of lines, and the commit time of each one's transaction."""
+        index = pa.array(self.index)
+        line = np.concatenate([where.line[:1], where.line[self.starts]])
+        moments = postgres.instants(self.begins.stamp, Where(where.file, line))
+        commit, xid = (values.take(index) for values in (self.begins.commit, self.begins.xid))
+        return Placed(commit, xid, self.rank, self.countdown), moments.take(index)
 
 
 def _transactions(
-    where: Where,
-    actions: npt.NDArray[np.str_],
-    rows: npt.NDArray[np.int64],
-    begins: pa.Array,
-    position: Position,
+    where: Where, actions: npt.NDArray[np.str_], rows: Ints, begins: _Begins, position: Position
 ) -> _Transactions:
     index = np.cumsum(actions == "B")  # 0: the transaction that was open before these lines
     starts = np.flatnonzero(actions == "B")
-    names: list[str | None] = [None, *begins.take(pa.array(starts)).to_pylist()]
+    opened, rows_before = None, 0
     before = np.concatenate([[0], np.cumsum(rows)[:-1]])
-    base = np.concatenate([[0], before[starts]])
-    first = np.flatnonzero((rows > 0) & (index == 0))
-    if len(first):
-        opened = position.open
-        if opened.tx is None:
+    early = first((rows > 0) & (index == 0))
+    if early is not None:
+        opened, rows_before = position.open.tx, position.open.rows
+        if opened is None:
             raise DataError(
-                f"{where.file}:{where.line[first[0]]}: a change whose transaction began in no file before this one; "
+                f"{where.file}:{where.line[early]}: a change whose transaction began in no file before this one; "
                 "start with a file that holds the transaction's begin (action B), and record with include-transaction"
             )
-        names[0] = opened.tx
-        base[0] = -opened.rows
-    nameless = np.flatnonzero([name is None for name in names[1:]])
-    if len(nameless):
-        at = starts[nameless[0]]
+    base = np.concatenate([[-rows_before], before[starts]])
+    found = begins.of_transactions(opened, starts)
+    nameless = first(pc.is_null(found.commit.slice(1)))
+    if nameless is not None:
+        at = starts[nameless]
         raise DataError(
             f"{where.file}:{where.line[at]}: the transaction has no nextlsn, so its changes have no place in the "
             "order; record with the options include-lsn=1 and include-xids=1"
         )
     rank = before - base[index]
-    ends = np.full(len(names), -1, np.int64)
+    ends = np.full(len(starts) + 1, -1, np.int64)
     commits = np.flatnonzero(actions == "C")
     ends[index[commits]] = before[commits]
-    late = np.flatnonzero((rows > 0) & (ends[index] >= 0) & (before >= ends[index]))
-    if len(late):
-        at = late[0]
-        raise DataError(f"{where.file}:{where.line[at]}: a change behind its transaction's end; is a file missing?")
+    late = first((rows > 0) & (ends[index] >= 0) & (before >= ends[index]))
+    if late is not None:
+        raise DataError(f"{where.file}:{where.line[late]}: a change after its transaction's end; is a file missing?")
     countdown = np.where(ends[index] >= 0, ends[index] - before, 0)
-    return _Transactions(names, starts, index, rank, countdown)
-
-
-def _split(where: Where, transactions: _Transactions) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return commit, transaction and commit time of each line's transaction."""
-    parts = [(name or "||").split("|") for name in transactions.names]
-    index = pa.array(transactions.index)
-    commit = pa.array([part[0] for part in parts]).take(index)
-    xid = pa.array([part[1] for part in parts]).take(index)
-    line = np.concatenate([where.line[:1], where.line[transactions.starts]])
-    moments = pa.array([part[2] or None for part in parts], pa.string())
-    return commit, xid, postgres.instants(moments, Where(where.file, line)).take(index)
+    return _Transactions(found, starts, index, rank, countdown)

@@ -1,7 +1,7 @@
-"""JSON lines, checked as a whole, made canonical and indexed (RFC 8259).
+"""JSON lines, checked as a whole and indexed (RFC 8259).
 
 What reads records after this relies on it: each line is one object or `null`; names are unique in each object and
-written without needless escapes; there is no white space outside of texts; numbers, words and escapes are JSON's.
+written without needless escapes; numbers, words and escapes are JSON's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Document:
-    """Canonical lines, and their nodes. text: their bytes, of a word at least."""
+    """Checked lines, and their nodes. text: their bytes, of a word at least."""
 
     lines: Lines
     text: Octets
@@ -54,21 +54,23 @@ class Document:
         return words(self.text)
 
 
-def read_document(lines: Lines, expected: str) -> Document:
-    """Return the lines in canonical form, and their nodes.
+def read_document(lines: Lines, expected: str, repeated: str = "") -> Document:
+    """Return the lines, checked, and their nodes; `repeated` as in `indexed`.
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
     """
-    found, document = _indexed(lines, expected)
-    if found.spaces or found.escaped:
+    found, document = _indexed(lines, expected, repeated)
+    if found.escaped:
         start, end = np.zeros(found.escaped, np.int64), np.zeros(found.escaped, np.int64)
         _escaped_names(lines.text, start, end)
-        _, document = _indexed(rewritten(lines, start, end), expected)  # names written differently may be the same
+        _, document = _indexed(
+            rewritten(lines, start, end), expected, repeated
+        )  # names written differently may be the same
     return document
 
 
-def _indexed(lines: Lines, expected: str) -> tuple[Finding, Document]:
-    found, document, reason = _first_wrong(lines)
+def _indexed(lines: Lines, expected: str, repeated: str) -> tuple[Finding, Document]:
+    found, document, reason = _first_wrong(lines, repeated)
     if reason:
         line = cut(lines.array[found.line].as_py().rstrip("\n"))
         where = f"{lines.file}:{lines.numbers[found.line]}"
@@ -82,9 +84,9 @@ def first_wrong(lines: Lines) -> tuple[Finding, str]:
     return found, reason
 
 
-def _first_wrong(lines: Lines) -> tuple[Finding, Document, str]:
+def _first_wrong(lines: Lines, repeated: str = "") -> tuple[Finding, Document, str]:
     text = _padded(lines.text)
-    found, nodes = indexed(text, words(text), lines.offsets)
+    found, nodes = indexed(text, words(text), lines.offsets, repeated)
     return found, Document(lines, text, nodes), _reason(lines, found)
 
 

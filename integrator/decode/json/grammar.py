@@ -14,13 +14,13 @@ QUOTE, BACKSLASH, COLON, COMMA, NEWLINE = b'"\\:,\n'
 OPEN, CLOSE, LIST, LIST_END = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
 _MINUS, _PLUS, _POINT, _ZERO, _NINE, _E, _E_LARGE, _U = b"-+.09eEu"
-_FIRST_PLAIN = 0x20
+FIRST_PLAIN = 0x20
 """Below it are control characters, which no string has unescaped (RFC 8259, section 7)."""
-_SPECIAL = np.array([byte in b'"\\' or byte < _FIRST_PLAIN for byte in range(256)]).astype(np.uint8)
+_SPECIAL = np.array([byte in b'"\\' or byte < FIRST_PLAIN for byte in range(256)]).astype(np.uint8)
 _ESCAPES = np.array([byte in b'"\\/bfnrtu' for byte in range(256)]).astype(np.uint8)
-_HEX = np.full(256, -1, np.int64)
-_HEX[list(b"0123456789abcdef")] = np.arange(16)
-_HEX[list(b"ABCDEF")] = np.arange(10, 16)
+HEX = np.full(256, -1, np.int64)
+HEX[list(b"0123456789abcdef")] = np.arange(16)
+HEX[list(b"ABCDEF")] = np.arange(10, 16)
 _TRUE, _FALSE, NULL = (np.frombuffer(word, np.uint8) for word in (b"true", b"false", b"null"))
 
 (
@@ -109,7 +109,7 @@ def _unit(text: Octets, at: int) -> int:
     """Return the UTF-16 code unit of four hex digits, -1 where there are fewer."""
     unit = 0
     for place in range(at, at + 4):
-        digit = _HEX[text[place]]
+        digit = HEX[text[place]]
         if digit < 0:
             return -1
         unit = unit * 16 + digit

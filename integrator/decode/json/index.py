@@ -7,18 +7,21 @@ text between them.
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words
+from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.grammar import (
+    BACKSLASH,
     CLOSE,
     COLON,
     COMMA,
     ESCAPED,
+    FIRST_PLAIN,
     LIST,
     LIST_END,
     MAX_DEPTH,
@@ -44,6 +47,9 @@ Places = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint64]
 
 WORD = 8
+_MOST_KEPT = 1024
+_SHORT = 64
+"""Bytes of a value that is not worth being kept; and from its end to where its name may be other than another's."""
 _FEW_NAMES = 64
 """Names of an object that are compared in pairs; more of them are sorted first."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -100,15 +106,23 @@ class Finding(NamedTuple):
     escaped: int
 
 
-def indexed(text: Octets, text_words: Words, offsets: Places) -> tuple[Finding, Nodes]:
+def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = "") -> tuple[Finding, Nodes]:
     """Return what is wrong with the lines, and their nodes.
 
-    Each line ends in a newline, and the text is a word or longer.
+    Each line ends in a newline, and the text is a word or longer. repeated: the member of records whose value is the
+    same in many, as a schema is: one that came before is not looked into again, and has no nodes in it.
     """
     longest = int(np.diff(offsets).max(initial=0))
     names = Names.of_size(longest // 4 + 1)  # a member has at least four bytes: "":0
     nodes = Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
-    return Finding(*_index((text, text_words), offsets, names, nodes)), nodes
+    name = np.frombuffer(json_text(repeated) + bytes(WORD), np.uint8)
+    again = hash_of(words(name), 0, len(name) - WORD) if repeated else np.uint64(0)
+    return Finding(*_index((text, text_words), offsets, names, nodes, again)), nodes
+
+
+def json_text(value: str) -> bytes:
+    """Return the canonical JSON of a text, as that of names is in a document."""
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 @compiled
@@ -122,15 +136,17 @@ def _most_nodes(text: Octets) -> int:
 
 @compiled
 def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps would be handed to each part
-    octets: tuple[Octets, Words], offsets: Places, names: Names, nodes: Nodes
+    octets: tuple[Octets, Words], offsets: Places, names: Names, nodes: Nodes, repeated: np.uint64
 ) -> tuple[int, int, int, int, int]:
-    """Index all lines up to the first one that is not accepted; return a Finding."""
+    """Index all lines up to the first one that is not accepted; return a Finding. repeated: a name's hash, or 0."""
     # Arrays are taken out of their tuples: where Numba hands on a tuple, it counts the references of each array in it.
     text, text_words = octets
     name_hash, name_start, name_end = names.hash, names.start, names.end
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
     with_backslash, first_of = nodes.escaped, nodes.first
     stack = np.empty((MAX_DEPTH, 3), np.int64)  # of each open bracket: which, the names before it, its node
+    kept = np.empty((_MOST_KEPT, 3), np.int64)  # values that may come again: where they are, and which came next
+    kept_count, kept_last = 0, -1
     node = spaces = escaped = 0
     for line in range(len(offsets) - 1):
         first_of[line] = node
@@ -153,7 +169,17 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     hashes[own], labels[own] = 0, at
             byte = text[at]
             is_name = False
-            if byte in (OPEN, LIST):
+            size = 0
+            if depth == 1 and byte == OPEN and repeated and hashes[own] == repeated:
+                found = _find_kept(text_words, at, offsets[line + 1], kept, kept_count, kept_last)
+                size = kept[found, 1] - kept[found, 0] if found >= 0 else 0
+                if kept_last >= 0:
+                    kept[kept_last, 2] = found if found >= 0 else kept_count % _MOST_KEPT
+                kept_last = found
+            if size:
+                at += size
+                ends[own], afters[own] = at, node
+            elif byte in (OPEN, LIST):
                 if depth == MAX_DEPTH:
                     return line, TOO_DEEP, at, spaces, escaped
                 stack[depth, 0], stack[depth, 1], stack[depth, 2] = byte, count, own
@@ -166,7 +192,15 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     continue
                 is_name = byte == OPEN and text[at] != CLOSE
             else:
-                code, after = after_scalar(text, at)
+                after = at + 1
+                while (
+                    byte == QUOTE and text[after] >= FIRST_PLAIN and text[after] != QUOTE and text[after] != BACKSLASH
+                ):
+                    after += 1
+                if byte == QUOTE and text[after] == QUOTE:  # most texts: a call costs more than they do
+                    code, after = OK, after + 1
+                else:
+                    code, after = after_scalar(text, at)
                 if code > OK:
                     return line, code, after, spaces, escaped
                 at = after
@@ -191,6 +225,10 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                         count = first
                     at += 1
                     own = stack[depth, 2]
+                    if depth == 1 and repeated and hashes[own] == repeated and at - starts[own] > _SHORT:
+                        kept_last = kept_count % _MOST_KEPT
+                        kept[kept_last, 0], kept[kept_last, 1], kept[kept_last, 2] = starts[own], at, -1
+                        kept_count += 1
                     if depth:
                         ends[own], afters[own] = at, node
                         inner = stack[depth - 1, 0]
@@ -206,7 +244,13 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
             if is_name:
                 if text[at] != QUOTE:
                     return line, NO_NAME, at, spaces, escaped
-                code, after = after_text(text, at)
+                after = at + 1
+                while text[after] >= FIRST_PLAIN and text[after] != QUOTE and text[after] != BACKSLASH:
+                    after += 1
+                if text[after] == QUOTE:
+                    code, after = OK, after + 1
+                else:
+                    code, after = after_text(text, at)
                 if code > OK:
                     return line, code, after, spaces, escaped
                 escaped += code == ESCAPED
@@ -259,6 +303,22 @@ def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
         if text[one + place] != text[other + place]:
             return False
     return bool(text[one + size - WORD] == text[other + size - WORD])
+
+
+@compiled
+def _find_kept(text: Words, at: int, stop: int, kept: npt.NDArray[np.int64], count: int, last: int) -> int:
+    """Return which of the kept values is here, before `stop`; -1 for none. last: the one that was found last."""
+    count = min(count, len(kept))
+    likely = kept[last, 2] if last >= 0 else -1
+    for place in range(-2, count):
+        one = likely if place == -2 else last if place == -1 else place
+        if not 0 <= one < count:
+            continue
+        start, size = kept[one, 0], kept[one, 1] - kept[one, 0]
+        tail = size - _SHORT
+        if at + size < stop and text[at + tail] == text[start + tail] and is_same_by_words(text, start, at, size):
+            return one
+    return -1
 
 
 @compiled

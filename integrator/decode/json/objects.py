@@ -15,9 +15,9 @@ from integrator.arrow.arrays import Mask, Octets, first, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import BACKSLASH, LIST, OPEN, QUOTE
-from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of
+from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of, json_text
 from integrator.decode.json.lines import Lines, cut
-from integrator.decode.json.slices import Labels, Slices, json_text, labels_of, raw_of, texts_of
+from integrator.decode.json.slices import Labels, Slices, labels_of, raw_of, texts_of
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import numpy as np
@@ -12,19 +11,16 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, Words, words
 from integrator.arrow.compiled import compiled
-from integrator.decode.json.grammar import BACKSLASH, QUOTE
+from integrator.decode.json.grammar import BACKSLASH, HEX, LIST, OPEN, QUOTE
 from integrator.decode.json.index import WORD, Nodes, Places, hash_of, is_same, is_same_by_words
 
 Ints = npt.NDArray[np.int64]
 
 _N, _U, _L = b"nul"
-_LOWER_U = ord("u")
+_SPACE, _LOWER_U = b" u"
 _PLAIN = np.zeros(256, np.uint8)
 _PLAIN[list(b'"\\/bfnrt')] = list(b'"\\/\b\f\n\r\t')
 """What a backslash and this byte are (RFC 8259, section 7)."""
-_HEX = np.zeros(256, np.int64)
-_HEX[list(b"0123456789abcdef")] = np.arange(16)
-_HEX[list(b"ABCDEF")] = np.arange(10, 16)
 
 
 class Slices(NamedTuple):
@@ -129,11 +125,6 @@ def bits(valid: Mask) -> pa.Buffer | None:
     return None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
-def json_text(value: str) -> bytes:
-    """Return the canonical JSON of a text, as that of names is in a document."""
-    return json.dumps(value, ensure_ascii=False).encode()
-
-
 @compiled
 def _slices(nodes: Nodes, at: Places, found: Slices) -> None:
     starts, ends, with_backslash = nodes.start, nodes.end, nodes.escaped
@@ -183,11 +174,36 @@ def _copy(
             if with_backslash[place]:
                 to = _unescape(text, begin, end, data, to)
                 continue
+        elif text[begin] in (OPEN, LIST):
+            to = _compact(text, begin, end, data, to)
+            continue
         for step in range(0, end - begin, WORD):
             source = min(begin + step, last)
             data_words[to + step] = text_words[source] >> np.uint64(8 * (begin + step - source))
         to += end - begin
     offsets[len(starts)] = to
+
+
+@compiled
+def _compact(text: Octets, at: int, end: int, data: Octets, to: int) -> int:
+    """Write an object or a list without white space outside of texts; return the place after it."""
+    while at < end:
+        byte = text[at]
+        at += 1
+        if byte <= _SPACE:
+            continue
+        data[to] = byte
+        to += 1
+        while byte == QUOTE:
+            inside = text[at]
+            data[to] = inside
+            to, at = to + 1, at + 1
+            if inside == BACKSLASH:
+                data[to] = text[at]
+                to, at = to + 1, at + 1
+            elif inside == QUOTE:
+                break
+    return to
 
 
 @compiled
@@ -216,7 +232,7 @@ def _unescape(text: Octets, at: int, end: int, data: Octets, to: int) -> int:
 def _unit(text: Octets, at: int) -> int:
     unit = 0
     for place in range(at, at + 4):
-        unit = unit * 16 + int(_HEX[text[place]])
+        unit = unit * 16 + int(HEX[text[place]])
     return unit
 
 

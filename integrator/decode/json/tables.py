@@ -15,12 +15,14 @@ import numpy.typing as npt
 from integrator.arrow.arrays import Mask, Octets, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.spans import SlotsByName
-from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of
+from integrator.decode.json.grammar import LIST, OPEN
+from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of, json_text
 from integrator.decode.json.objects import is_name
-from integrator.decode.json.slices import Slices, is_null, json_text
+from integrator.decode.json.slices import Slices, is_null
 
 Ints = npt.NDArray[np.int64]
 
+_SPACE = 0x20
 NO_COLUMN = -1
 """The slot of a name that is to be passed over."""
 
@@ -335,10 +337,17 @@ class Words(NamedTuple):
 @compiled
 def is_word_of(text: Octets, start: int, end: int, known: Octets, bounds: Places) -> bool:
     """Return whether a value is one of the words."""
+    nested = text[start] in (OPEN, LIST)  # which may have white space, as no word has
     for word in range(len(bounds) - 1):
-        if bounds[word + 1] - bounds[word] == end - start and is_name(
-            text, start, known, bounds[word], bounds[word + 1]
-        ):
+        at, of_word = start, bounds[word]
+        while at < end and of_word < bounds[word + 1]:
+            if nested and text[at] <= _SPACE:
+                at += 1
+                continue
+            if text[at] != known[of_word]:
+                break
+            at, of_word = at + 1, of_word + 1
+        if at == end and of_word == bounds[word + 1]:
             return True
     return False
 
@@ -352,7 +361,8 @@ def clear_words(text: Octets, values: Slices, known: Words) -> None:
     for word in range(len(bounds) - 1):
         longest = max(longest, bounds[word + 1] - bounds[word])
     for place in range(len(end)):
-        if 0 < end[place] - start[place] <= longest and is_word_of(text, start[place], end[place], word_text, bounds):
+        short = 0 < end[place] - start[place] <= longest or text[start[place]] in (OPEN, LIST)
+        if end[place] and short and is_word_of(text, start[place], end[place], word_text, bounds):
             start[place], end[place] = 0, 0
 
 
