@@ -49,19 +49,10 @@ class SourceLocation(Model):
     """Where change records come from, whatever way they take."""
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
-    dialect: Literal[
+    dialect: str = Field(
         "auto",
-        "hvr",
-        "wal2json",
-        "debezium",
-        "maxwell",
-        "canal",
-        "dms",
-        "goldengate",
-        "delta-cdf",
-        "airbyte",
-        "opencdc",
-    ] = Field("auto", description="The shape of the records; auto: each file's, by the names in its first record.")
+        description="The shape of the records, see sources.md; auto: each file's, by the names in its first record.",
+    )
     debezium: Debezium = Field(default_factory=Debezium, description="With the debezium dialect: its modes.")
     table: str | None = Field(None, description="The table of all records, where these do not name theirs.")
     time_zone: Annotated[str, AfterValidator(zone)] = Field(

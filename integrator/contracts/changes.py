@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, flat, mask, of_width
+from integrator.arrow.compiled import compiled
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
 from integrator.errors import ColumnsFound
 
@@ -275,9 +276,7 @@ class OpenTransaction:
 def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
     """Return each value as `width` upper-case hex digits."""
     digits = np.empty((len(values), width), np.uint8)
-    for place in range(width):
-        shift = 4 * (width - 1 - place)
-        digits[:, place] = _HEX[(values >> np.uint64(shift)) & np.uint64(15)] if shift < 64 else ord("0")
+    _write_hexadecimal(values, digits, 0, width)
     return of_width(digits)
 
 
@@ -288,9 +287,18 @@ def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64
     """
     joined = np.full((len(row), sum(SEQUENCE_WIDTHS) + 2), ord("|"), np.uint8)
     begin = 0
-    for segment, width in zip(
-        (commit, transaction, hexadecimal(row.astype(np.uint64), SEQUENCE_WIDTHS[2])), SEQUENCE_WIDTHS, strict=True
-    ):
+    for segment, width in zip((commit, transaction), SEQUENCE_WIDTHS, strict=False):
         joined[:, begin : begin + width] = flat(segment)[0].reshape(len(row), width)
         begin += width + 1
+    _write_hexadecimal(row.astype(np.uint64), joined, begin, begin + SEQUENCE_WIDTHS[2])
     return of_width(joined)
+
+
+@compiled
+def _write_hexadecimal(values: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint8], first: int, last: int) -> None:
+    """Write the digits of each value into its row, from the column `first` to before `last`."""
+    for row in range(len(values)):
+        value = values[row]
+        for place in range(last - 1, first - 1, -1):
+            rows[row, place] = _HEX[value & np.uint64(15)]
+            value >>= np.uint64(4)

@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Octets, first, mask
+from integrator.arrow.arrays import Octets, mask
+from integrator.arrow.compiled import compiled
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
+from integrator.decode.json.index import Places
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
-from integrator.decode.json.slices import Slices, texts_of
+from integrator.decode.json.slices import Slices, is_null, texts_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
@@ -129,16 +131,23 @@ def check_nested(text: Octets, at: Slices, kind: Type, structs: tuple[type, ...]
     """
     if isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in ("", "json")):
         return  # its JSON is the text
-    byte, there = at.first_bytes(text), at.end > 0
-    if isinstance(kind, schema.Bytes):
-        odd = (byte != QUOTE) & there & ~at.nulls(text)
-    else:
-        odd = (byte == OPEN) & there
-        odd |= (byte == LIST) & there & (not isinstance(kind, schema.Array))
-    wrong = first(odd)
-    if wrong is not None:
+    wrong = _first_odd(text, at.start, at.end, isinstance(kind, schema.Array), isinstance(kind, schema.Bytes))
+    if wrong >= 0:
         value = texts_of(text, at.part(wrong, wrong + 1))[0].as_py()
         raise ValueRefused(wrong, f"{shown(value)} is no {describe(kind)}")
+
+
+@compiled
+def _first_odd(text: Octets, start: Places, end: Places, are_lists: bool, are_bytes: bool) -> int:
+    """Return the first value that is an object, a list where no lists are, or no text where bytes are; -1 for none."""
+    for place in range(len(start)):
+        byte = text[start[place]]
+        odd = byte == OPEN or (byte == LIST and not are_lists)
+        if are_bytes:
+            odd = byte != QUOTE and not is_null(text, start[place], end[place])
+        if odd and end[place]:
+            return place
+    return -1
 
 
 def json_typed(kind: Type, values: pa.Array) -> pa.Array:

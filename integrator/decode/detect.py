@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 
+from integrator.decode.dialect import Dialect
 from integrator.decode.json.lines import container_of, open_file
 from integrator.decode.table_files import first_row
 from integrator.errors import DataError
@@ -16,53 +18,33 @@ from integrator.errors import DataError
 _FIRST = 4 * 1024 * 1024
 _LINES = 100
 
-MARKS: tuple[tuple[str, frozenset[str], frozenset[str] | None], ...] = (
-    ("hvr", frozenset({"hvr_op"}), None),
-    ("delta-cdf", frozenset({"_change_type"}), None),
-    ("debezium", frozenset({"__deleted"}), None),
-    ("debezium", frozenset({"__op"}), None),
-    ("dms", frozenset({"Op"}), None),
-    ("goldengate", frozenset({"op_type", "table"}), None),
-    ("wal2json", frozenset({"change"}), None),
-    ("wal2json", frozenset({"action"}), None),
-    ("debezium", frozenset({"payload", "schema"}), None),
-    ("debezium", frozenset({"op", "source"}), None),
-    ("debezium", frozenset({"status", "id", "event_count"}), None),
-    ("debezium", frozenset({"ddl", "source"}), None),
-    ("canal", frozenset({"isDdl", "type"}), None),
-    ("maxwell", frozenset({"database", "type", "ts"}), None),
-    ("dms", frozenset({"metadata"}), frozenset({"data", "control", "before-image"})),
-    *(
-        ("airbyte", frozenset({"type", part}), None)
-        for part in ("record", "state", "log", "trace", "control", "catalog", "spec", "connectionStatus")
-    ),
-    ("opencdc", frozenset({"operation", "payload"}), None),
-)
-"""A dialect, the names that its records have, and where that matters those that they may have beside them.
 
-The first that fits is taken: those whose names no column has come before those whose names one might have."""
+def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> str:
+    """Return the name of the dialect that a file is in; `otherwise` for an empty one. Raises DataError where none fits.
 
-
-def dialect_of(file: str) -> str:
-    """Return the name of the dialect that a file is in; hvr for an empty one. Raises DataError where none fits."""
+    The first mark that fits is taken: those whose names no column has come before those whose names one might have.
+    """
     container = container_of(file)
     if container == "empty":
-        return "hvr"
+        return otherwise
     if container == "parquet":
         with open_file(file) as stream:
             records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
     else:
         records = _records(file) if container == "json" else [set(first_row(file))]
+    marks = [(mark, name) for name, dialect in dialects.items() for mark in dialect.marks]
+    marks.sort(key=lambda found: not found[0].certain)
     for names in records:
-        for dialect, needed, others in MARKS:
-            if needed <= names and (others is None or names <= needed | others):
-                return dialect
+        for mark, name in marks:
+            if mark.needed <= names and (mark.others is None or names <= mark.needed | mark.others):
+                return name
     if not records:
         raise DataError(
             f"{file}: no line of its first ones is a JSON object; write one record a line, or say the dialect"
         )
-    if all(names <= {"ts_ms"} for names in records):  # tombstones and heartbeats alone
-        return "debezium"
+    for name, dialect in dialects.items():
+        if dialect.bare is not None and all(names <= dialect.bare for names in records):
+            return name
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
     raise DataError(
         f"{file}: its first record is of no dialect that is known by its names, which are {shown}; say which"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from integrator.contracts.changes import OpenTransaction
@@ -18,15 +18,47 @@ Decoded = tuple[Records, Positions]
 
 
 @dataclass(frozen=True)
+class Mark:
+    """Names by which a record is recognized: it has all that are `needed`, and, if `others` are given, only these more.
+
+    certain: no column is called so; marks that are come before others.
+    """
+
+    needed: frozenset[str]
+    others: frozenset[str] | None = None
+    certain: bool = False
+
+
+def mark(*needed: str, others: Sequence[str] | None = None, certain: bool = False) -> Mark:
+    """Return a mark of these names."""
+    return Mark(frozenset(needed), None if others is None else frozenset(others), certain)
+
+
+@dataclass(frozen=True)
 class Dialect:
-    """How files of one shape are read."""
+    """A shape of files: how they are read, and what else depends on it.
+
+    read: yields the batches of a file in order, given where the file before it ended. tail: where the file alone ends,
+    `OpenTransaction.since_start` where its beginning is in a file before it. marks: how its records are recognized.
+    names_tables: whether all of its records name their tables. commit_positions: whether positions are those of commits
+    in the source's own order, with which the moment of a refresh can be compared. connector: what Debezium calls the
+    source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
+    recognized.
+    """
 
     read: Callable[[File, Before, Reading], Iterator[Batch]]
     tail: Callable[[File, Reading], OpenTransaction]
+    marks: tuple[Mark, ...] = ()
+    names_tables: bool = False
+    commit_positions: bool = False
+    connector: str = ""
+    bare: frozenset[str] | None = None
 
 
-def of_parts(parts: Callable[[File, Reading], Iterator[Decoded]]) -> Dialect:
-    """Return the dialect whose files are decoded by `parts`."""
+def of_parts(
+    parts: Callable[[File, Reading], Iterator[Decoded]], marks: tuple[Mark, ...], *, names_tables: bool = False
+) -> Dialect:
+    """Return the dialect whose files are decoded by `parts`; the rest as in `Dialect`."""
 
     def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
@@ -44,7 +76,7 @@ def of_parts(parts: Callable[[File, Reading], Iterator[Decoded]]) -> Dialect:
             state = trailing(positions).after(state)
         return state
 
-    return Dialect(read, tail)
+    return Dialect(read, tail, marks, names_tables)
 
 
 def _is_numbered(placed: Placed, records: Records, file: File) -> bool:
@@ -52,14 +84,21 @@ def _is_numbered(placed: Placed, records: Records, file: File) -> bool:
     return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
 
 
-def of_lines(decode: Callable[[Document, File, Reading], Decoded], expected: str, repeated: str = "") -> Dialect:
+def of_lines(
+    decode: Callable[[Document, File, Reading], Decoded],
+    expected: str,
+    marks: tuple[Mark, ...],
+    *,
+    repeated: str = "",
+    names_tables: bool = False,
+) -> Dialect:
     """Return the dialect whose blocks of JSON lines are decoded by `decode`; `expected` says what each line is.
 
-    repeated: a member of records whose value is the same in many, as a schema is.
+    repeated: a member of records whose value is the same in many, as a schema is. The rest as in `Dialect`.
     """
 
     def parts(file: File, reading: Reading) -> Iterator[Decoded]:
         for lines in file.lines(reading):
             yield decode(read_document(lines, expected, repeated), file, reading)
 
-    return of_parts(parts)
+    return of_parts(parts, marks, names_tables=names_tables)

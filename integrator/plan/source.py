@@ -10,13 +10,12 @@ from typing import Any
 from integrator.channel.load import Source
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.contracts.recipe import DebeziumModes, TableRecipe
+from integrator.decode.dialects import DIALECTS
 from integrator.errors import Problem
 from integrator.schema import Decimal, Table
 
 AnySource = FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation
 
-NAMED = ("wal2json", "maxwell", "canal", "airbyte")
-"""Dialects all of whose records name their tables."""
 SPOOL = "spool"
 """Where in a channel's state directory the lines of sockets are kept."""
 
@@ -62,7 +61,10 @@ def check_source(location: AnySource, name: str, known: set[str], source: Source
             if not Path(jar).is_file():
                 problems.append(source.problem(("locations", name, "jars", at), f"there is no file {jar}"))
         return
-    if location.table is not None and location.dialect in NAMED:
+    if location.dialect not in DIALECTS:
+        problem("dialect", f"{location.dialect!r} is no dialect; known are {', '.join(DIALECTS)}")
+        return
+    if location.table is not None and DIALECTS[location.dialect].names_tables:
         problem("table", f"records of the {location.dialect} dialect name their tables: leave it out")
     if location.table is not None and location.table not in known:
         problem("table", f"{location.table!r} is no table; known are {', '.join(sorted(known))}")

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator import durable
 from integrator.channel.sources import SocketLocation
+from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.plan import Plan
@@ -40,8 +41,6 @@ from integrator.tables import added
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
-ORDERED = ("hvr", "wal2json")
-"""Dialects whose changes have the position of their own commit, which a refresh's moment can be compared with."""
 _POLL_S = 0.1
 _SUSPENDED_POLL_S = 0.5
 
@@ -216,7 +215,7 @@ class Job:
                 self._spooled.synced(done.carry.ordinal)
             report(done)
 
-        if self.plan.recipe.dialect in ORDERED:
+        if DIALECTS[self.plan.recipe.dialect].commit_positions:
             recipe = dataclasses.replace(self.plan.recipe, refreshed=self.state.refreshed())
             self.plan = dataclasses.replace(self.plan, recipe=recipe)
         integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)

@@ -6,8 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.decode.detect import dialect_of
-from integrator.decode.dialects import DIALECTS
+from integrator.decode.dialects import DIALECTS, recognized
 from integrator.errors import DataError
 from tests.parts import pure
 
@@ -296,7 +295,7 @@ def test_what_is_refused_is_named_with_its_line(name, record, reason, tmp_path):
 
 def test_a_record_of_no_dialect_is_refused(tmp_path):
     with pytest.raises(DataError, match="its first record is of no dialect that is known by its names, which are a, b"):
-        dialect_of(str(write(tmp_path / "f", [{"a": 1, "b": 2}])))
+        recognized(str(write(tmp_path / "f", [{"a": 1, "b": 2}])))
 
 
 LOOKED_AT = [
@@ -311,7 +310,7 @@ LOOKED_AT = [
 @pytest.mark.parametrize(("dialect", "lines"), LOOKED_AT)
 def test_a_dialect_is_told_by_the_first_record_that_has_names_of_one(dialect, lines, tmp_path):
     (tmp_path / "f").write_text("\n".join(lines) + "\n")
-    assert dialect_of(str(tmp_path / "f")) == dialect
+    assert recognized(str(tmp_path / "f")) == dialect
 
 
 NO_RECORDS = [

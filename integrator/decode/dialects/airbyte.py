@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects.debezium_values import EMPTY
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
@@ -69,3 +69,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
 def _is_cdc(name: str) -> bool:
     """Return whether Airbyte added the field."""
     return name.startswith("_ab_cdc_")
+
+
+_PARTS = ("record", "state", "log", "trace", "control", "catalog", "spec", "connectionStatus")
+DIALECT = of_lines(decode, EXPECTED, tuple(mark("type", part) for part in _PARTS), names_tables=True)

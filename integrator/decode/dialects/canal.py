@@ -28,7 +28,7 @@ from integrator import schema
 from integrator.arrow.arrays import Octets, first
 from integrator.decode.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
@@ -210,3 +210,6 @@ def _labels(values: pa.Array, mysql: str) -> pa.Array:
     encoded = values.dictionary_encode()
     named = pa.array([meant[text] for text in encoded.dictionary.to_pylist()], pa.string())
     return named.take(encoded.indices)
+
+
+DIALECT = of_lines(decode, EXPECTED, (mark("isDdl", "type"),), names_tables=True)

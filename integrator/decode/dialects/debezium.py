@@ -17,6 +17,7 @@ image that has nothing but a key (PostgreSQL's default replica identity).
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,9 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
+from integrator.decode.dialects.debezium_positions import SOURCE, Source
 from integrator.decode.dialects.debezium_values import EMPTY, DebeziumCoding, fields_of, placeholders
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages, none_apart
@@ -41,10 +43,6 @@ _ENVELOPES, _MARKS = "envelopes", "transaction marks"
 _MEMBERS = (
     *("before", "after", "source", "op", "ts_ms", "message", "ddl"),
     *("status", "id", "event_count", "__deleted", "__op"),
-)
-SOURCE = (
-    *("connector", "ts_ms", "ts_us", "schema", "table", "user_name"),
-    *("sequence", "txId", "lsn", "snapshot", "file", "pos", "gtid", "commit_lsn", "scn", "commit_scn"),
 )
 ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
 
@@ -62,39 +60,72 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     status = events.text("status") if marks.any() else None
     at = np.flatnonzero(rows)
     objects, action, flat = events.take(at), action[at], flat[at]
-    where, source = Where(file.path, objects.numbers), Source(objects, flat)
+    where, source = Where(file.path, objects.numbers), Blocks(objects, flat)
     framed = objects.where(~flat) if flat.any() else objects
     after, before = framed.inner("after", COLUMNS), framed.inner("before", COLUMNS)
     if flat.any():
         deleted = action == "D"
         after = objects.either(flat & ~deleted, after)
         before = objects.either(flat & deleted, before)
-    variants = Labels(schemas.codes[at], schemas.texts)
-    fields = [fields_of(text, where, variants.codes == code) for code, text in enumerate(schemas.texts)]
-    mysql = source.labels("connector").has("mysql", "mariadb")
+    found = changes(
+        Events(
+            action,
+            source,
+            after,
+            before,
+            Labels(schemas.codes[at], schemas.texts),
+            dict(ignored),
+            flat=bool(flat.any()),
+        ),
+        where,
+        reading,
+    )
+    return found, debezium_positions.positions(status, marks, source, file, at, found)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events that change a row: what they do, where they come from, their images, and the schemas of these.
+
+    ignored: what else there was, counted. flat: whether images have fields that ExtractNewRecordState added.
+    """
+
+    action: npt.NDArray[np.str_]
+    source: Source
+    after: Objects
+    before: Objects
+    schemas: Labels
+    ignored: dict[str, int]
+    flat: bool = False
+
+
+def changes(events: Events, where: Where, reading: Reading) -> Records:
+    """Return the changes of events, which are at `where`. Raises DataError."""
+    schemas, source, modes = events.schemas, events.source, reading.debezium
+    fields = [fields_of(text, where, schemas.codes == code) for code, text in enumerate(schemas.texts)]
     found = Records(
-        file=file.path,
-        action=action,
+        file=where.file,
+        action=events.action,
         schema=source.text("schema"),
         table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())),
         values=JsonImages(
-            after,
-            before,
-            DebeziumCoding(fields, reading.debezium, mysql=mysql),
-            _is_added if flat.any() else none_apart,
-            unavailable=placeholders(reading.debezium.unavailable_value),
-            key_only=reading.debezium.old_images,
+            events.after,
+            events.before,
+            DebeziumCoding(fields, modes, mysql=source.labels("connector").has("mysql", "mariadb")),
+            _is_added if events.flat else none_apart,
+            unavailable=placeholders(modes.unavailable_value),
+            key_only=modes.old_images,
             empty=EMPTY,
-            variant=variants.codes.astype(np.int64) if schemas.texts else None,
+            variant=schemas.codes.astype(np.int64) if schemas.texts else None,
         ),
-        old=before.has_object & (action == "U"),
+        old=events.before.has_object & (events.action == "U"),
         line=where.line,
         cap_tstamp=_time(source, where),
         cap_user=source.text("user_name"),
-        ignored=dict(ignored),
+        ignored=events.ignored,
     )
     _check_tables(found)
-    return found, debezium_positions.positions(status, marks, source, file, at, found)
+    return found
 
 
 def _is_added(name: str) -> bool:
@@ -195,7 +226,7 @@ def _rows(
     return rows
 
 
-class Source:
+class Blocks:
     """The source blocks of events, or the fields of them that ExtractNewRecordState added."""
 
     def __init__(self, objects: Objects, flat: Mask) -> None:
@@ -241,3 +272,14 @@ def _time(source: Source, where: Where) -> pa.Array:
         instants(source.text("ts_ms"), where, "ts_ms", "ms"),
     )
     return pc.coalesce(micros, millis) if micros.null_count else micros
+
+
+_RECOGNIZED = (
+    mark("__deleted", certain=True),
+    mark("__op", certain=True),
+    mark("payload", "schema"),
+    mark("op", "source"),
+    mark("status", "id", "event_count"),
+    mark("ddl", "source"),
+)
+DIALECT = replace(of_lines(decode, EXPECTED, _RECOGNIZED, repeated="schema"), bare=frozenset({"ts_ms"}))

@@ -16,12 +16,19 @@ from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits
 from integrator.decode.json.index import WORD
-from integrator.decode.json.slices import Slices, texts_of
+from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
+
+
+SOURCE = (
+    *("connector", "ts_ms", "ts_us", "schema", "table", "user_name"),
+    *("sequence", "txId", "lsn", "snapshot", "file", "pos", "gtid", "commit_lsn", "scn", "commit_scn"),
+)
+"""The fields of source blocks that are read."""
 
 
 class Source(Protocol):
@@ -33,6 +40,10 @@ class Source(Protocol):
 
     def has(self, name: str) -> bool:
         """Return whether any event has a field that is not null."""
+        ...
+
+    def labels(self, name: str) -> Labels:
+        """Return a field of each, of which many are the same."""
         ...
 
 

@@ -21,7 +21,7 @@ from integrator.arrow.arrays import first
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_parts
 from integrator.decode.fields import INSTANT, Where, digits, integers
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
@@ -167,3 +167,6 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File,
     found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)
     before[post[found >= 0]] = pre[found[found >= 0]]
     return before
+
+
+DIALECT = of_parts(parts, (mark(TYPE, certain=True),))

@@ -22,7 +22,7 @@ import pyarrow as pa
 from integrator import schema
 from integrator.decode.coding import stamps
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_parts
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
@@ -105,3 +105,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     )
     nothing = pa.nulls(size, pa.string())
     return found, Positions(nothing, by_line(file.number, line), pa.repeat(NO_TRANSACTION, size), found.row_counts)
+
+
+_MARKS = (mark(OP), mark("metadata", others=("data", "control", "before-image")))
+DIALECT = of_parts(parts, _MARKS)

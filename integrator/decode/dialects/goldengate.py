@@ -18,7 +18,7 @@ from integrator import schema
 from integrator.arrow.arrays import mask
 from integrator.decode.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, digits
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
@@ -118,3 +118,6 @@ def typed(kind: Type, values: pa.Array, zone: str) -> pa.Array:
             return zoned(kind, spaced, zone) if kind.zoned else json_typed(kind, spaced)
         case _:
             return json_typed(kind, values)
+
+
+DIALECT = of_lines(decode, EXPECTED, (mark("op_type", "table"),))

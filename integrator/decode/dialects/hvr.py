@@ -34,6 +34,7 @@ from integrator.contracts.changes import (
 from integrator.contracts.recipe import TRUNCATE
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading, Standing
+from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
@@ -236,3 +237,6 @@ class _Order(Standing):
                 f"{self.file}:{line[at]}: hvr_integ_seq is {given[at].as_py()!r}; expected 20, 16 and 7 upper-case hex "
                 "digits joined by |"
             )
+
+
+DIALECT = Dialect(read, tail, (mark("hvr_op", certain=True),), commit_positions=True)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from integrator.decode.coding import TextCoding, utc_typed
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
@@ -65,3 +65,6 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     is_last = commits.are("true")
     ends = is_last if is_last.any() or xid.null_count < len(xid) else None
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)
+
+
+DIALECT = of_lines(decode, EXPECTED, (mark("database", "type", "ts"),), names_tables=True)

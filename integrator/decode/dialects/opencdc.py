@@ -19,7 +19,7 @@ from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.coding import TextCoding, json_typed, zoned
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
@@ -118,3 +118,6 @@ def _typed(kind: Type, values: pa.Array) -> pa.Array:
 
 
 CODING = TextCoding("opencdc", _typed, zoned="utc")
+
+
+DIALECT = of_lines(decode, EXPECTED, (mark("operation", "payload"),))

@@ -14,6 +14,7 @@ import numpy as np
 from integrator.contracts.changes import OpenTransaction
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
+from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
@@ -65,3 +66,13 @@ def _version(document: Document) -> int:
         f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
         f'(a line has an "action"); the line is {cut(lines.array[0].as_py().rstrip())}'
     )
+
+
+DIALECT = Dialect(
+    read,
+    tail,
+    (mark("change"), mark("action")),
+    names_tables=True,
+    commit_positions=True,
+    connector="postgresql",
+)

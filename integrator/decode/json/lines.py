@@ -25,6 +25,8 @@ BLOCK_BYTES = 16 * 1024 * 1024
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
 one encoding begins the sooner."""
+_LONGER, _ENOUGH_LINES = 4, 1 << 15
+"""How much larger blocks are where lines are long: each block costs something, however few its lines."""
 _SHOWN = 200
 _MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
@@ -111,11 +113,14 @@ class Lines:
 
 
 def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
-    number, rest = 1, b""
+    """Yield the lines of a file in blocks of about `block_bytes`, of long lines more.
+
+    Raises DataError for text that is not UTF-8.
+    """
+    number, rest, most = 1, b"", block_bytes
     with open_file(path) as stream:
         for doubled in itertools.count():
-            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), block_bytes))
+            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), most))
             if len(data) == len(rest):
                 break
             if not doubled and data.startswith(_MARK):
@@ -126,6 +131,7 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
                 del data[end:]
                 lines, number = _lines(path, data, number)
                 if len(lines):
+                    most = max(block_bytes, min(_LONGER * block_bytes, _ENOUGH_LINES * end // len(lines)))
                     yield lines
     if rest.strip():
         yield _lines(path, rest + b"\n", number)[0]

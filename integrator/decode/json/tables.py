@@ -357,12 +357,15 @@ def clear_words(text: Octets, values: Slices, known: Words) -> None:
     """Take away the values that are one of the words."""
     start, end = values.start, values.end
     word_text, bounds = known
-    longest = 0
+    sizes = np.zeros(bounds[-1] + 1, np.bool_)  # of the words
     for word in range(len(bounds) - 1):
-        longest = max(longest, bounds[word + 1] - bounds[word])
+        sizes[bounds[word + 1] - bounds[word]] = True
     for place in range(len(end)):
-        short = 0 < end[place] - start[place] <= longest or text[start[place]] in (OPEN, LIST)
-        if end[place] and short and is_word_of(text, start[place], end[place], word_text, bounds):
+        size = end[place] - start[place]
+        may_be = size < len(sizes) and sizes[size]
+        if (may_be or (size and text[start[place]] in (OPEN, LIST))) and is_word_of(
+            text, start[place], end[place], word_text, bounds
+        ):
             start[place], end[place] = 0, 0
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE, Field, Recipe, TableRecipe
+from integrator.decode.dialects import DIALECTS
 from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, taken, texts
 from integrator.errors import DataError
 from integrator.schema import Bytes, Column, Integer, String, Struct
@@ -21,7 +22,6 @@ from integrator.transform.events import Events
 
 UNAVAILABLE = "__debezium_unavailable_value"
 OPERATIONS = {INSERT: "c", UPDATE: "u", DELETE: "d", TRUNCATE: "t"}
-_CONNECTORS = {"wal2json": "postgresql"}
 _MICROS, _NANOS = 1000, 1000
 
 _SOURCE = (
@@ -68,7 +68,7 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
     position = changes.integ_seq.take(at)
     source = {
         "version": texts(_VERSION, size),
-        "connector": texts(_CONNECTORS.get(channel.dialect, channel.dialect), size),
+        "connector": texts(DIALECTS[channel.dialect].connector or channel.dialect, size),
         "name": texts(channel.channel, size),
         "snapshot": texts("false", size),
         "db": texts(channel.cap_loc, size),
