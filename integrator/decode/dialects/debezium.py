@@ -140,7 +140,7 @@ def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]
     events, schemas = objects, none
     if wrapped.any():
         events = objects.inner("payload", EXPECTED).either(wrapped, objects)
-        schemas = objects.labels("schema")
+        schemas = objects.repeated_labels("schema")
         if not wrapped.all():
             schemas = Labels(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
     there = events.has_object

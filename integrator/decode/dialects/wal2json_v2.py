@@ -18,7 +18,7 @@ from integrator.decode.fields import Where
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.grammar import LIST
-from integrator.decode.json.named import NamedLists, as_objects, plain_names
+from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import Ints, Placed, Records
 from integrator.errors import DataError, shown
@@ -88,12 +88,8 @@ def _lists_of(objects: Objects, name: str) -> Mask:
 
 def _named(objects: Objects, name: str) -> NamedLists:
     """Return the images that are lists of objects with a name and a value each. Raises DataError."""
-    has = _lists_of(objects, name)
-    node, record = objects.elements(name)
-    entries = Objects.of_nodes(objects.document, objects.line[record], node, EXPECTED).required(EXPECTED)
-    entries.find("name", "type", "value")
-    counts = np.bincount(record, minlength=len(objects))
-    return NamedLists(entries.node("name"), entries.node("value"), counts, has, objects.line)
+    _lists_of(objects, name)
+    return lists_of_pairs(objects, name, "name", "value", EXPECTED)
 
 
 def _actions(objects: Objects) -> npt.NDArray[np.str_]:

@@ -61,7 +61,8 @@ class Nodes(NamedTuple):
 
     hash, label: of a member's name, and where it begins, with its quote; of an element 0, and where the element begins.
     start, end: where the value is. after: the first node that is not in this one. escaped: a text has a backslash.
-    first: the first node of each line, and the number of all.
+    first: the first node of each line, and the number of all. again: of each line which of the values that come again
+    it has, in the order in which they came first; -1 for none. Where there are more than are kept, all are -1.
     """
 
     hash: Hashes
@@ -71,13 +72,15 @@ class Nodes(NamedTuple):
     after: Places
     escaped: npt.NDArray[np.bool_]
     first: Places
+    again: Places
 
     @classmethod
     def of_size(cls, size: int, lines: int) -> Nodes:
         """Return room for so many nodes."""
         label, start, end, after = (np.empty(size, np.int32) for _ in range(4))
         escaped, first = np.empty(size, np.bool_), np.zeros(lines + 1, np.int32)
-        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first)
+        again = np.full(lines, -1, np.int32)
+        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, again)
 
 
 class Names(NamedTuple):
@@ -143,7 +146,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
     text, text_words = octets
     name_hash, name_start, name_end = names.hash, names.start, names.end
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
-    with_backslash, first_of = nodes.escaped, nodes.first
+    with_backslash, first_of, again = nodes.escaped, nodes.first, nodes.again
     stack = np.empty((MAX_DEPTH, 3), np.int64)  # of each open bracket: which, the names before it, its node
     kept = np.empty((_MOST_KEPT, 3), np.int64)  # values that may come again: where they are, and which came next
     kept_count, kept_last = 0, -1
@@ -176,6 +179,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 if kept_last >= 0:
                     kept[kept_last, 2] = found if found >= 0 else kept_count % _MOST_KEPT
                 kept_last = found
+                again[line] = found
             if size:
                 at += size
                 ends[own], afters[own] = at, node
@@ -229,6 +233,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                         kept_last = kept_count % _MOST_KEPT
                         kept[kept_last, 0], kept[kept_last, 1], kept[kept_last, 2] = starts[own], at, -1
                         kept_count += 1
+                        again[line] = kept_last
                     if depth:
                         ends[own], afters[own] = at, node
                         inner = stack[depth - 1, 0]
@@ -266,6 +271,8 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 spaces += after - at - 1
                 at = after
     first_of[len(offsets) - 1] = node
+    if kept_count > _MOST_KEPT:
+        again[:] = -1
     return len(offsets) - 1, OK, 0, spaces, escaped
 
 

@@ -18,15 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.json
 
-from integrator.arrow.arrays import Octets, Raw, first, first_refused, flat
+from integrator.arrow.arrays import Octets, Raw, Words, first, first_refused, flat, words
+from integrator.arrow.compiled import compiled
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
 one encoding begins the sooner."""
-_LONGER, _ENOUGH_LINES = 4, 1 << 15
-"""How much larger blocks are where lines are long: each block costs something, however few its lines."""
 _SHOWN = 200
 _MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
@@ -35,6 +34,10 @@ _PACKED = (".gz", ".zst", ".bz2", ".lz4")
 _ANEW = "write it anew, whole, under another name first"
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
+_WORD = 8
+_ONES = np.uint64(0x0101010101010101)
+_NEWLINES, _TOPS = _ONES * np.uint64(_NEWLINE), _ONES << np.uint64(7)
+"""In each byte of a word: a newline, and the bit that no byte of ASCII has."""
 
 _PARSED_BYTES = 1024 * 1024
 """What Arrow's parser takes at once: it stays in a core's cache, and a block of lines is shared among cores."""
@@ -113,14 +116,11 @@ class Lines:
 
 
 def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks of about `block_bytes`, of long lines more.
-
-    Raises DataError for text that is not UTF-8.
-    """
-    number, rest, most = 1, b"", block_bytes
+    """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
+    number, rest = 1, b""
     with open_file(path) as stream:
         for doubled in itertools.count():
-            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), most))
+            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), block_bytes))
             if len(data) == len(rest):
                 break
             if not doubled and data.startswith(_MARK):
@@ -131,7 +131,6 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
                 del data[end:]
                 lines, number = _lines(path, data, number)
                 if len(lines):
-                    most = max(block_bytes, min(_LONGER * block_bytes, _ENOUGH_LINES * end // len(lines)))
                     yield lines
     if rest.strip():
         yield _lines(path, rest + b"\n", number)[0]
@@ -163,15 +162,17 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytea
 
 def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
-    after = number + len(ends)
+    offsets, is_ascii = _offsets(data)
+    after = number + len(offsets) - 1
     numbers = np.arange(number, after)
-    if (np.diff(ends, prepend=-1) <= _SHORT).any() or data[ends[0] - 1] == _RETURN:
+    if (np.diff(offsets) <= _SHORT).any() or data[offsets[1] - 2] == _RETURN:
         kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(bytes(data).split(b"\n")[:-1]) if line.strip()]
         data = b"".join(line + b"\n" for _, line in kept)
         numbers = numbers[[at for at, _ in kept]]
-        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
-    lines = Lines(path, data, numbers, np.concatenate([[0], ends + 1]).astype(np.int32))
+        offsets, is_ascii = _offsets(data)
+    lines = Lines(path, data, numbers, offsets)
+    if is_ascii:
+        return lines, after
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
@@ -185,6 +186,45 @@ def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
                 ) from None
         raise
     return lines, after
+
+
+def _offsets(data: Raw) -> tuple[npt.NDArray[np.int32], bool]:
+    """Return where each line begins, and the end; and whether all bytes are ASCII."""
+    text = np.frombuffer(data, np.uint8)
+    offsets = np.empty(int(_count(text, _NEWLINE)) + 1, np.int32)
+    padded = text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
+    return offsets, bool(_find_lines(text, words(padded), offsets))
+
+
+@compiled
+def _count(text: Octets, wanted: int) -> int:
+    count = 0
+    for byte in text:
+        count += byte == wanted
+    return count
+
+
+@compiled
+def _find_lines(text: Octets, text_words: Words, offsets: npt.NDArray[np.int32]) -> bool:
+    """Write down where each line begins, and the end; return whether all bytes are ASCII. Eight bytes at a time."""
+    high = np.uint64(0)
+    offsets[0] = 0
+    line, at, size = 1, 0, len(text)
+    while at < size:
+        if at + _WORD <= size:
+            word = text_words[at]
+            high |= word
+            other = word ^ _NEWLINES
+            if not (other - _ONES) & ~other & _TOPS:
+                at += _WORD
+                continue
+        for place in range(at, min(at + _WORD, size)):
+            high |= np.uint64(text[place])
+            if text[place] == _NEWLINE:
+                offsets[line] = place + 1
+                line += 1
+        at += _WORD
+    return not high & _TOPS
 
 
 def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Words, first
+from integrator.arrow.arrays import Mask, Octets, Words, first
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document, rewritten
-from integrator.decode.json.grammar import QUOTE
+from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.index import Hashes, Nodes, Places, hash_of
-from integrator.decode.json.objects import Objects
+from integrator.decode.json.objects import Objects, Wanted, count_children, is_name, no_object
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -30,6 +30,47 @@ class NamedLists:
 
     def __init__(self, name: Places, value: Places, counts: Ints, has: Mask, line: Ints) -> None:
         self.name, self.value, self.counts, self.has, self.line = name, value, counts, has, line
+
+
+def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expected: str) -> NamedLists:
+    """Return the images that are lists of objects, each with a name and a value. Raises DataError for others."""
+    node, has = objects.node(member), objects.slices(member)
+    document = objects.document
+    is_list = np.asarray((has.first_bytes(document.text) == LIST) & (has.end > 0), np.bool_)
+    begin = np.where(is_list, node + 1, 0).astype(np.int32)
+    stop = np.where(is_list, document.nodes.after[np.where(is_list, node, 0)], 0).astype(np.int32)
+    counts = np.zeros(len(objects), np.int64)
+    count_children(document.nodes.after, begin, stop, counts)
+    found = np.full((2, int(counts.sum())), -1, np.int32)
+    wrong = int(_pairs((document.text, document.nodes), begin, stop, Wanted.of([name, value]), found))
+    if wrong >= 0:
+        raise no_object(document, int(objects.line[wrong]), expected)
+    return NamedLists(found[0], found[1], counts, is_list, objects.line)
+
+
+@compiled
+def _pairs(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> int:
+    """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
+    text, nodes = document
+    hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
+    name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
+    to = 0
+    for record in range(len(begin)):
+        element = begin[record]
+        while element < stop[record]:
+            if text[starts[element]] != OPEN:
+                return record
+            node, end = element + 1, afters[element]
+            while node < end:
+                for which in range(2):
+                    if hashes[node] == name_hash[which] and is_name(
+                        text, labels[node], name_text, bounds[which], bounds[which + 1]
+                    ):
+                        found[which, to] = node
+                node = afters[node]
+            to += 1
+            element = end
+    return -1
 
 
 def plain_names(document: Document, nodes: Places, expected: str) -> Document | None:
@@ -64,7 +105,7 @@ def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects
     hashes, label = np.empty(len(name), np.uint64), nodes.start[name]
     _hash_names(document.words, label, nodes.end[name], hashes)
     after = np.arange(1, len(name) + 1, dtype=np.int32)
-    made = Nodes(hashes, label, start, end, after, escaped & (value >= 0), nodes.first)
+    made = Nodes(hashes, label, start, end, after, escaped & (value >= 0), nodes.first, nodes.again)
     own = replace(document, text=text, nodes=made)
     result, at = [], 0
     for one in images:

@@ -51,7 +51,7 @@ class Objects:
             null = Slices.of_nodes(document.nodes, node).nulls(document.text)
             wrong = first(~(has | null))
             if wrong is not None:
-                raise _no_object(document, int(line[wrong]), expected)
+                raise no_object(document, int(line[wrong]), expected)
         begin = np.where(has, node + 1, 0).astype(np.int32)
         stop = np.where(has, document.nodes.after[np.where(has, node, 0)], 0).astype(np.int32) if has.any() else begin
         return Objects(document, line, begin, stop, has)
@@ -81,7 +81,7 @@ class Objects:
         """Return the same. Raises DataError for the first record that has no object."""
         wrong = first(~self.has_object)
         if wrong is not None:
-            raise _no_object(self.document, int(self.line[wrong]), expected)
+            raise no_object(self.document, int(self.line[wrong]), expected)
         return self
 
     def take(self, at: Ints) -> Objects:
@@ -143,6 +143,19 @@ class Objects:
         """Return the texts of members of which many are the same."""
         return labels_of(self.document.text, self.slices(name))
 
+    def repeated_labels(self, name: str) -> Labels:
+        """Return as `labels`, of the member of lines for which the document was read as `repeated`."""
+        at, again = self.slices(name), self.document.nodes.again[self.line]
+        if (again[at.end > 0] < 0).any():
+            return labels_of(self.document.text, at)
+        kept = np.flatnonzero(np.bincount(again + 1)[1:])
+        firsts = np.zeros(int(again.max(initial=-1)) + 2, np.int64)
+        firsts[again[::-1]] = np.arange(len(again))[::-1]  # -1: the last place, which is of none
+        texts = texts_of(self.document.text, at.take(firsts[kept])).to_pylist()
+        code = np.full(len(firsts), -1, np.int32)
+        code[kept] = np.arange(len(kept))
+        return Labels(code[again], texts)
+
     def first_text(self, names: Iterable[str]) -> pa.Array:
         """Return the text of the first of several members that a record has, and that is not null."""
         return pc.coalesce(*(self.text(name) for name in names))
@@ -154,14 +167,14 @@ class Objects:
     def counts(self) -> Ints:
         """Return how many members each record's object has."""
         found = np.zeros(len(self), np.int64)
-        _children(self.document.nodes.after, self.begin, self.stop, found, np.empty(0, np.int32))
+        count_children(self.document.nodes.after, self.begin, self.stop, found)
         return found
 
     def members(self) -> tuple[Places, Ints]:
         """Return the nodes of all members of all objects, or elements of lists, and the record of each."""
         counts = self.counts()
         found = np.empty(int(counts.sum()), np.int32)
-        _children(self.document.nodes.after, self.begin, self.stop, counts, found)
+        _children(self.document.nodes.after, self.begin, self.stop, found)
         return found, np.repeat(np.arange(len(self)), counts)
 
     def elements(self, name: str) -> tuple[Places, Ints]:
@@ -240,18 +253,26 @@ def _find(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: W
 
 
 @compiled
-def _children(after: Places, begin: Places, stop: Places, counts: Ints, found: Places) -> None:
-    """Count the nodes directly inside of objects, or, where there is room for them, write them down."""
-    to = 0
+def count_children(after: Places, begin: Places, stop: Places, counts: Ints) -> None:
+    """Count the nodes directly in each object or list, given where its nodes begin and end."""
     for record in range(len(begin)):
         node, count = begin[record], 0
         while node < stop[record]:
-            if len(found):
-                found[to] = node
-                to += 1
             count += 1
             node = after[node]
         counts[record] = count
+
+
+@compiled
+def _children(after: Places, begin: Places, stop: Places, found: Places) -> None:
+    """Write down the nodes directly in objects."""
+    to = 0
+    for record in range(len(begin)):
+        node = begin[record]
+        while node < stop[record]:
+            found[to] = node
+            to += 1
+            node = after[node]
 
 
 def names_of(document: Document, nodes: Places) -> Labels:
@@ -280,7 +301,8 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32))
 
 
-def _no_object(document: Document, line: int, expected: str) -> DataError:
+def no_object(document: Document, line: int, expected: str) -> DataError:
+    """Return the error for what is no object in a line of a document."""
     lines = document.lines
     shown = cut(lines.array[line].as_py().rstrip("\n"))
     return DataError(f"{lines.file}:{lines.numbers[line]}: it is no object; expected {expected}; the line is {shown}")
