@@ -17,6 +17,7 @@ from integrator import errors, schema
 from integrator.channel import base, locations, model, sources
 from integrator.contracts.layout import Options
 from integrator.contracts.recipe import STYLES
+from integrator.decode.dialects import DIALECTS
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
 from integrator.plan import kafka
@@ -32,6 +33,8 @@ TYPES = ROOT / "docs" / "types.md"
 
 def json_schema() -> str:
     made = model.Channel.model_json_schema(by_alias=True)
+    for definition in made["$defs"].values():
+        _add_words(definition)
     made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Channel", **made}
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
@@ -89,8 +92,15 @@ def reference() -> str:
     return "\n".join(parts)
 
 
+def _add_words(definition: dict[str, Any]) -> None:
+    """Add the words that a key may have to its definition, where the model leaves them to what stands above it."""
+    if "dialect" in definition.get("properties", {}):
+        definition["properties"]["dialect"]["enum"] = list(DIALECTS)
+
+
 def _model(title: str, kind: type[base.Model]) -> str:
     made = kind.model_json_schema(by_alias=True)
+    _add_words(made)
     required = made.get("required", [])
     rows = [
         [f"`{name}`", type_of(item), default_of(name, item, required), _escape(item.get("description", ""))]

@@ -57,13 +57,15 @@ class Coding(Protocol):
 class TextCoding:
     """Values that are read as the text that they have, whether it stands in quotes or not.
 
-    name: the dialect. convert_text: from texts to a type. zone: what is behind moments without and with a zone.
+    name: the dialect. convert_text: from texts to a type. bare, zoned: what is after moments without and with a zone.
+    scalars: whether no value is an object or a list.
     """
 
     name: str
     convert_text: Convert
     bare: Zone = "any"
     zoned: Zone = "own"
+    scalars: bool = False
 
     @property
     def key(self) -> Hashable:
@@ -81,7 +83,7 @@ class TextCoding:
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values in their type. Raises ValueRefused."""
         own = cast("Type", kind)
-        check_nested(text, at, own)
+        check_nested(text, at, own, scalars=self.scalars)
         found = read_plain(text, at, own, self.zoned if isinstance(own, schema.Timestamp) and own.zoned else self.bare)
         return self.convert_text(own, texts_of(text, at)) if found is None else found
 
@@ -124,14 +126,18 @@ def read_plain(text: Octets, at: Slices, kind: Type, zone: Zone) -> pa.Array | N
             return None
 
 
-def check_nested(text: Octets, at: Slices, kind: Type, structs: tuple[type, ...] = ()) -> None:
+def check_nested(
+    text: Octets, at: Slices, kind: Type, structs: tuple[type, ...] = (), *, scalars: bool = False
+) -> None:
     """Raise ValueRefused for an object or a list in JSON in a column that is neither of text nor of lists.
 
-    In a text, `{` begins a list of PostgreSQL's; bytes are texts always. structs: types that may be objects.
+    In a text, `{` begins a list of PostgreSQL's; bytes are texts always. structs: types that may be objects. scalars:
+    whether any of them is refused.
     """
-    if isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in ("", "json")):
+    if not scalars and (isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in ("", "json"))):
         return  # its JSON is the text
-    wrong = _first_odd(text, at.start, at.end, isinstance(kind, schema.Array), isinstance(kind, schema.Bytes))
+    are_lists = isinstance(kind, schema.Array) and not scalars
+    wrong = _first_odd(text, at.start, at.end, are_lists, isinstance(kind, schema.Bytes) and not scalars)
     if wrong >= 0:
         value = texts_of(text, at.part(wrong, wrong + 1))[0].as_py()
         raise ValueRefused(wrong, f"{shown(value)} is no {describe(kind)}")

@@ -116,6 +116,25 @@ def test_every_position_is_told_once_and_follows_the_lines(name, tmp_path):
         assert of_table == sorted(of_table)
 
 
+def test_as_cloudevents_the_rows_are_the_same(tmp_path):
+    """Each recorded event, as the converter would write it: the fields of its source block are attributes."""
+    events = [json.loads(line) for line in recorded(tmp_path, "plain").read_text().splitlines()]
+    events = [event for event in events if event and "op" in event and event["op"] != "m"]
+    written = []
+    for event in events:
+        fields = {f"iodebezium{name.replace('_', '').lower()}": value for name, value in event["source"].items()}
+        texts = {name: value if value is None else str(value) for name, value in fields.items()}
+        images = {name: event[name] for name in ("before", "after")}
+        written.append({"specversion": "1.0", "iodebeziumop": event["op"], **texts, "data": images})
+    paths = write(tmp_path / "1", events), write(tmp_path / "2", written)
+    made = [
+        pure.fragments(pure.recipe(tmp_path, DDL, META, dialect), path)[0].to_pylist()
+        for dialect, path in zip(("debezium", "cloudevents"), paths, strict=True)
+    ]
+    assert made[0] == made[1]
+    assert len(made[0]) == 50
+
+
 def test_what_is_no_change_is_counted(tmp_path):
     _, notes = pure.fragments(pure.recipe(tmp_path, DDL, META, "debezium"), recorded(tmp_path, "plain"))
     assert notes[0].not_sent == {"tombstones": 7, "logical messages": 2, "transaction marks": 50}

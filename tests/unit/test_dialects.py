@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.decode.dialects import DIALECTS, recognized
-from integrator.errors import DataError
+from integrator.decode.dialects import recognized
+from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 
 DDL = """
@@ -60,6 +60,16 @@ def opencdc(operation, before=None, after=None, key=None):
     metadata = {"opencdc.collection": "orders", "opencdc.createdAt": "1735689600000000000"}
     payload = {"before": before, "after": after}
     return {"position": "c3Q=", "operation": operation, "metadata": metadata, "key": key, "payload": payload}
+
+
+def cloudevent(op, data, **more):
+    """As Debezium's documentation shows it, with the position that PostgreSQL's connector has."""
+    event = {"id": "name:x;lsn:29274832;txId:565", "source": "/debezium/postgresql/x", "specversion": "1.0"}
+    event |= {"type": "io.debezium.connector.postgresql.DataChangeEvent", "time": "2020-01-13T13:55:39.738Z"}
+    event |= {"datacontenttype": "application/json", "iodebeziumop": op, "iodebeziumconnector": "postgresql"}
+    event |= {"iodebeziumtsms": "1578923739738", "iodebeziumsnapshot": "false", "iodebeziumschema": "shop"}
+    event |= {"iodebeziumtable": "orders", "iodebeziumtxId": "565", "iodebeziumlsn": "29274832", "iodebeziumxmin": None}
+    return event | more | {"data": data}
 
 
 LINES = "0000000001{:010X}|0000000000000000|0000000"
@@ -161,6 +171,29 @@ CASES = {
         [LINES.format(1), LINES.format(2)],
         {"states": 1, "messages of no record": 1},
     ),
+    "cloudevents: rows of a snapshot, and each operation": (
+        "cloudevents",
+        [cloudevent("r", {"before": None, "after": {"id": 1, "qty": 2, "name": "a"}}, iodebeziumsnapshot="true"),
+         cloudevent("u", {"before": {"id": 1, "qty": 2, "name": "a"}, "after": {"id": 1, "qty": 3, "name": None}}),
+         cloudevent("d", {"before": {"id": 1, "qty": 3, "name": None}, "after": None}),
+         cloudevent("t", {"before": None, "after": None}),
+         cloudevent("m", {"message": {"prefix": "x", "content": "AA=="}})],
+        [(1, {"id": 1, "qty": 2, "name": "a"}), (4, {"id": 1, "qty": 2, "name": "a"}), (2, {"id": 1, "qty": 3, "name": None}),
+         (0, {"id": 1, "qty": 3, "name": None}), (5, {"id": None, "qty": None, "name": None, "price": None, "at": None, "raw": None})],
+        ["00000000000001BEB2D0|0000000000000000|0000000",
+         *(f"00000000000001BEB2D0|0000000000000235|000000{at}" for at in range(4))],
+        {"logical messages": 1},
+    ),
+    "cloudevents: data with its schema, and the row alone": (
+        "cloudevents",
+        [cloudevent("c", {"schema": {"type": "struct", "fields": [
+            {"field": "after", "type": "struct", "fields": [{"field": "at", "type": "int64", "name": "io.debezium.time.Timestamp"}]}]},
+            "payload": {"before": None, "after": {"id": 1, "at": 1578923739738}}}),
+         cloudevent("c", {"id": 2, "qty": 5}, iodebeziumtxId=None, iodebeziumtxid="566", iodebeziumlsn="29274900")],
+        [(1, {"id": 1, "at": "2020-01-13T13:55:39.738000Z"}), (1, {"id": 2, "qty": 5})],
+        ["00000000000001BEB2D0|0000000000000235|0000000", "00000000000001BEB314|0000000000000236|0000000"],
+        {},
+    ),
     "opencdc: create, update, delete by key, a raw image": (
         "opencdc",
         [opencdc("create", None, {"id": 1, "qty": 2}), opencdc("update", {"id": 1, "qty": 2}, {"id": 1, "qty": 3}),
@@ -213,6 +246,7 @@ def test_cut_anywhere_the_rows_are_the_same(what, tmp_path):
 
 
 COMMIT_TIMES = {
+    "cloudevents": (cloudevent("c", {"before": None, "after": {"id": 1}}), "2020-01-13 13:55:39.738000"),
     "maxwell": (maxwell("insert", {"id": 1}), "2016-10-21 12:33:37"),
     "canal": (canal("INSERT", [{"id": "1"}]), "2025-01-01 00:00:00"),
     "dms": (dms("insert", {"id": 1}), "2024-07-29 00:58:17.983670"),
@@ -340,10 +374,9 @@ def test_two_spellings_of_a_column_in_one_file_are_one(tmp_path):
     assert [row for _, row in got] == [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
 
 
-def test_every_dialect_has_a_name_in_the_model():
-    from integrator.channel.sources import FilesLocation
-
-    assert set(FilesLocation.model_fields["dialect"].annotation.__args__) == set(DIALECTS)
+def test_a_dialect_that_is_none_is_a_problem_with_those_that_are(tmp_path):
+    with pytest.raises(ConfigurationError, match=r"'odd' is no dialect; known are auto, hvr, .*cloudevents"):
+        pure.recipe(tmp_path, DDL, META, "odd")
 
 
 NO_IMAGES = [

@@ -28,7 +28,7 @@ _MANY_KINDS = 100
 tables cost little, and small blocks come into memory that was used before."""
 _EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
-_TYPED = tuple(name for name in META if name not in ("hvr_tbl_name", "hvr_missing"))
+_TYPED = tuple(name for name in META if name != "hvr_tbl_name")
 
 
 def blocks(file: File, reading: Reading) -> Iterator[Lines]:

@@ -19,7 +19,7 @@ from integrator.errors import DataError
 
 EXPECTED = "wal2json version 1"
 ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
-CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), bare="none")
+CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), bare="none", scalars=True)
 
 
 def records(document: Document) -> tuple[Records, Placed]:
