@@ -61,7 +61,7 @@ class Nodes(NamedTuple):
 
     hash, label: of a member's name, and where it begins, with its quote; of an element 0, and where the element begins.
     start, end: where the value is. after: the first node that is not in this one. escaped: a text has a backslash.
-    first: the first node of each line, and the number of all. again: of each line which of the values that come again
+    first: the first node of each line, and the number of all. record: where the record of each line begins. again: of each line which of the values that come again
     it has, in the order in which they came first; -1 for none. Where there are more than are kept, all are -1.
     """
 
@@ -72,6 +72,7 @@ class Nodes(NamedTuple):
     after: Places
     escaped: npt.NDArray[np.bool_]
     first: Places
+    record: Places
     again: Places
 
     @classmethod
@@ -79,8 +80,8 @@ class Nodes(NamedTuple):
         """Return room for so many nodes."""
         label, start, end, after = (np.empty(size, np.int32) for _ in range(4))
         escaped, first = np.empty(size, np.bool_), np.zeros(lines + 1, np.int32)
-        again = np.full(lines, -1, np.int32)
-        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, again)
+        record, again = np.zeros(lines, np.int32), np.full(lines, -1, np.int32)
+        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, record, again)
 
 
 class Names(NamedTuple):
@@ -146,7 +147,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
     text, text_words = octets
     name_hash, name_start, name_end = names.hash, names.start, names.end
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
-    with_backslash, first_of, again = nodes.escaped, nodes.first, nodes.again
+    with_backslash, first_of, records, again = nodes.escaped, nodes.first, nodes.record, nodes.again
     stack = np.empty((MAX_DEPTH, 3), np.int64)  # of each open bracket: which, the names before it, its node
     kept = np.empty((_MOST_KEPT, 3), np.int64)  # values that may come again: where they are, and which came next
     kept_count, kept_last = 0, -1
@@ -157,6 +158,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
         own = inner = -1
         at = after_space(text, offsets[line])
         spaces += at - offsets[line]
+        records[line] = at
         if text[at] == NEWLINE:
             continue
         if text[at] != OPEN and not is_word(text, at, NULL):

@@ -38,8 +38,8 @@ class Objects:
     @staticmethod
     def of_lines(document: Document) -> Objects:
         """Return what the lines are: an object each, or `null`."""
-        firsts, line = document.nodes.first, np.arange(len(document.lines))
-        return Objects(document, line, firsts[:-1], firsts[1:], document.text[document.lines.offsets[:-1]] == OPEN)
+        nodes, line = document.nodes, np.arange(len(document.lines))
+        return Objects(document, line, nodes.first[:-1], nodes.first[1:], document.text[nodes.record] == OPEN)
 
     @staticmethod
     def of_nodes(document: Document, line: Ints, node: Places, expected: str) -> Objects:
