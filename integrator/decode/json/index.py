@@ -61,8 +61,9 @@ class Nodes(NamedTuple):
 
     hash, label: of a member's name, and where it begins, with its quote; of an element 0, and where the element begins.
     start, end: where the value is. after: the first node that is not in this one. escaped: a text has a backslash.
-    first: the first node of each line, and the number of all. record: where the record of each line begins. again: of each line which of the values that come again
-    it has, in the order in which they came first; -1 for none. Where there are more than are kept, all are -1.
+    first: the first node of each line, and the number of all. record: where the record of each line begins.
+    again: of each line which of the values that come again it has, in the order in which they came first; -1 for none.
+    Where there are more than are kept, all are -1.
     """
 
     hash: Hashes

@@ -26,6 +26,8 @@ BLOCK_BYTES = 16 * 1024 * 1024
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
 one encoding begins the sooner."""
+_SMALL_BYTES = 64 * 1024
+"""What is read first: room for more is made only where there is more, for many files are small."""
 _SHOWN = 200
 _MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
@@ -149,14 +151,18 @@ def whole_lines(path: str) -> Iterator[Lines]:
 
 def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytearray:
     """Return what is begun, and at most `size` bytes behind it: read into their place, for a copy costs pages anew."""
-    data = bytearray(len(begun) + size)
-    data[: len(begun)] = begun
-    try:
-        with memoryview(data) as view:
-            read = stream.readinto(view[len(begun) :])
-    except (OSError, pa.ArrowInvalid) as error:
-        raise cut_off(path, error) from error
-    del data[len(begun) + read :]
+    data, filled = bytearray(begun), len(begun)
+    for room in (min(_SMALL_BYTES, size), size - min(_SMALL_BYTES, size)):
+        data.extend(bytes(room))
+        try:
+            with memoryview(data) as view:
+                read = stream.readinto(view[filled:])
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(path, error) from error
+        filled += read
+        if read < room:
+            break
+    del data[filled:]
     return data
 
 
