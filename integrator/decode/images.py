@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, first, first_refused
+from integrator.arrow.arrays import FEW_ROWS, Mask, first, first_refused
 from integrator.arrow.spans import Spans, Whole
 from integrator.decode.coding import Coding
 from integrator.decode.contract import Reading
@@ -19,7 +19,7 @@ from integrator.decode.json import tables
 from integrator.decode.json.index import Places
 from integrator.decode.json.lines import cut
 from integrator.decode.json.objects import Objects, names_of
-from integrator.decode.json.slices import Slices, raw_of
+from integrator.decode.json.slices import Slices, raw_of, texts_of
 from integrator.decode.json.tables import NO_COLUMN, Found, Grid, Kinds, Layout, TableShape, Words
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
@@ -107,9 +107,7 @@ class _Batch:
             tables.fill_pairs(grid, after, values, (fill.after, fill.before))
         if fill.needs_values:
             self._check_values(grid, values)
-        changed = np.zeros(len(after), np.bool_)
-        if len(after):
-            tables.changed_keys(self.text, grid, after, values, layout.flags("is_key"), changed)
+        changed = self._changed_keys(layout, grid, values)
         arrays = self._arrays(layout, values)
         return Valued(self._parts(layout, values, arrays), changed, unknown)
 
@@ -225,6 +223,21 @@ class _Batch:
                 "define it (a primary key, or a unique index), or set old_images: FULL at the source location if old "
                 "images are whole"
             )
+
+    def _changed_keys(self, layout: Layout, grid: Grid, values: Slices) -> Mask:
+        """Return of which updates a key column has another value than before."""
+        after, is_key = self.rows.after, layout.flags("is_key")
+        found = np.zeros(len(after), np.int8)
+        if len(after):
+            tables.changed_keys(self.text, grid, after, values, is_key, found)
+        for place in np.flatnonzero(found > 1).tolist():  # what is written with escapes may be the same
+            row, part = int(after[place]), int(self.part[after[place]])
+            slots = np.arange(layout.slots[part], layout.slots[part + 1])
+            keys = slots[is_key[slots]] if is_key[slots].any() else slots
+            new = layout.base[keys] + row - layout.rows[part]
+            new = new[(values.end[new] > 0) & (values.end[new - 1] > 0)]
+            found[place] = texts_of(self.text, values.take(new)) != texts_of(self.text, values.take(new - 1))
+        return found > 0
 
     def _check_values(self, grid: Grid, values: Slices) -> None:
         """Raise DataError for the first record that has no value of its row, as one whose image was left out."""

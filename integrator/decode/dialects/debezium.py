@@ -62,7 +62,8 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     objects, action, flat = events.take(at), action[at], flat[at]
     where, source = Where(file.path, objects.numbers), Blocks(objects, flat)
     framed = objects.where(~flat) if flat.any() else objects
-    after, before = framed.inner("after", COLUMNS), framed.inner("before", COLUMNS)
+    after = framed.inner("after", COLUMNS, np.isin(action, ["I", "U"]))
+    before = framed.inner("before", COLUMNS, np.isin(action, ["U", "D"]))
     if flat.any():
         deleted = action == "D"
         after = objects.either(flat & ~deleted, after)

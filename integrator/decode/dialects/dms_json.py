@@ -35,7 +35,7 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     action, at, ignored = OPERATIONS.sort(metadata.labels("operation"), every, "metadata.operation")
     objects, metadata = objects.take(at), metadata.take(at)
     line = objects.numbers
-    data, before = objects.inner("data", COLUMNS), objects.inner("before-image", COLUMNS)
+    data, before = objects.inner("data", COLUMNS), objects.inner("before-image", COLUMNS, action == "U")
     has_before = before.has_object & (before.begin < before.stop)
     stamp = metadata.first_text(["commit-timestamp", "timestamp"])
     found = Records(

@@ -11,6 +11,7 @@ Times are of `time_zone` where they say none. Names of columns may differ in cas
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -59,7 +60,8 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     where = Where(file.path, objects.numbers)
     in_row_mode = ~(objects.has("after") | objects.has("before")) & (action != "T")
     deleted = action == "D"
-    after, before = objects.inner("after", COLUMNS), objects.inner("before", COLUMNS)
+    after = objects.inner("after", COLUMNS, np.isin(action, ["I", "U"]))
+    before = objects.inner("before", COLUMNS, np.isin(action, ["U", "D"]))
     after = objects.where(in_row_mode & ~deleted).either(in_row_mode & ~deleted, after)
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")

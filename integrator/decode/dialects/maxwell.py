@@ -45,7 +45,7 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     objects.find("database", "table", "type", "ts", "xid", "commit", "position", "data", "old")
     action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
     objects = objects.take(at)
-    data, changed = objects.inner("data", COLUMNS), objects.inner("old", COLUMNS)
+    data, changed = objects.inner("data", COLUMNS), objects.inner("old", COLUMNS, action == "U")
     where = Where(file.path, objects.numbers)
     found = Records(
         file=file.path,

@@ -95,7 +95,7 @@ def _whole(text: Octets, start: Places, end: Places, quoted: bool, numbers: Ints
             negative = at < after and text[at] == _MINUS
             at += negative
             digits = after - at
-            if digits < 1 or digits > MOST_DIGITS or (text[at] == _ZERO and digits > 1):
+            if digits < 1 or digits > MOST_DIGITS or (text[at] == _ZERO and (digits > 1 or negative)):
                 return False
             for digit in range(at, after):
                 if text[digit] < _ZERO or text[digit] > _NINE:

@@ -160,9 +160,15 @@ class Objects:
         """Return the text of the first of several members that a record has, and that is not null."""
         return pc.coalesce(*(self.text(name) for name in names))
 
-    def inner(self, name: str, expected: str) -> Objects:
-        """Return the objects that the members of that name are. Raises DataError for what is no object."""
-        return Objects.of_nodes(self.document, self.line, self.node(name), expected)
+    def inner(self, name: str, expected: str, which: Mask | None = None) -> Objects:
+        """Return the objects that the members of that name are, of all records or of `which`.
+
+        Raises DataError for what is no object.
+        """
+        node = self.node(name)
+        if which is not None and not which.all():
+            node = np.where(which, node, np.int32(-1))
+        return Objects.of_nodes(self.document, self.line, node, expected)
 
     def counts(self) -> Ints:
         """Return how many members each record's object has."""

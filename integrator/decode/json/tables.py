@@ -278,28 +278,26 @@ def count_present(base: Ints, size: Ints, end: Places, present: Ints) -> None:
 
 @compiled
 def changed_keys(
-    text: Octets,
-    grid: Grid,
-    after: Ints,
-    values: Slices,
-    is_key: Mask,
-    found: Mask,
+    text: Octets, grid: Grid, after: Ints, values: Slices, is_key: Mask, found: npt.NDArray[np.int8]
 ) -> None:
-    """Write down of which updates a key column has another value than before; of tables without a key any column."""
+    """Write down of which updates a key column has another value than before (1), or may have (2: one has escapes).
+
+    Of tables without a key all columns are compared.
+    """
     base, slots, rows, part = grid
-    start, end = values.start, values.end
+    start, end, escaped = values.start, values.end, values.escaped
     for place in range(len(after)):
         row = after[place]
         own = part[row]
         keyless = not is_key[slots[own] : slots[own + 1]].any()
-        changed = False
+        changed = 0
         for slot in range(slots[own], slots[own + 1]):
             if not (keyless or is_key[slot]):
                 continue
             new = base[slot] + row - rows[own]
             old = new - 1
-            if end[new] and end[old]:
-                changed |= _differ(text, start[new], end[new], start[old], end[old])
+            if end[new] and end[old] and _differ(text, start[new], end[new], start[old], end[old]):
+                changed = max(changed, 2 if escaped[new] or escaped[old] else 1)
         found[place] = changed
 
 
