@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias, TypeVar
@@ -16,7 +15,6 @@ FEW_ROWS = 4096
 """Rows of a table, from which on they are worked on alone: a call's price is nothing beside them."""
 _ENOUGH_ROWS = 65536
 """Rows that are worked on together at most, or somewhat more: what is done to them finds them in the cache."""
-_SHORT_CODES = 1 << 15
 
 Item = TypeVar("Item")
 Raw: TypeAlias = "bytes | bytearray"
@@ -67,15 +65,6 @@ def in_groups(parts: Sequence[Item], sizes: Sequence[int]) -> list[list[Item]]:
     for part, number in zip(parts, before.tolist(), strict=True):
         groups.setdefault(number, []).append(part)
     return list(groups.values())
-
-
-def places_of_each(encoded: pa.DictionaryArray) -> list[Offsets]:
-    """Return the places of each value of the dictionary, in order; there are no nulls."""
-    size = len(encoded.dictionary)
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    codes = codes.astype(np.int16) if size < _SHORT_CODES else codes  # numpy sorts these by radix
-    order, ends = np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes, minlength=size)).tolist()
-    return [order[start:end] for start, end in itertools.pairwise([0, *ends])]
 
 
 def mask(values: pa.Array | pa.ChunkedArray) -> Mask:

@@ -14,12 +14,13 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import Octets, mask
 from integrator.arrow.compiled import compiled
+from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
-from integrator.decode.json.index import Places
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
+from integrator.decode.json.names import Places
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
-from integrator.decode.json.slices import Slices, is_null, texts_of
+from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded

@@ -10,7 +10,7 @@ from integrator.contracts.changes import AnyChanges, OpenTransaction
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.streams import Source, Span
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
-from integrator.decode.json.tables import TableShape
+from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.schema import Table
 

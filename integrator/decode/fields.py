@@ -53,7 +53,8 @@ def whole_numbers(texts: pa.Array) -> pa.Array | None:
         return None
     octets, offsets = found
     ends = np.where(offsets[1:] > offsets[:-1], offsets[1:], 0).astype(np.int32)
-    return read_whole(octets, Slices(offsets[:-1].astype(np.int32), ends, ends > 0), quoted=False)
+    numbers = read_whole(octets, Slices(offsets[:-1].astype(np.int32), ends, ends > 0), quoted=False)
+    return numbers if numbers is not None and numbers.null_count == texts.null_count else None  # one is the word null
 
 
 def bytes_of(texts: pa.Array) -> tuple[Octets, Ints] | None:

@@ -11,16 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, first, first_refused
+from integrator.arrow.arrays import FEW_ROWS, Mask, first_refused
 from integrator.arrow.spans import Spans, Whole
+from integrator.decode import key_only
 from integrator.decode.coding import Coding
 from integrator.decode.contract import Reading
 from integrator.decode.json import tables
-from integrator.decode.json.index import Places
 from integrator.decode.json.lines import cut
+from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
+from integrator.decode.json.shapes import NO_COLUMN, Kinds, Layout, TableShape
 from integrator.decode.json.slices import Slices, raw_of, texts_of
-from integrator.decode.json.tables import NO_COLUMN, Found, Grid, Kinds, Layout, TableShape, Words
+from integrator.decode.json.tables import Found, Grid, Words
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.unknown_columns import Others
@@ -101,7 +103,8 @@ class _Batch:
         values = found.values
         if len(self.images.unavailable.bounds) > 1:
             tables.clear_words(self.text, values, self.images.unavailable)
-        self._clear_beside_keys(layout, grid, values)
+        if self.images.key_only != "FULL":
+            key_only.clear(self.text, self.rows, (layout, grid), values, (self.images.key_only, self.images.empty))
         after = self.rows.after
         if len(after) and (fill.after or fill.before) and not self.images.whole:
             tables.fill_pairs(grid, after, values, (fill.after, fill.before))
@@ -188,41 +191,6 @@ class _Batch:
         columns = [known.get(labels.texts[code], labels.texts[code]) for code in labels.codes.tolist()]
         twice = next(name for place, name in enumerate(columns) if name in columns[:place])
         raise DataError(f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image")
-
-    def _clear_beside_keys(self, layout: Layout, grid: Grid, values: Slices) -> None:
-        before = np.flatnonzero(self.rows.is_before)
-        if self.images.key_only == "FULL" or not len(before):
-            return
-        keys = (layout.flags("is_key"), self.images.key_only == "KEY")
-        for place, shape in enumerate(layout.shapes):
-            if not shape.is_key.any():
-                self._check_whole(layout, values, place)
-        tables.clear_beside_keys(self.text, grid, before, values, keys, self.images.empty)
-
-    def _check_whole(self, layout: Layout, values: Slices, part: int) -> None:
-        """Raise DataError for a before image that may be of the columns of an index alone, which have no null.
-
-        With REPLICA IDENTITY USING INDEX, PostgreSQL logs these alone; Debezium writes null, or an empty value, for the
-        others. One column with null allowed that has a value shows that the image is whole.
-        """
-        start, stop = int(layout.rows[part]), int(layout.rows[part + 1])
-        required = layout.shapes[part].is_required
-        alone = self.rows.is_before[start:stop] & bool(required.any())
-        empty = np.zeros(stop - start, bool)
-        for slot in range(len(required)) if self.images.key_only == "AUTO" and alone.any() else ():
-            base = int(layout.base[layout.slots[part] + slot])
-            own = values.part(base, base + stop - start)
-            null = own.nulls(self.text)
-            empty |= (null | tables.are_words(self.text, own, self.images.empty)) & (own.end > 0)
-            alone &= null | bool(required[slot])
-        wrong = first(alone & (empty | (self.images.key_only == "KEY")))
-        if wrong is not None:
-            raise DataError(
-                f"{self.rows.where(start + wrong)}: table {self.rows.parts[part][0].table.name}: the old image may be "
-                "of the columns of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; "
-                "define it (a primary key, or a unique index), or set old_images: FULL at the source location if old "
-                "images are whole"
-            )
 
     def _changed_keys(self, layout: Layout, grid: Grid, values: Slices) -> Mask:
         """Return of which updates a key column has another value than before."""

@@ -2,19 +2,17 @@
 
 import bz2
 import gzip
-import json
 import time
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator.decode.json import lines
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import arrow_json, container_of, parse_lines, read_lines, whole_lines
+from integrator.decode.json.lines import container_of, read_lines, whole_lines
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
@@ -102,58 +100,6 @@ def test_garbage_is_a_data_error(text, tmp_path):
     [lines] = read_lines(str(tmp_path / "f"))
     with pytest.raises(DataError, match="f:2: "):
         read_document(lines, "numbers")
-
-
-def test_the_first_bad_line_is_named(tmp_path):
-    lines_ = ['{"a": 1}'] * 1000
-    lines_[700] = '{"a": "x"}'
-    lines_[900] = "{"
-    (tmp_path / "f").write_text("\n".join(lines_))
-    [lines, *_] = read_lines(str(tmp_path / "f"))
-    with pytest.raises(DataError, match=r'f:701: .*expected numbers; the line is {"a": "x"}'):
-        parse_lines(lines, arrow_json(pa.schema([("a", pa.int64())]), "error"), "numbers")
-
-
-KNOWN = st.fixed_dictionaries({"a": st.integers(0, 9) | st.none()}, optional={"b": st.text("xé", max_size=300)})
-
-
-@given(st.lists(KNOWN, min_size=1, max_size=40), st.integers(1, 400))
-def test_however_much_is_parsed_at_once_the_rows_are_the_same(records, size):
-    data = "".join(json.dumps(record) + "\n" for record in records).encode()
-    parse = arrow_json(pa.schema([("a", pa.int64()), ("b", pa.string())]), "infer")
-    whole = parse(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_PARSED_BYTES", size)
-        parts = parse(data)
-    assert parts.to_pylist() == whole.to_pylist()
-    assert parts.schema == whole.schema
-    assert [(row["a"], row["b"]) for row in whole.to_pylist()] == [(one["a"], one.get("b")) for one in records]
-
-
-@pytest.mark.parametrize("one", [None, 1, "s", True, [1], {"b": 1}])
-@pytest.mark.parametrize("other", [None, 1.5, "s", [1], ["s"], {"b": [1]}])
-def test_a_field_that_no_column_is_for_may_be_anything_in_each_part(one, other, monkeypatch):
-    text = "".join(json.dumps({"a": number, "new": one if number < 50 else other}) + "\n" for number in range(100))
-    parse = arrow_json(pa.schema([("a", pa.int64())]), "infer")
-
-    def result():
-        try:
-            return parse(text.encode()).to_pylist()
-        except pa.ArrowInvalid as error:
-            return str(error)
-
-    whole = result()
-    monkeypatch.setattr(lines, "_PARSED_BYTES", 300)
-    assert result() == whole
-
-
-def test_a_bad_line_in_a_part_further_back_is_named(tmp_path):
-    good = '{"a": 1}\n' * 400_000  # 3.6 MB, of which a megabyte is parsed at once
-    (tmp_path / "f").write_text(good + '{"a": "x"}\n' + good)
-    read = lines.read_lines(str(tmp_path / "f"), 16 << 20)
-    parse = arrow_json(pa.schema([("a", pa.int64())]), "error")
-    with pytest.raises(DataError, match=r'f:400001: .*the line is {"a": "x"}'):
-        [parse_lines(part, parse, "numbers") for part in read]
 
 
 @pytest.mark.parametrize("first", [1, 7, 64, 1 << 20])

@@ -152,6 +152,7 @@ CASES = [
     (23, "delta-cdf", ORDERS, ", table: orders", [json.dumps({"id": n, "_change_type": "insert", "_commit_version": 1} | ({"z": 1} if n else {})) for n in range(2)],
      ":2: table orders: column 'z' is not in its definition"),
     (20, "debezium", KINDS, "", [" \t" + created(t="x")], [{**ROW, "t": "x"}]),
+    (23, "debezium", KINDS, "", [created().replace('"lsn": 5', '"lsn": "null"')], ":1: source.lsn is 'null'"),
 ]  # fmt: skip
 
 

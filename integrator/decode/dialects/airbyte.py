@@ -19,7 +19,7 @@ from integrator import schema
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
-from integrator.decode.dialects.debezium_values import EMPTY
+from integrator.decode.dialects.debezium_coding import EMPTY
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document

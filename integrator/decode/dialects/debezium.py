@@ -28,8 +28,8 @@ from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
+from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, fields_of, placeholders
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
-from integrator.decode.dialects.debezium_values import EMPTY, DebeziumCoding, fields_of, placeholders
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages, none_apart
 from integrator.decode.json.document import Document

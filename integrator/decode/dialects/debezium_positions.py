@@ -15,7 +15,7 @@ from integrator.arrow.compiled import compiled
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits
-from integrator.decode.json.index import WORD
+from integrator.decode.json.names import WORD
 from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records

@@ -5,13 +5,8 @@ https://debezium.io/documentation/reference/stable/connectors/postgresql.html#po
 
 from __future__ import annotations
 
-import hashlib
-import json
-import uuid
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,29 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, first, mask
-from integrator.arrow.base64 import base64
+from integrator.arrow.arrays import Mask, mask
 from integrator.arrow.durations import from_parts
 from integrator.contracts.recipe import DebeziumModes
-from integrator.decode.coding import check_nested, read_plain
 from integrator.decode.dialects.debezium_decimals import UNSIGNED, exact, is_struct, unscaled, unsigned, variable
-from integrator.decode.fields import Where
-from integrator.decode.json.columns import is_number_text
-from integrator.decode.json.index import json_text
-from integrator.decode.json.lines import cut
 from integrator.decode.json.lists import from_json_list
-from integrator.decode.json.moments import read_moments
-from integrator.decode.json.numbers import read_unscaled, read_whole
-from integrator.decode.json.slices import Slices, texts_of
-from integrator.decode.json.tables import Words
 from integrator.decode.text.binary import from_base64, from_hex
 from integrator.decode.text.refused import each, guarded
 from integrator.decode.text.values import from_text
-from integrator.errors import DataError
-from integrator.schema import Column, Type, arrow_type, describe
+from integrator.schema import Type, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
-
 _UNITS = {
     "io.debezium.time.Time": "ms",
     "io.debezium.time.MicroTime": "us",
@@ -53,13 +36,13 @@ _UNITS = {
     "org.apache.kafka.connect.data.Timestamp": "ms",
 }
 _UNIT_OF_MODE = {"CONNECT": "ms", "MICROSECONDS": "us", "NANOSECONDS": "ns"}
-_BITS = "io.debezium.data.Bits"
-_DECIMAL = "org.apache.kafka.connect.data.Decimal"
-_VARIABLE = "io.debezium.data.VariableScaleDecimal"
-_DAYS = (-719_162, 2_932_896)
+BITS = "io.debezium.data.Bits"
+DECIMAL = "org.apache.kafka.connect.data.Decimal"
+VARIABLE = "io.debezium.data.VariableScaleDecimal"
+DAYS = (-719_162, 2_932_896)
 """0001-01-01 and 9999-12-31, in days since 1970-01-01: years that text has four digits for."""
 _NANO_DURATION = "io.debezium.time.NanoDuration"
-_PER_SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+PER_SECOND = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @dataclass(frozen=True)
@@ -87,126 +70,15 @@ class Field:
 
 NO_FIELD = Field()
 """What is known of a column without a schema."""
-_SPECIAL = (_BITS, _DECIMAL, _VARIABLE)
-_EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
-EMPTY = Words.of([*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EMPTY_TEXTS[1:7] if text != "AA==")])
-"""What Debezium writes in columns that cannot be null: the empty value of each type."""
 
 
-@dataclass(frozen=True)
-class DebeziumCoding:
-    """Values of events. fields: of each variant, those of its schema. modes: how the connector was set."""
-
-    fields: Sequence[Mapping[str, Field]]
-    modes: DebeziumModes
-    mysql: bool = False
-
-    @cached_property
-    def _modes(self) -> DebeziumModes:
-        adaptive = self.mysql and self.modes.time_precision_mode == "ADAPTIVE"  # which these do not have any more
-        return replace(self.modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS") if adaptive else self.modes
-
-    @property
-    def key(self) -> Hashable:
-        """What tells the coding from others."""
-        return "debezium", self.modes, self.mysql
-
-    def variant_key(self, variant: int) -> Hashable:
-        """Return the fields of a variant."""
-        return tuple(self.fields[variant].items()) if 0 <= variant < len(self.fields) else None
-
-    def kind(self, column: Column, variant: int) -> Hashable:
-        """Return the type of a column, and what the schema has of it."""
-        fields = self.fields[variant] if 0 <= variant < len(self.fields) else {}
-        return column.type, fields.get(column.name, NO_FIELD)
-
-    def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
-        """Return values in their type. Raises ValueRefused."""
-        own, field = cast("tuple[Type, Field]", kind)
-        check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
-        if self.mysql and own == UNSIGNED:
-            return _unsigned(texts_of(text, at), at.are_texts(text), describe(own))
-        found = _read(text, at, own, field, self._modes)
-        return convert(texts_of(text, at), at.are_texts(text), own, field, self._modes) if found is None else found
-
-
-def _read(text: Octets, at: Slices, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array | None:
-    """Return values as most connectors write them; None where one is written otherwise, or needs a second look."""
-    match kind:
-        case schema.Date():
-            numbers = read_whole(text, at, quoted=False)
-            if numbers is None or not _in_range(numbers, *_DAYS):
-                return None
-            return numbers.cast(pa.int32()).cast(pa.date32())
-        case schema.Timestamp():
-            numbers = read_whole(text, at, quoted=False)
-            if numbers is not None:
-                return _instants(numbers, kind, _unit(kind, field, modes))
-            return read_moments(text, at, kind, "own") if kind.zoned else None
-        case schema.Decimal(role=""):
-            own = kind.scale if field.scale is None else field.scale
-            if own == kind.scale and _is_precise(field, modes):
-                return read_unscaled(text, at, kind)
-            return None
-        case schema.String(role="") if field.name not in _SPECIAL:
-            return texts_of(text, at)
-        case schema.Integer() | schema.Boolean():
-            return read_plain(text, at, kind, "own")
-        case _:
-            return None
-
-
-def _in_range(numbers: pa.Array, least: int, most: int) -> bool:
-    found = pc.min_max(numbers)
-    return not found["min"].is_valid or (least <= found["min"].as_py() and found["max"].as_py() <= most)
-
-
-def _instants(numbers: pa.Array, kind: schema.Timestamp, unit: str) -> pa.Array | None:
-    """Return numbers of a unit as moments; None where one is out of range, or finer than the type."""
-    least, most = (_PER_SECOND[unit] * 86_400 * days for days in (_DAYS[0], _DAYS[1] + 1))
-    if unit != "ns" and not _in_range(numbers, least, most - 1):
-        return None
-    try:
-        moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
-    except pa.ArrowInvalid:
-        return None
-    return moments.cast(pa.int64()).cast(arrow_type(kind))
-
-
-def _unsigned(values: pa.Array, quoted: Mask, what: str) -> pa.Array:
+def unsigned_bigint(values: pa.Array, quoted: Mask, what: str) -> pa.Array:
     """Return MySQL's bigint unsigned: numbers in the connector's long mode, base64 in its precise mode."""
 
     def precise(part: pa.Array) -> pa.Array:
         return guarded(part, lambda some: unscaled(some, 0).cast(arrow_type(UNSIGNED)), what)
 
     return each(values, [(quoted, precise), (None, lambda part: guarded(part, unsigned, what))])
-
-
-def fields_of(text: str, where: Where, which: Mask) -> dict[str, Field]:
-    """Return what a schema has of the columns of a row; the records of `which` have it. Raises DataError."""
-    try:
-        whole = json.loads(text)
-        images = [field for field in whole.get("fields", []) if field.get("field") in ("after", "before")]
-        fields = images[0].get("fields", []) if images else whole.get("fields", [])
-        return {str(field["field"]): Field.of(field) for field in fields}
-    except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever a schema is not
-        line = where.line[first(which) or 0]
-        what = f"the schema of the event cannot be read ({error!r}): {cut(text)}"
-        raise DataError(f"{where.file}:{line}: {what}") from None
-
-
-@lru_cache(maxsize=64)
-def placeholders(text: str) -> Words:
-    """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes.
-
-    Of an array of UUIDs the one that Java's nameUUIDFromBytes makes of the text; of hstore an object of the text.
-    """
-    plain = base64(pa.array([text.encode()]))[0].as_py()
-    forms = [text, plain, plain.replace("+", "-").replace("/", "_"), text.encode().hex()]
-    of_uuids = str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
-    others = [*([form] for form in forms), list(text.encode()), [of_uuids], {text: text}]
-    written = [json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in others]
-    return Words.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])
 
 
 def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:
@@ -233,7 +105,7 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
         case schema.Date():
             return each(values, [(number, lambda part: guarded(part, _days, what)), (None, without_zone)])
         case schema.Time() | schema.Timestamp():
-            unit = _unit(kind, field, modes)
+            unit = unit_of(kind, field, modes)
             other = text if isinstance(kind, schema.Timestamp) and kind.zoned else without_zone
             return each(values, [(number, lambda part: _moments(part, kind, unit)), (None, other)])
         case schema.Interval():
@@ -247,7 +119,7 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
             return guarded(values, lambda part: _bytes(part, field, modes), what)
         case schema.Decimal(_, scale):
             own = scale if field.scale is None else field.scale
-            precise = quoted & _is_precise(field, modes)
+            precise = quoted & is_precise(field, modes)
             return each(
                 values,
                 [
@@ -256,8 +128,8 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
                     (None, text),
                 ],
             )
-        case schema.String(role=role) if field.name == _VARIABLE or (not field.kind and role == "unconstrained"):
-            lost = quoted & (modes.decimal_handling_mode == "PRECISE") & (field.name != _VARIABLE)
+        case schema.String(role=role) if field.name == VARIABLE or (not field.kind and role == "unconstrained"):
+            lost = quoted & (modes.decimal_handling_mode == "PRECISE") & (field.name != VARIABLE)
             refused = (lost, lambda part: _refuse_scale(part, what))
             return each(values, [(is_struct(values), variable), refused, (None, text)])
         case schema.String():
@@ -282,11 +154,11 @@ def _refuse_scale(values: pa.Array, what: str) -> pa.Array:
 
 def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumModes) -> pa.Array:
     """Return the text of what has no other type here. Raises ValueError."""
-    if kind.role == "varbits" and (field.name == _BITS or not field.kind) and values.null_count < len(values):
+    if kind.role == "varbits" and (field.name == BITS or not field.kind) and values.null_count < len(values):
         raise ValueError("Debezium does not write how many bits a varbit has: declare the column as blob (BYTEA)")
-    if field.name == _BITS or (kind.role == "bits" and not field.kind):
+    if field.name == BITS or (kind.role == "bits" and not field.kind):
         return _bits(values, field.length or kind.length)
-    if field.name == _DECIMAL:
+    if field.name == DECIMAL:
         return exact(from_base64(values), field.scale or 0)
     is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
     if is_scale_lost and values.null_count < len(values):
@@ -297,7 +169,7 @@ def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumMo
 def _days(values: pa.Array) -> pa.Array:
     """Return days since 1970 as dates. Raises ValueError for those that text cannot say: Debezium's infinity is one."""
     days = values.cast(pa.int64())
-    _check_range(days, *_DAYS, "days from 0001-01-01 to 9999-12-31")
+    _check_range(days, *DAYS, "days from 0001-01-01 to 9999-12-31")
     return days.cast(pa.int32()).cast(pa.date32())
 
 
@@ -310,14 +182,15 @@ def _check_range(numbers: pa.Array, least: int, most: int, what: str) -> None:
 def _duration(values: pa.Array, nanos: int) -> pa.Array:
     """Return numbers of so many nanoseconds as intervals; with days, of 24 hours, where these are too many."""
     told = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
-    a_day = 86_400 * _PER_SECOND["ns"] // nanos
+    a_day = 86_400 * PER_SECOND["ns"] // nanos
     long = np.abs(told.astype(np.float64)) * nanos >= 2**63
     floor = told // a_day
     days = np.where(long, floor + ((told < 0) & (floor * a_day != told)), 0)  # towards zero, as the rest
     return from_parts(np.zeros(len(told), np.int64), days, (told - days * a_day) * nanos, pc.is_valid(values))
 
 
-def _unit(kind: schema.Time | schema.Timestamp, field: Field, modes: DebeziumModes) -> str:
+def unit_of(kind: schema.Time | schema.Timestamp, field: Field, modes: DebeziumModes) -> str:
+    """Return the unit of a number that is a time."""
     if field.name in _UNITS:
         return _UNITS[field.name]
     mode = modes.time_precision_mode
@@ -332,9 +205,9 @@ def _moments(values: pa.Array, kind: schema.Time | schema.Timestamp, unit: str) 
     def made(part: pa.Array) -> pa.Array:
         numbers = part.cast(pa.int64())
         if isinstance(kind, schema.Time):
-            _check_range(numbers, 0, 86_400 * _PER_SECOND[unit] - 1, f"{unit} of a day: at least 0, fewer than it has")
+            _check_range(numbers, 0, 86_400 * PER_SECOND[unit] - 1, f"{unit} of a day: at least 0, fewer than it has")
         elif unit != "ns":
-            least, most = (_PER_SECOND[unit] * 86_400 * days for days in (_DAYS[0], _DAYS[1] + 1))
+            least, most = (PER_SECOND[unit] * 86_400 * days for days in (DAYS[0], DAYS[1] + 1))
             _check_range(numbers, least, most - 1, f"{unit} of the years 0001 to 9999")
         moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
         zoned = isinstance(kind, schema.Timestamp) and kind.zoned
@@ -349,8 +222,9 @@ def _bytes(values: pa.Array, field: Field, modes: DebeziumModes) -> pa.Array:
     return from_hex(values) if field.kind != "bytes" and modes.binary_handling_mode == "HEX" else from_base64(values)
 
 
-def _is_precise(field: Field, modes: DebeziumModes) -> bool:
-    return field.name == _DECIMAL or (not field.kind and modes.decimal_handling_mode == "PRECISE")
+def is_precise(field: Field, modes: DebeziumModes) -> bool:
+    """Return whether decimals are unscaled numbers."""
+    return field.name == DECIMAL or (not field.kind and modes.decimal_handling_mode == "PRECISE")
 
 
 def _bits(values: pa.Array, length: int | None) -> pa.Array:

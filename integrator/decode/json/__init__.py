@@ -1,7 +1,8 @@
-"""JSON lines: checked as a whole, taken apart, and made into values of their types.
+"""JSON lines: checked and indexed in one pass, and read by the index: envelopes, images, and the values of all tables.
 
-lines      files as blocks of lines, and Arrow's parser of them
-grammar    what JSON is; canonical: each line is, its names are unique, and it is written in one way
-objects    the members of objects, by name; lists: JSON's and PostgreSQL's
-scan       members whose names are known, found in one pass; values, columns: made of them, by type
+Comes in: lines of a file. Go out: columns in their types, or the first line that is not accepted, and why.
+lines, index (grammar, names), document   lines; each value in them as a node; both together
+objects (members), slices (characters)    the members of objects by name; where values are, and their characters
+shapes, tables, named, lists              the columns of tables; their values in images; images as lists; lists
+numbers, moments, values, columns         slices as values of a type: a new type is a reader here, a case in `coding`
 """

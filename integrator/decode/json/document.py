@@ -18,8 +18,9 @@ from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, QUOTE
-from integrator.decode.json.index import WORD, Finding, Nodes, indexed
+from integrator.decode.json.index import Finding, Nodes, indexed
 from integrator.decode.json.lines import Lines, cut, pieces
+from integrator.decode.json.names import WORD
 from integrator.errors import DataError, shown
 
 Ints = npt.NDArray[np.int64]

@@ -7,7 +7,6 @@ text between them.
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import numpy as np
@@ -42,18 +41,11 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
+from integrator.decode.json.names import WORD, Hashes, Names, Places, has_equal, hash_of, is_same_by_words, json_text
 
-Places = npt.NDArray[np.int32]
-Hashes = npt.NDArray[np.uint64]
-
-WORD = 8
 _MOST_KEPT = 1024
 _SHORT = 64
 """Bytes of a value that is not worth being kept; and from its end to where its name may be other than another's."""
-_FEW_NAMES = 64
-"""Names of an object that are compared in pairs; more of them are sorted first."""
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
 
 
 class Nodes(NamedTuple):
@@ -85,19 +77,6 @@ class Nodes(NamedTuple):
         return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, record, again)
 
 
-class Names(NamedTuple):
-    """The names of the objects that are open, one after another: hashes, and where each begins and ends."""
-
-    hash: Hashes
-    start: Places
-    end: Places
-
-    @classmethod
-    def of_size(cls, size: int) -> Names:
-        """Return room for so many names."""
-        return cls(np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32))
-
-
 class Finding(NamedTuple):
     """The first line that is not accepted, by its place (the number of lines if there is none), why, and where.
 
@@ -123,11 +102,6 @@ def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = ""
     name = np.frombuffer(json_text(repeated) + bytes(WORD), np.uint8)
     again = hash_of(words(name), 0, len(name) - WORD) if repeated else np.uint64(0)
     return Finding(*_index((text, text_words), offsets, names, nodes, again)), nodes
-
-
-def json_text(value: str) -> bytes:
-    """Return the canonical JSON of a text, as that of names is in a document."""
-    return json.dumps(value, ensure_ascii=False).encode()
 
 
 @compiled
@@ -227,7 +201,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     depth -= 1
                     if inner == OPEN:
                         first = stack[depth, 1]
-                        if _has_equal(text, name_hash, name_start, name_end, first, count):
+                        if has_equal(text, name_hash, name_start, name_end, first, count):
                             return line, TWICE, at, spaces, escaped
                         count = first
                     at += 1
@@ -280,42 +254,6 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
 
 
 @compiled
-def hash_of(text: Words, at: int, end: int) -> np.uint64:
-    """Return a hash of the bytes from `at` to before `end`."""
-    last = len(text) - 1
-    result = np.uint64(end - at)
-    while at < end:
-        place = min(at, last)
-        word = text[place] >> np.uint64(8 * (at - place))
-        if end - at < WORD:
-            word <<= np.uint64(8 * (WORD - end + at))
-        result = (result ^ word) * _MULTIPLIER
-        result ^= result >> np.uint64(32)
-        at += WORD
-    return result
-
-
-@compiled
-def is_same(text: Octets, one: int, other: int, size: int) -> bool:
-    """Return whether a text has the same bytes at two places."""
-    for place in range(size):  # noqa: SIM110 - compiled
-        if text[one + place] != text[other + place]:
-            return False
-    return True
-
-
-@compiled
-def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
-    """Return as `is_same`, for many bytes: of the last word the bytes before are compared twice."""
-    if size < WORD:
-        return False
-    for place in range(0, size - WORD, WORD):
-        if text[one + place] != text[other + place]:
-            return False
-    return bool(text[one + size - WORD] == text[other + size - WORD])
-
-
-@compiled
 def _find_kept(text: Words, at: int, stop: int, kept: npt.NDArray[np.int64], count: int, last: int) -> int:
     """Return which of the kept values is here, before `stop`; -1 for none. last: the one that was found last."""
     count = min(count, len(kept))
@@ -329,28 +267,3 @@ def _find_kept(text: Words, at: int, stop: int, kept: npt.NDArray[np.int64], cou
         if at + size < stop and text[at + tail] == text[start + tail] and is_same_by_words(text, start, at, size):
             return one
     return -1
-
-
-@compiled
-def _has_equal(text: Octets, hashes: Hashes, starts: Places, ends: Places, first: int, last: int) -> bool:
-    """Return whether two of the names from `first` to before `last` are the same."""
-    if last - first <= _FEW_NAMES:
-        for one in range(first + 1, last):
-            for other in range(first, one):
-                size = ends[one] - starts[one]
-                if hashes[one] == hashes[other] and size == ends[other] - starts[other]:
-                    found = is_same(text, starts[one], starts[other], size)
-                    if found:
-                        return True
-        return False
-    order = np.argsort(hashes[first:last]) + first
-    for place in range(1, len(order)):
-        one = order[place]
-        before = place - 1
-        while before >= 0 and hashes[order[before]] == hashes[one]:
-            other = order[before]
-            size = ends[one] - starts[one]
-            if size == ends[other] - starts[other] and is_same(text, starts[one], starts[other], size):
-                return True
-            before -= 1
-    return False

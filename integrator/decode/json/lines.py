@@ -1,12 +1,11 @@
-"""Files of JSON lines, read in blocks of whole lines and parsed by Arrow; the first bad line is named."""
+"""Files of JSON lines, read in blocks of whole lines in UTF-8."""
 
 from __future__ import annotations
 
 import codecs
 import itertools
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -14,11 +13,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.fs
 import pyarrow.json
 
-from integrator.arrow.arrays import Octets, Raw, Words, first, first_refused, flat, words
+from integrator.arrow.arrays import Octets, Raw, Words, flat, words
 from integrator.arrow.compiled import compiled
 from integrator.errors import DataError, EnvironmentFault
 
@@ -35,16 +33,12 @@ _PACKED = (".gz", ".zst", ".bz2", ".lz4")
 """Names of files that Arrow unpacks. Of one without a byte it makes no bytes, and no error."""
 _ANEW = "write it anew, whole, under another name first"
 _SHORT = 4  # characters of a line too short to hold a record, its end included
-_NEWLINE, _RETURN, _OPEN = 0x0A, 0x0D, ord("{")
+_NEWLINE, _RETURN = 0x0A, 0x0D
 _WORD = 8
 _ONES = np.uint64(0x0101010101010101)
 _NEWLINES, _TOPS = _ONES * np.uint64(_NEWLINE), _ONES << np.uint64(7)
 """In each byte of a word: a newline, and the bit that no byte of ASCII has."""
 
-_PARSED_BYTES = 1024 * 1024
-"""What Arrow's parser takes at once: it stays in a core's cache, and a block of lines is shared among cores."""
-
-Parse = Callable[[Raw], pa.Table]
 AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
 
 
@@ -240,74 +234,3 @@ def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
     return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
-
-
-def arrow_json(schema: pa.Schema, unexpected: str) -> Parse:
-    """Return a parser of JSON lines into `schema`; `unexpected` fields are an `error`, or `ignore`d, or `infer`red."""
-
-    def parsed(data: Raw, bytes_at_once: int, unexpected: str) -> pa.Table:
-        read = pyarrow.json.ReadOptions(use_threads=bytes_at_once < len(data), block_size=bytes_at_once)
-        options = pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
-        return pyarrow.json.read_json(pa.BufferReader(data), read_options=read, parse_options=options)
-
-    # Types are found in one part only: Arrow 26 dies where a field is a number in one and an object in another.
-    in_parts = "error" if unexpected == "infer" else unexpected
-
-    def parse(data: Raw) -> pa.Table:
-        if len(data) > _PARSED_BYTES:
-            try:
-                return parsed(data, _PARSED_BYTES, in_parts)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                pass  # a line that is longer, a field more, or something wrong, which is told of below
-        return parsed(data, len(data) + 1, unexpected)
-
-    return parse
-
-
-def parse_lines(lines: Lines, parse: Parse, expected: str, known: frozenset[str] = frozenset()) -> pa.Table:
-    """Parse each line as one record. Raises DataError naming the first line that is not what is `expected`.
-
-    `known` are the only names a record may have, where `parse` refuses others: then the error names the other.
-    """
-    odd = np.flatnonzero(np.frombuffer(lines.data, np.uint8)[lines.offsets[:-1]] != _OPEN)
-    null = first(pc.starts_with(pc.utf8_trim_whitespace(lines.array.take(pa.array(odd))), "null")) if len(odd) else None
-    if null is not None:  # Arrow's parser dies of it
-        raise DataError(f"{lines.file}:{lines.numbers[odd[null]]}: null, which is no record; expected {expected}")
-    try:
-        table = parse(lines.data)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        at, reason = _first_bad(lines, parse)
-        line = lines.array[at].as_py().rstrip("\n")
-        if "unexpected field" in reason:
-            try:
-                reason = f"unexpected field {', '.join(sorted(set(json.loads(line)) - known))}"
-            except ValueError as error:
-                reason = str(error)
-        raise DataError(
-            f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {cut(line)}"
-        ) from None
-    if table.num_rows != len(lines):
-        at = next(i for i in range(len(lines)) if not _is_one(lines.array[i].as_py(), parse))
-        raise DataError(f"{lines.file}:{lines.numbers[at]}: not one record in this line; expected {expected}")
-    return table
-
-
-def _is_one(line: str, parse: Parse) -> bool:
-    try:
-        return bool(parse(line.encode()).num_rows == 1)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a part of one
-        return False
-
-
-def _first_bad(lines: Lines, parse: Parse) -> tuple[int, str]:
-    """Return the first line that cannot be parsed, and why."""
-
-    def reason(start: int, stop: int) -> str | None:
-        try:
-            parse(lines.take(np.arange(start, stop)).data)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            return str(error).replace(" in row 0", "")
-        return None
-
-    at = first_refused(len(lines), lambda start, stop: reason(start, stop) is None)
-    return at, reason(at, at + 1) or "cannot be parsed"

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Mask, Octets
 from integrator.arrow.compiled import compiled
+from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import QUOTE
-from integrator.decode.json.index import Places
-from integrator.decode.json.slices import Slices, bits, is_null
+from integrator.decode.json.names import Places
+from integrator.decode.json.slices import Slices, bits
 from integrator.schema import Timestamp, arrow_type
 
 Ints = npt.NDArray[np.int64]

@@ -12,8 +12,10 @@ from integrator.arrow.arrays import Mask, Octets, Words, first
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document, rewritten
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
-from integrator.decode.json.index import Hashes, Nodes, Places, hash_of
-from integrator.decode.json.objects import Objects, Wanted, count_children, is_name, no_object
+from integrator.decode.json.index import Nodes
+from integrator.decode.json.members import Wanted, count_children, is_name
+from integrator.decode.json.names import Hashes, Places, hash_of
+from integrator.decode.json.objects import Objects, no_object
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, first, words
-from integrator.arrow.compiled import compiled
+from integrator.arrow.arrays import Mask, first
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.grammar import BACKSLASH, LIST, OPEN, QUOTE
-from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of, json_text
+from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.lines import Lines, cut
+from integrator.decode.json.members import Wanted, children, count_children, ends_of_texts, find_nodes
+from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Labels, Slices, labels_of, raw_of, texts_of
 from integrator.errors import DataError
 
@@ -180,7 +178,7 @@ class Objects:
         """Return the nodes of all members of all objects, or elements of lists, and the record of each."""
         counts = self.counts()
         found = np.empty(int(counts.sum()), np.int32)
-        _children(self.document.nodes.after, self.begin, self.stop, found)
+        children(self.document.nodes.after, self.begin, self.stop, found)
         return found, np.repeat(np.arange(len(self)), counts)
 
     def elements(self, name: str) -> tuple[Places, Ints]:
@@ -196,106 +194,16 @@ class Objects:
     def _nodes_of(self, names: Sequence[str]) -> Places:
         """Return the node of each record's member, name by name."""
         found = np.full((len(names), len(self)), -1, np.int32)
-        _find((self.document.text, self.document.nodes), self.begin, self.stop, Wanted.of(names), found)
+        find_nodes((self.document.text, self.document.nodes), self.begin, self.stop, Wanted.of(names), found)
         return found
-
-
-class Wanted(NamedTuple):
-    """Names that are looked for. hash: of each. text, bounds: their JSON, and where each begins there, and the end.
-
-    slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
-    """
-
-    hash: Hashes
-    text: Octets
-    bounds: Places
-    slot: Places
-
-    @classmethod
-    def of(cls, names: Sequence[str]) -> Wanted:
-        """Return names to look for, which are expected in this order."""
-        written = [json_text(name) for name in names]
-        text = np.frombuffer(b"".join(written) + bytes(WORD), np.uint8)
-        bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
-        hashes = np.array([hash_of(words(text), start, end) for start, end in itertools.pairwise(bounds)], np.uint64)
-        slot = np.full(1 << (2 * len(names)).bit_length(), -1, np.int32)
-        for place, own in enumerate(hashes.tolist()):
-            at = own & (len(slot) - 1)
-            while slot[at] >= 0:
-                at = (at + 1) & (len(slot) - 1)
-            slot[at] = place
-        return cls(hashes, text, bounds, slot)
-
-
-@compiled
-def is_name(text: Octets, label: int, name: Octets, begin: int, end: int) -> bool:
-    """Return whether the name at a place of a text is the one that is in `name` from `begin` to before `end`."""
-    for place in range(end - begin):  # noqa: SIM110 - compiled
-        if text[label + place] != name[begin + place]:
-            return False
-    return True
-
-
-@compiled
-def _find(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
-    text, nodes = document
-    hashes, labels, afters = nodes.hash, nodes.label, nodes.after
-    name_hash, name_text, bounds, slots = wanted.hash, wanted.text, wanted.bounds, wanted.slot
-    most, size = len(slots) - 1, len(name_hash)
-    for record in range(len(begin)):
-        node, likely = begin[record], 0
-        while node < stop[record]:
-            own = hashes[node]
-            name = likely if name_hash[likely] == own else -1
-            if name < 0:
-                at = np.int64(own & np.uint64(most))
-                while slots[at] >= 0 and name_hash[slots[at]] != own:
-                    at = (at + 1) & most
-                name = slots[at]
-            if name >= 0 and is_name(text, labels[node], name_text, bounds[name], bounds[name + 1]):
-                found[name, record] = node
-                likely = name + 1 if name + 1 < size else 0
-            node = afters[node]
-
-
-@compiled
-def count_children(after: Places, begin: Places, stop: Places, counts: Ints) -> None:
-    """Count the nodes directly in each object or list, given where its nodes begin and end."""
-    for record in range(len(begin)):
-        node, count = begin[record], 0
-        while node < stop[record]:
-            count += 1
-            node = after[node]
-        counts[record] = count
-
-
-@compiled
-def _children(after: Places, begin: Places, stop: Places, found: Places) -> None:
-    """Write down the nodes directly in objects."""
-    to = 0
-    for record in range(len(begin)):
-        node = begin[record]
-        while node < stop[record]:
-            found[to] = node
-            to += 1
-            node = after[node]
 
 
 def names_of(document: Document, nodes: Places) -> Labels:
     """Return the names of members, each of them once."""
     labels = document.nodes.label[nodes]
     ends = np.empty(len(nodes), np.int32)
-    _ends_of_texts(document.text, labels, ends)
+    ends_of_texts(document.text, labels, ends)
     return labels_of(document.text, Slices(labels, ends, np.ones(len(nodes), np.bool_)))
-
-
-@compiled
-def _ends_of_texts(text: Octets, start: Places, ends: Places) -> None:
-    for place in range(len(start)):
-        at = start[place] + 1
-        while text[at] != QUOTE:
-            at += 1 + (text[at] == BACKSLASH)
-        ends[place] = at + 1
 
 
 def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:

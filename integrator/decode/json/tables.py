@@ -5,81 +5,24 @@ Values of a kind are side by side, column after column, so that those of all tab
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets, words
+from integrator.arrow.arrays import Mask, Octets
 from integrator.arrow.compiled import compiled
-from integrator.arrow.spans import SlotsByName
+from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import LIST, OPEN
-from integrator.decode.json.index import WORD, Hashes, Nodes, Places, hash_of, json_text
-from integrator.decode.json.objects import is_name
-from integrator.decode.json.slices import Slices, is_null
+from integrator.decode.json.index import Nodes
+from integrator.decode.json.members import is_name
+from integrator.decode.json.names import Places
+from integrator.decode.json.shapes import Layout, _Names
+from integrator.decode.json.slices import Slices
 
 Ints = npt.NDArray[np.int64]
-
 _SPACE = 0x20
-NO_COLUMN = -1
-"""The slot of a name that is to be passed over."""
-
-
-class TableShape:
-    """The columns of a table as records have them: their names, and of which kind their values are.
-
-    hash, text, bounds: of each name, as in `objects.Wanted`. slot: the column of each name, or NO_COLUMN. kinds: of
-    each column. by_name: the columns. is_key, is_required: which are in the key, and which may not be null.
-    """
-
-    def __init__(
-        self,
-        columns: Sequence[tuple[str, int]],
-        keys: Iterable[str],
-        required: Iterable[str],
-        others: Sequence[tuple[str, int]],
-    ) -> None:
-        """Take names and kinds of columns; others: more names, each with the column that it means, or NO_COLUMN."""
-        names = [name for name, _ in columns]
-        written = [json_text(name) for name in [*names, *(name for name, _ in others)]]
-        self.text = np.frombuffer(b"".join(written), np.uint8)
-        self.bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
-        padded = words(np.append(self.text, np.zeros(WORD, np.uint8)))
-        spans = zip(self.bounds[:-1], self.bounds[1:], strict=True)
-        self.hash = np.array([hash_of(padded, start, end) for start, end in spans], np.uint64)
-        self.slot = np.array([*range(len(names)), *(slot for _, slot in others)], np.int32)
-        self.kinds = np.array([kind for _, kind in columns], np.int64)
-        self.by_name = SlotsByName({name: place for place, name in enumerate(names)})
-        keys, required = set(keys), set(required)
-        self.is_key = np.array([name in keys for name in names], np.bool_)
-        self.is_required = np.array([name in required for name in names], np.bool_)
-
-
-class Kinds:
-    """Numbers of kinds of values."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-        self.all: list[Hashable] = []
-
-    def number(self, kind: Hashable) -> int:
-        """Return the number of a kind."""
-        if kind not in self._numbers:
-            self._numbers[kind] = len(self.all)
-            self.all.append(kind)
-        return self._numbers[kind]
-
-
-class _Names(NamedTuple):
-    """The names of all parts. first: of each part the first one. slot: counted over all parts."""
-
-    hash: Hashes
-    text: Octets
-    bounds: Places
-    slot: Places
-    first: Ints
 
 
 class Images(NamedTuple):
@@ -88,64 +31,6 @@ class Images(NamedTuple):
     begin: Places
     stop: Places
     part: Places
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the values of rows are put.
-
-    slots: the first slot of each part, and the number of all. rows: the first row of each part, and the number of all.
-    base: the place of each slot's first value. kinds, bounds: the kinds of values, and where each begins, and the end.
-    kind_at: of each slot, the place of its kind in `kinds`.
-    """
-
-    shapes: Sequence[TableShape]
-    names: _Names
-    slots: Ints
-    rows: Ints
-    base: Ints
-    kinds: Ints
-    bounds: Ints
-    kind_at: Ints
-
-    @staticmethod
-    def of(shapes: Sequence[TableShape], sizes: Sequence[int]) -> Layout:
-        """Return the layout of parts of so many rows each."""
-        slots = np.cumsum([0, *(len(shape.kinds) for shape in shapes)])
-        rows = np.cumsum([0, *sizes])
-        counts = [len(shape.hash) for shape in shapes]
-        texts = np.cumsum([0, *(len(shape.text) for shape in shapes)])
-        slot = np.concatenate([shape.slot for shape in shapes])
-        of_part = np.repeat(slots[:-1], counts)
-        names = _Names(
-            np.concatenate([shape.hash for shape in shapes]),
-            np.concatenate([shape.text for shape in shapes]),
-            np.append(
-                np.concatenate([shape.bounds[:-1] + at for shape, at in zip(shapes, texts[:-1], strict=True)]),
-                texts[-1],
-            ).astype(np.int32),
-            np.where(slot == NO_COLUMN, NO_COLUMN, slot + of_part).astype(np.int32),
-            np.cumsum([0, *counts]),
-        )
-        kind = np.concatenate([shape.kinds for shape in shapes])
-        size = np.repeat(np.array(sizes, np.int64), np.diff(slots))
-        order = np.argsort(kind, kind="stable")
-        base = np.zeros(len(kind), np.int64)
-        base[order] = np.cumsum(size[order]) - size[order]
-        kinds, kind_at = np.unique(kind, return_inverse=True)
-        totals = np.bincount(kind_at, size, len(kinds)).astype(np.int64)
-        return Layout(shapes, names, slots, rows, base, kinds, np.concatenate([[0], np.cumsum(totals)]), kind_at)
-
-    def flags(self, name: str) -> Mask:
-        """Return a flag of each slot: `is_key` or `is_required`."""
-        return np.concatenate([getattr(shape, name) for shape in self.shapes])
-
-    def place_of(self, value: int) -> tuple[int, int, int]:
-        """Return the part, the column's slot in it, and the row, that a value is of."""
-        size = np.repeat(np.diff(self.rows), np.diff(self.slots))
-        slot = int(np.flatnonzero((self.base <= value) & (value < self.base + size))[0])
-        part = int(np.searchsorted(self.slots, slot, side="right")) - 1
-        return part, slot - int(self.slots[part]), int(self.rows[part] + value - self.base[slot])
 
 
 class Grid(NamedTuple):

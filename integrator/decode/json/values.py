@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.json
 
 from integrator import schema
 from integrator.arrow.arrays import Mask, Octets, first, flat
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
-from integrator.decode.json.lines import arrow_json, pieces
+from integrator.decode.json.lines import pieces
 from integrator.decode.json.moments import read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
 from integrator.decode.json.slices import Slices, raw_of, texts_of
@@ -101,7 +102,10 @@ def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
         return pa.nulls(0, wanted)
     objects = pc.binary_join_element_wise('{"":', values, "}\n", "")
     octets, _ = flat(objects)
-    found = arrow_json(pa.schema([("", wanted)]), "error")(octets.tobytes())[""].combine_chunks()
+    read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(octets) + 1)
+    options = pyarrow.json.ParseOptions(explicit_schema=pa.schema([("", wanted)]), unexpected_field_behavior="error")
+    table = pyarrow.json.read_json(pa.BufferReader(octets), read_options=read, parse_options=options)
+    found = table[""].combine_chunks()
     if len(found) != len(values):
         raise pa.ArrowInvalid("not one value each")
     if pa.types.is_list(wanted) and pa.types.is_floating(wanted.value_type) and pc.any(pc.is_inf(found.values)).as_py():

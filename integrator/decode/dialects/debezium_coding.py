@@ -1,0 +1,156 @@
+"""Debezium's values, those of all tables of a batch at once: by the schema of each event, or by the modes set."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from integrator import schema
+from integrator.arrow.arrays import Mask, Octets, first
+from integrator.arrow.base64 import base64
+from integrator.contracts.recipe import DebeziumModes
+from integrator.decode.coding import check_nested, read_plain
+from integrator.decode.dialects.debezium_decimals import UNSIGNED
+from integrator.decode.dialects.debezium_values import (
+    BITS,
+    DAYS,
+    DECIMAL,
+    NO_FIELD,
+    PER_SECOND,
+    VARIABLE,
+    Field,
+    convert,
+    is_precise,
+    unit_of,
+    unsigned_bigint,
+)
+from integrator.decode.fields import Where
+from integrator.decode.json.columns import is_number_text
+from integrator.decode.json.lines import cut
+from integrator.decode.json.moments import read_moments
+from integrator.decode.json.names import json_text
+from integrator.decode.json.numbers import read_unscaled, read_whole
+from integrator.decode.json.slices import Slices, texts_of
+from integrator.decode.json.tables import Words
+from integrator.errors import DataError
+from integrator.schema import Column, Type, arrow_type, describe
+
+_SPECIAL = (BITS, DECIMAL, VARIABLE)
+_EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
+EMPTY = Words.of([*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EMPTY_TEXTS[1:7] if text != "AA==")])
+"""What Debezium writes in columns that cannot be null: the empty value of each type."""
+
+
+@dataclass(frozen=True)
+class DebeziumCoding:
+    """Values of events. fields: of each variant, those of its schema. modes: how the connector was set."""
+
+    fields: Sequence[Mapping[str, Field]]
+    modes: DebeziumModes
+    mysql: bool = False
+
+    @cached_property
+    def _modes(self) -> DebeziumModes:
+        adaptive = self.mysql and self.modes.time_precision_mode == "ADAPTIVE"  # which these do not have any more
+        return replace(self.modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS") if adaptive else self.modes
+
+    @property
+    def key(self) -> Hashable:
+        """What tells the coding from others."""
+        return "debezium", self.modes, self.mysql
+
+    def variant_key(self, variant: int) -> Hashable:
+        """Return the fields of a variant."""
+        return tuple(self.fields[variant].items()) if 0 <= variant < len(self.fields) else None
+
+    def kind(self, column: Column, variant: int) -> Hashable:
+        """Return the type of a column, and what the schema has of it."""
+        fields = self.fields[variant] if 0 <= variant < len(self.fields) else {}
+        return column.type, fields.get(column.name, NO_FIELD)
+
+    def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
+        """Return values in their type. Raises ValueRefused."""
+        own, field = cast("tuple[Type, Field]", kind)
+        check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
+        if self.mysql and own == UNSIGNED:
+            return unsigned_bigint(texts_of(text, at), at.are_texts(text), describe(own))
+        found = _read(text, at, own, field, self._modes)
+        return convert(texts_of(text, at), at.are_texts(text), own, field, self._modes) if found is None else found
+
+
+def _read(text: Octets, at: Slices, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array | None:
+    """Return values as most connectors write them; None where one is written otherwise, or needs a second look."""
+    match kind:
+        case schema.Date():
+            numbers = read_whole(text, at, quoted=False)
+            if numbers is None or not _in_range(numbers, *DAYS):
+                return None
+            return numbers.cast(pa.int32()).cast(pa.date32())
+        case schema.Timestamp():
+            numbers = read_whole(text, at, quoted=False)
+            if numbers is not None:
+                return _instants(numbers, kind, unit_of(kind, field, modes))
+            return read_moments(text, at, kind, "own") if kind.zoned else None
+        case schema.Decimal(role=""):
+            own = kind.scale if field.scale is None else field.scale
+            if own == kind.scale and is_precise(field, modes):
+                return read_unscaled(text, at, kind)
+            return None
+        case schema.String(role="") if field.name not in _SPECIAL:
+            return texts_of(text, at)
+        case schema.Integer() | schema.Boolean():
+            return read_plain(text, at, kind, "own")
+        case _:
+            return None
+
+
+def _in_range(numbers: pa.Array, least: int, most: int) -> bool:
+    found = pc.min_max(numbers)
+    return not found["min"].is_valid or (least <= found["min"].as_py() and found["max"].as_py() <= most)
+
+
+def _instants(numbers: pa.Array, kind: schema.Timestamp, unit: str) -> pa.Array | None:
+    """Return numbers of a unit as moments; None where one is out of range, or finer than the type."""
+    least, most = (PER_SECOND[unit] * 86_400 * days for days in (DAYS[0], DAYS[1] + 1))
+    if unit != "ns" and not _in_range(numbers, least, most - 1):
+        return None
+    try:
+        moments = numbers.cast(pa.timestamp(unit)).cast(pa.timestamp(kind.unit))
+    except pa.ArrowInvalid:
+        return None
+    return moments.cast(pa.int64()).cast(arrow_type(kind))
+
+
+def fields_of(text: str, where: Where, which: Mask) -> dict[str, Field]:
+    """Return what a schema has of the columns of a row; the records of `which` have it. Raises DataError."""
+    try:
+        whole = json.loads(text)
+        images = [field for field in whole.get("fields", []) if field.get("field") in ("after", "before")]
+        fields = images[0].get("fields", []) if images else whole.get("fields", [])
+        return {str(field["field"]): Field.of(field) for field in fields}
+    except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever a schema is not
+        line = where.line[first(which) or 0]
+        what = f"the schema of the event cannot be read ({error!r}): {cut(text)}"
+        raise DataError(f"{where.file}:{line}: {what}") from None
+
+
+@lru_cache(maxsize=64)
+def placeholders(text: str) -> Words:
+    """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes.
+
+    Of an array of UUIDs the one that Java's nameUUIDFromBytes makes of the text; of hstore an object of the text.
+    """
+    plain = base64(pa.array([text.encode()]))[0].as_py()
+    forms = [text, plain, plain.replace("+", "-").replace("/", "_"), text.encode().hex()]
+    of_uuids = str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
+    others = [*([form] for form in forms), list(text.encode()), [of_uuids], {text: text}]
+    written = [json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in others]
+    return Words.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])

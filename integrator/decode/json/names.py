@@ -1,0 +1,100 @@
+"""Names of members: their hashes, and whether two are the same."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from integrator.arrow.arrays import Octets, Words
+from integrator.arrow.compiled import compiled
+
+Places = npt.NDArray[np.int32]
+Hashes = npt.NDArray[np.uint64]
+WORD = 8
+"""Bytes that are compared and hashed at once."""
+_FEW_NAMES = 64
+"""Names of an object that are compared in pairs; more of them are sorted first."""
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
+
+
+class Names(NamedTuple):
+    """The names of the objects that are open, one after another: hashes, and where each begins and ends."""
+
+    hash: Hashes
+    start: Places
+    end: Places
+
+    @classmethod
+    def of_size(cls, size: int) -> Names:
+        """Return room for so many names."""
+        return cls(np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32))
+
+
+def json_text(value: str) -> bytes:
+    """Return the canonical JSON of a text, as that of names is in a document."""
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+@compiled
+def hash_of(text: Words, at: int, end: int) -> np.uint64:
+    """Return a hash of the bytes from `at` to before `end`."""
+    last = len(text) - 1
+    result = np.uint64(end - at)
+    while at < end:
+        place = min(at, last)
+        word = text[place] >> np.uint64(8 * (at - place))
+        if end - at < WORD:
+            word <<= np.uint64(8 * (WORD - end + at))
+        result = (result ^ word) * _MULTIPLIER
+        result ^= result >> np.uint64(32)
+        at += WORD
+    return result
+
+
+@compiled
+def is_same(text: Octets, one: int, other: int, size: int) -> bool:
+    """Return whether a text has the same bytes at two places."""
+    for place in range(size):  # noqa: SIM110 - compiled
+        if text[one + place] != text[other + place]:
+            return False
+    return True
+
+
+@compiled
+def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
+    """Return as `is_same`, for many bytes: of the last word the bytes before are compared twice."""
+    if size < WORD:
+        return False
+    for place in range(0, size - WORD, WORD):
+        if text[one + place] != text[other + place]:
+            return False
+    return bool(text[one + size - WORD] == text[other + size - WORD])
+
+
+@compiled
+def has_equal(text: Octets, hashes: Hashes, starts: Places, ends: Places, first: int, last: int) -> bool:
+    """Return whether two of the names from `first` to before `last` are the same."""
+    if last - first <= _FEW_NAMES:
+        for one in range(first + 1, last):
+            for other in range(first, one):
+                size = ends[one] - starts[one]
+                if hashes[one] == hashes[other] and size == ends[other] - starts[other]:
+                    found = is_same(text, starts[one], starts[other], size)
+                    if found:
+                        return True
+        return False
+    order = np.argsort(hashes[first:last]) + first
+    for place in range(1, len(order)):
+        one = order[place]
+        before = place - 1
+        while before >= 0 and hashes[order[before]] == hashes[one]:
+            other = order[before]
+            size = ends[one] - starts[one]
+            if size == ends[other] - starts[other] and is_same(text, starts[one], starts[other], size):
+                return True
+            before -= 1
+    return False

@@ -1,0 +1,57 @@
+"""Before images that have nothing but the key, though the other columns are in them: null, or empty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from integrator.arrow.arrays import Octets, first
+from integrator.decode.json import tables
+from integrator.decode.json.shapes import Layout
+from integrator.decode.json.slices import Slices
+from integrator.decode.json.tables import Grid, Words
+from integrator.decode.rows import Rows
+from integrator.errors import DataError
+
+
+def clear(text: Octets, rows: Rows, places: tuple[Layout, Grid], values: Slices, given: tuple[str, Words]) -> None:
+    """Take away what is beside the key in before images that have nothing but the key.
+
+    given: whether these are all (KEY), or those of which all beside the key is null or one of the words (AUTO). Raises
+    DataError where a table has no key, and an image may be of one alone.
+    """
+    layout, grid = places
+    mode, empty = given
+    before = np.flatnonzero(rows.is_before)
+    if not len(before):
+        return
+    for part, shape in enumerate(layout.shapes):
+        if not shape.is_key.any():
+            _check_whole(text, rows, layout, values, (part, mode, empty))
+    keys = (layout.flags("is_key"), mode == "KEY")
+    tables.clear_beside_keys(text, grid, before, values, keys, empty)
+
+
+def _check_whole(text: Octets, rows: Rows, layout: Layout, values: Slices, given: tuple[int, str, Words]) -> None:
+    """Raise DataError for a before image that may be of the columns of an index alone, which have no null.
+
+    With REPLICA IDENTITY USING INDEX, PostgreSQL logs these alone; Debezium writes null, or an empty value, for the
+    others. One column with null allowed that has a value shows that the image is whole.
+    """
+    part, mode, words = given
+    start, stop = int(layout.rows[part]), int(layout.rows[part + 1])
+    required = layout.shapes[part].is_required
+    alone = rows.is_before[start:stop] & bool(required.any())
+    empty = np.zeros(stop - start, bool)
+    for slot in range(len(required)) if mode == "AUTO" and alone.any() else ():
+        base = int(layout.base[layout.slots[part] + slot])
+        own = values.part(base, base + stop - start)
+        null = own.nulls(text)
+        empty |= (null | tables.are_words(text, own, words)) & (own.end > 0)
+        alone &= null | bool(required[slot])
+    wrong = first(alone & (empty | (mode == "KEY")))
+    if wrong is not None:
+        raise DataError(
+            f"{rows.where(start + wrong)}: table {rows.parts[part][0].table.name}: the old image may be of the columns "
+            "of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; define it (a primary "
+            "key, or a unique index), or set old_images: FULL at the source location if old images are whole"
+        )
