@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,29 @@ from integrator.arrow.arrays import Mask, flat, mask, of_width
 from integrator.arrow.compiled import compiled
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
 from integrator.errors import ColumnsFound
+from integrator.schema import Table
 
 SEQUENCE_WIDTHS = (20, 16, 7)
 """hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
 MAX_ROWS_IN_TRANSACTION = 16 ** SEQUENCE_WIDTHS[2]
 
 _HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+
+@dataclass(frozen=True)
+class RowTables:
+    """The tables of rows. of_row: of each row, the place of its table in `tables`."""
+
+    of_row: npt.NDArray[np.int64]
+    tables: tuple[Table, ...]
+
+    def where(self, mask: Mask) -> RowTables:
+        """Return the tables of the rows for which `mask` is True."""
+        return RowTables(self.of_row[mask], self.tables)
+
+    def names(self, what: Literal["name", "base_name", "schema"]) -> pa.Array:
+        """Return of each row the name, the name in the source, or the schema of its table."""
+        return pa.array([getattr(table, what) for table in self.tables], pa.string()).take(pa.array(self.of_row))
 
 
 @dataclass(frozen=True)
@@ -38,6 +55,7 @@ class Changes:
     cap_user: string; null where the source does not say.
     line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
     left_out: as missing, for values that the source has and the message will not (Oversized_Rows: SKELETON).
+    of_tables: the tables of rows that are encoded together as if of one.
     """
 
     table: str
@@ -54,6 +72,7 @@ class Changes:
     order: npt.NDArray[np.int64]
     left_out: dict[str, Mask] = field(default_factory=dict)
     tracked: Mask | None = None
+    of_tables: RowTables | None = None
 
     def __len__(self) -> int:
         return len(self.op)
@@ -131,7 +150,14 @@ class Changes:
             order=self.order[mask],
             left_out={name: gone[mask] for name, gone in self.left_out.items()},
             tracked=whole[mask],
+            of_tables=None if self.of_tables is None else self.of_tables.where(mask),
         )
+
+    def names(self, what: Literal["name", "base_name", "schema"], table: Table) -> pa.Array:
+        """Return of each row the name, the name in the source, or the schema of its table; `table` if all are of it."""
+        if self.of_tables is None:
+            return pa.repeat(pa.scalar(getattr(table, what), pa.string()), len(self))
+        return self.of_tables.names(what)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from integrator import schema
 from integrator.contracts.fragments import Shape
 from integrator.contracts.layout import Options
-from integrator.contracts.recipe import Field, Recipe, TableRecipe
+from integrator.contracts.recipe import CaptureRecipe, Field, Recipe, TableRecipe
 from integrator.encode import messages
 from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Text
 from integrator.formats.contract import Between, ByColumn, Write
@@ -69,7 +69,9 @@ class Kin:
 def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | None:
     """Return how a table, given also without its name, is divided; None where more is done to its columns."""
     by_column = messages.format_of(channel.layout).by_column
-    if by_column is None or channel.layout.before or table.coercion.policy != "FATAL":
+    layout = channel.layout
+    changed = layout.before or layout.envelope or table.capture != CaptureRecipe()
+    if by_column is None or changed or table.coercion.policy != "FATAL":
         return None
     parts = [part for expression in table.expressions for part in expression]
     types = {column.name: column.type for column in table.table.columns}

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, in_groups
-from integrator.contracts.changes import AnyChanges, Changes, Joint, behind_each_other
+from integrator.contracts.changes import AnyChanges, Changes, Joint, RowTables, behind_each_other
 from integrator.contracts.fragments import Places, with_column
-from integrator.contracts.recipe import CaptureRecipe, Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe, TableRecipe
 from integrator.contracts.tally import Tally
 from integrator.encode.akin import Kin, kin_of
 from integrator.encode.family import Family, is_full, truncates
@@ -25,10 +25,12 @@ from integrator.encode.framing import framing_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
 from integrator.expressions.parse import Op, Part, Sql
+from integrator.schema import Table
 from integrator.transform.expression import Clock
 
 NAMING = ("hvr_tbl_name", "hvr_tbl_base_name", "hvr_schema", "hvr_row_uuid")
-"""Substitutions that give another value where only the table's name is another."""
+"""Substitutions that give another value where only the table's name is another: a table's in the source may be other
+than in the channel."""
 
 Encoded = tuple[pa.RecordBatch, Places]
 
@@ -120,14 +122,14 @@ class Encoders:
 
     def _first_like(self, table: str) -> str:
         if table not in self._like:
-            kind = nameless(self._tables[table], self._recipe)
+            kind = nameless(self._tables[table])
             self._like[table] = table if kind is None else self._first.setdefault(kind, table)
         return self._like[table]
 
     def _kin(self, table: str) -> Kin | None:
         if table not in self._kin_of:
             recipe = self._tables[table]
-            unnamed = nameless(recipe, self._recipe)
+            unnamed = nameless(recipe)
             kin = None if unnamed is None else kin_of(recipe, unnamed, self._recipe)
             if kin is not None:  # the same stand-in is one object
                 kin = dataclasses.replace(kin, stand_in=self._stand_ins.setdefault(kin.stand_in, kin.stand_in))
@@ -147,8 +149,12 @@ class Encoders:
             joint = part.joint()
             encoder = TableEncoder(part.kin[0].stand_in, self._recipe, self._framing, part.encode)
         counted, names = Tally(), joint.tables
+        tables = RowTables(
+            np.repeat(np.arange(len(names)), joint.sizes), tuple(self._tables[one].table for one in names)
+        )
         try:
-            fragments, order = encoder.fragments(joint.rows, clock, counted)
+            rows = encoder.captured(dataclasses.replace(joint.rows, of_tables=tables), clock, counted)
+            fragments, order = encoder.fragments(rows, clock, counted)
         except DataError:
             return None
         of_row = np.empty(int(joint.order.max(initial=-1)) + 2, np.int64)
@@ -169,13 +175,26 @@ def _joined(parts: list[Changes]) -> AnyChanges:
     return behind_each_other(parts, [part.table for part in parts], list(map(len, parts)))
 
 
-def nameless(table: TableRecipe, channel: Recipe) -> TableRecipe | None:
-    """Return what a table's rows are made by, without its name; None where the name is in them, or is told of them."""
-    told = table.capture != CaptureRecipe() or table.coercion.policy not in ("FATAL", "SILENT")
-    if channel.layout.envelope or told or any(_names(part) for parts in table.expressions for part in parts):
+def nameless(table: TableRecipe) -> TableRecipe | None:
+    """Return what a table's rows are made by, without its name; None where that is counted or captured by its name."""
+    capture = table.capture
+    of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, (capture.condition,)]
+    named = any(_names(part) for parts in of_capture for part in parts if part is not None)
+    if named or capture.coalesce or capture.trims or table.coercion.policy not in ("FATAL", "SILENT"):
         return None
-    unnamed = dataclasses.replace(table.table, name="", base_name="", schema=None)
-    return dataclasses.replace(table, table=unnamed, in_database=None, topic="", value_id=None, key_id=None)
+    return dataclasses.replace(
+        table,
+        table=_unnamed(table.table),
+        capture=dataclasses.replace(capture, table=capture.table and _unnamed(capture.table)),
+        in_database=None,
+        topic="",
+        value_id=None,
+        key_id=None,
+    )
+
+
+def _unnamed(table: Table) -> Table:
+    return dataclasses.replace(table, name="", base_name="", schema=None)
 
 
 def _names(part: Part) -> bool:

@@ -46,7 +46,7 @@ class TableEncoder:
 
     def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
-        changes = captured(changes, self._recipe, self._channel, clock, tally)
+        changes = self.captured(changes, clock, tally)
         limit, policy = self._channel.max_bytes, self._channel.oversized
         cut: set[str] = set()
         for _ in range(len(changes.columns) + 1):
@@ -66,6 +66,10 @@ class TableEncoder:
         tally.add(counted)
         tally.warn(LEFT_OUT, len(cut))
         return fragments, order
+
+    def captured(self, changes: Changes, clock: Clock, tally: Tally) -> Changes:
+        """Return the change rows as the channel captures them. Raises DataError."""
+        return captured(changes, self._recipe, self._channel, clock, tally)
 
     def fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, however large they are, and their order. Raises DataError."""

@@ -128,7 +128,7 @@ class _Task:
 
     def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
         """Return the changes of a file that are to be sent now, and as they are to be."""
-        if not (self._added or self._pairs or self._recipe.refreshed):
+        if not (self._added or self._recipe.refreshed) and (self._pairs is None or self._pairs.are_whole(parts)):
             return parts
         changes = self._with_added([one for part in parts for one in part.apart()], ordinal)
         whole = self._pairs.whole(changes) if self._pairs else changes

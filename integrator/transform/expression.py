@@ -197,7 +197,7 @@ _SUBSTITUTIONS: dict[str, Callable[[Scene, str], pa.Array]] = {
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
     "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.cap_loc),
     "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.channel),
-    "hvr_tbl_name": lambda scope, _: scope.constant(scope.recipe.table.name),
-    "hvr_tbl_base_name": lambda scope, _: scope.constant(scope.recipe.table.base_name),
-    "hvr_schema": lambda scope, _: scope.constant(scope.recipe.table.schema),
+    "hvr_tbl_name": lambda scope, _: scope.changes.names("name", scope.recipe.table),
+    "hvr_tbl_base_name": lambda scope, _: scope.changes.names("base_name", scope.recipe.table),
+    "hvr_schema": lambda scope, _: scope.changes.names("schema", scope.recipe.table),
 }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from integrator.contracts.changes import AnyChanges, Changes, together
+from integrator.contracts.changes import AnyChanges, Changes, Joint, together
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.errors import DataError
 
@@ -24,6 +24,14 @@ class Pairs:
 
     def __init__(self) -> None:
         self._held: dict[str, Changes] = {}
+
+    def are_whole(self, batch: Sequence[AnyChanges]) -> bool:
+        """Return whether a batch is as it is to be: no row was held back, and it does not end with an old row."""
+        rows = [part.rows if isinstance(part, Joint) else part for part in batch if len(part)]
+        if self._held or not rows:
+            return not self._held
+        latest = max(rows, key=lambda part: int(part.order.max()))
+        return latest.op[int(np.argmax(latest.order))].as_py() not in OLD
 
     def whole(self, batch: list[Changes]) -> list[Changes]:
         """Return a batch's rows, with the old row that was held back before them, without one that they end with."""

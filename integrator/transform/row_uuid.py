@@ -22,8 +22,12 @@ _VARIANT = np.frombuffer(b"89ab89ab89ab89ab", np.uint8)
 
 def row_uuid(changes: Changes, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the UUID of each change row, as text."""
-    lead = f"{channel.channel}|{channel.cap_loc}|{table.table.name}|"
-    named = pc.binary_join_element_wise(lead, changes.integ_seq, "").cast(pa.binary()).to_numpy(zero_copy_only=False)
+    lead, names = f"{channel.channel}|{channel.cap_loc}|", changes.names("name", table.table)
+    named = (
+        pc.binary_join_element_wise(lead, names, "|", changes.integ_seq, "")
+        .cast(pa.binary())
+        .to_numpy(zero_copy_only=False)
+    )
     digests = "".join(map(xxhash.xxh3_128_hexdigest, named))
     text = np.full((len(changes), _LENGTH), ord("-"), np.uint8)
     text[:, np.delete(np.arange(_LENGTH), _DASHES)] = np.frombuffer(digests.encode(), np.uint8).reshape(-1, 32)

@@ -64,7 +64,7 @@ SETTINGS = {
         "",
         EVERY - {"orders"},
     ),
-    "some rows are kept": (JSON, ["{action: Restrict, CaptureCondition: '{k} < 4'}"], "", set()),
+    "some rows are kept": (JSON, ["{action: Restrict, CaptureCondition: '{k} < 4'}"], "", {"people", "twins"}),
     "old values": (f"{JSON}, BeforeUpdateColumns: old_", [OP, TIMEKEY], "", {"people", "twins"}),
     "names of keys": (JSON, [EXTRA.format("{hvr_key_names}")], "", {"people", "twins"}),
     "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", {"people", "twins"}),

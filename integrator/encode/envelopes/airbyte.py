@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import DELETE, INSERT, UPDATE, Recipe, TableRecipe
-from integrator.encode.envelopes.contract import Envelope, Rows, image, image_missing, image_type, texts
+from integrator.encode.envelopes.contract import Envelope, Rows, image, image_missing, image_type
 from integrator.schema import Column, Integer, String, Struct, Timestamp
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
@@ -46,7 +46,7 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
     data = [*whole.flatten(), changes.integ_seq.take(at), stamps, deleted]
     values = {
         "_airbyte_ab_id": row_uuid(changes, table, channel).take(at),
-        "_airbyte_stream": texts(table.table.base_name, len(found)),
+        "_airbyte_stream": changes.names("base_name", table.table).take(at),
         "_airbyte_emitted_at": pc.divide(stamps.cast(pa.int64()), 1000),
         "_airbyte_data": pa.StructArray.from_arrays(data, names),
     }

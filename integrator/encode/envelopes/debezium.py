@@ -73,8 +73,8 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
         "snapshot": texts("false", size),
         "db": texts(channel.cap_loc, size),
         "sequence": pc.binary_join_element_wise('["', changes.tx_seq.take(at), '","', position, '"]', ""),
-        "schema": texts(table.table.schema, size),
-        "table": texts(table.table.base_name, size),
+        "schema": changes.names("schema", table.table).take(at),
+        "table": changes.names("base_name", table.table).take(at),
         **stamps,
     }
     names = [column.name for column in _SOURCE]

@@ -40,7 +40,7 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
     size = len(found)
     at = pa.array(found.row)
     created = pc.multiply(changes.cap_tstamp.take(at).cast(pa.int64()), 1000).cast(pa.string())
-    metadata = [texts(table.table.base_name, size), created, texts(_VERSION, size)]
+    metadata = [changes.names("base_name", table.table).take(at), created, texts(_VERSION, size)]
     kinds = pa.array([OPERATIONS.get(code) for code in range(6)])
     before = image(of_rows, table.fields, found.before)
     after = image(of_rows, table.fields, found.after)
