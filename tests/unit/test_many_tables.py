@@ -1,0 +1,102 @@
+"""I6: what is done for a batch is not done for each of its tables: the calls of Arrow do not grow with the tables."""
+
+import json
+import sys
+
+import pytest
+
+from tests.parts import pure
+
+ROWS = 3000
+COLUMNS = "id bigint primary key, name varchar(40), note text, price decimal(12,2), at timestamp, qty int"
+
+
+def row(at):
+    values = {"id": at, "name": f"customer {at}", "note": "x", "price": "1.50", "at": "2026-01-02 03:04:05"}
+    return values | {"qty": at % 50}
+
+
+def hvr(at, table):
+    return [{"hvr_tbl_name": table, "hvr_op": 1, "hvr_tx_seq": f"{at + 1:X}", **row(at)}]
+
+
+def gap(at, table):
+    [record] = hvr(at, table)
+    return [{name: value for name, value in record.items() if at % 50 or name != "note"}]
+
+
+def maxwell(at, table):
+    record = {"database": "shop", "table": table, "type": "insert", "ts": 1, "xid": at, "commit": True}
+    return [record | {"position": f"m.000006:{1000 + at}", "data": row(at)}]
+
+
+def debezium(at, table):
+    source = {"connector": "postgresql", "ts_ms": 1, "schema": "public", "table": table, "txId": at, "lsn": 2000 + at}
+    values = row(at) | {"price": "BNI=", "at": 1_767_323_045_000_000}
+    return [{"before": None, "after": values, "source": source, "op": "c"}]
+
+
+def wal2json(at, table):
+    columns = [{"name": name, "type": "?", "value": value} for name, value in row(at).items()]
+    begin = {"action": "B", "xid": at, "nextlsn": f"0/{at + 1:X}"}
+    return [begin, {"action": "I", "schema": "public", "table": table, "columns": columns}, {"action": "C"}]
+
+
+PLAIN = "{action: FileFormat, Json: true, JsonMode: PAYLOAD}"
+CASES = {
+    # the dialect, what makes the records, and actions
+    "hvr": ("hvr", hvr, [PLAIN]),
+    "hvr, Connect JSON": ("hvr", hvr, []),
+    "hvr, a column missing in one of fifty rows": ("hvr", gap, [PLAIN]),
+    "hvr, the table's name in a column": (
+        "hvr",
+        hvr,
+        [
+            PLAIN,
+            "{action: ColumnProperties, Name: t, Extra: true, Datatype: text, IntegrateExpression: '{hvr_tbl_name}'}",
+        ],
+    ),
+    "hvr, a CaptureExpression": (
+        "hvr",
+        hvr,
+        [PLAIN, "{action: ColumnProperties, Name: qty, CaptureExpression: 'sql: qty + 1'}"],
+    ),
+    "hvr, Envelope DEBEZIUM": ("hvr", hvr, ["{action: FileFormat, Envelope: DEBEZIUM}"]),
+    "hvr, Envelope OPENCDC": ("hvr", hvr, ["{action: FileFormat, Envelope: OPENCDC}"]),
+    "maxwell": ("maxwell", maxwell, [PLAIN]),
+    "debezium": ("debezium", debezium, [PLAIN]),
+    "wal2json": ("wal2json", wal2json, [PLAIN]),
+}
+
+
+def calls(directory, tables, case):
+    """How many calls of Arrow's functions, and of our own, a first pass makes."""
+    dialect, records, actions = CASES[case]
+    directory.mkdir()
+    ddl = "".join(f"create table t{at}({COLUMNS});" for at in range(tables))
+    recipe = pure.recipe(directory, ddl, "".join(f"  - {action}\n" for action in actions), dialect)
+    path = directory / "f"
+    lines = [json.dumps(record) for at in range(ROWS) for record in records(at, f"t{at * 7919 % tables}")]
+    path.write_text("\n".join(lines) + "\n")
+    pure.fragments(recipe, path)  # what is prepared once
+    counted = {"arrow": 0, "ours": 0}
+
+    def count(frame, event, _function):
+        if event == "call":
+            counted["arrow"] += "pyarrow" in frame.f_code.co_filename
+            counted["ours"] += "/integrator/" in frame.f_code.co_filename
+
+    sys.setprofile(count)
+    try:
+        pure.fragments(recipe, path)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_calls_do_not_grow_with_the_tables(case, tmp_path):
+    few, many = calls(tmp_path / "few", 10, case), calls(tmp_path / "many", 300, case)
+    assert few["arrow"] > 10
+    assert many["arrow"] <= 1.2 * few["arrow"]
+    assert many["ours"] - few["ours"] < 30 * 290  # a table is looked up, and has a frame
