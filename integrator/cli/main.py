@@ -82,7 +82,7 @@ def _plan(
     run = Run(frozenset(contexts or []), tuple((name, value) for name, value in given))
     made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
     context.obj.append(made.secrets)
-    topics.check(made.recipe.producer)
+    topics.check(made.recipe.send.producer)
     return made
 
 
@@ -102,9 +102,9 @@ def check(
     said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
     said += "".join(f"\n{note}" for note in plan.notes)
     if connect:
-        absent = topics.missing(plan.recipe.producer, plan.topics)
+        absent = topics.missing(plan.recipe.send.producer, plan.topics)
         if absent and plan.create_topics is None:
-            topics.ensure(plan.recipe.producer, plan.topics, None)  # says what to do
+            topics.ensure(plan.recipe.send.producer, plan.topics, None)  # says what to do
         said += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
         said += f", to be created: {', '.join(absent)}" if absent else ""
         said += "".join(f"\n{line}" for line in registry.check(plan))

@@ -51,9 +51,9 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     say(f"channel   {plan.channel}")
     say(f"source    {_source(plan.source)}")
     say(f"kafka     {plan.brokers}")
-    producer = plan.secrets.mask(str(mask_properties(recipe.producer)))
+    producer = plan.secrets.mask(str(mask_properties(recipe.send.producer)))
     say(f"producer  {producer}")
-    say(f"messages  {_layout(recipe)}, {_bundling(recipe)}, at most {recipe.max_bytes} bytes")
+    say(f"messages  {_layout(recipe)}, {_bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")
     if plan.registry:
         say(f"registry  {', '.join(plan.registry.urls)}")
     say(f"state     {plan.state}")
@@ -108,13 +108,13 @@ def captured(said: CaptureRecipe) -> Iterator[str]:
 
 
 def _layout(recipe: Recipe) -> str:
-    layout = recipe.layout
+    layout = recipe.messages.layout
     mode = f" {layout.options.json_mode}" if layout.format == "JSON" else ""
     return layout.format + mode + (f" in the envelope {layout.envelope}" if layout.envelope else "")
 
 
 def _bundling(recipe: Recipe) -> str:
-    bundling = recipe.layout.bundling
+    bundling = recipe.messages.layout.bundling
     threshold = f" of {bundling.threshold} bytes" if bundling.keyless else ""
     return bundling.mode + threshold + (", concatenated" if bundling.concatenated else "")
 

@@ -194,35 +194,25 @@ class DebeziumModes:
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How the changes of a channel become messages, and how these reach Kafka.
+class Read:
+    """How change files are read.
 
-    path: where the change files are. absent: tables, as the records have them, whose
-    records are counted and not sent. rate_limit: messages a second of all tasks; 0 is any number.
-    refreshed: tables, and up to which commit their rows were refreshed with what changed: such changes are passed over.
+    path: where they are. default_table: of records that do not name theirs. absent: tables, as the records have them,
+    whose records are counted and not sent. refreshed: tables, and up to which commit their rows were refreshed with
+    what changed: such changes are passed over.
     """
 
-    channel: str
-    cap_loc: str
-    tables: tuple[TableRecipe, ...]
-    layout: Layout
     dialect: str = "hvr"
-    debezium: DebeziumModes = field(default_factory=DebeziumModes)
-    refreshed: tuple[tuple[str, str], ...] = ()
-    source_zone: str = "UTC"
-    timestamp_column: str | None = None
     path: str = ""
     default_table: str | None = None
+    debezium: DebeziumModes = field(default_factory=DebeziumModes)
+    source_zone: str = "UTC"
+    timestamp_column: str | None = None
     ignore_unknown_tables: bool = False
     unknown_columns: UnknownColumns = "error"
     repeated_positions: bool = False
     absent: tuple[Table, ...] = ()
-    timezone: str = "UTC"
-    max_bytes: int = 0
-    oversized: Oversized = field(default_factory=Oversized)
-    rate_limit: int = 0
-    delivery_timeout_s: int = 0
-    producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
+    refreshed: tuple[tuple[str, str], ...] = ()
 
     def subdirs(self, file: str) -> str:
         """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""
@@ -232,10 +222,44 @@ class Recipe:
         root, directory = "/".join(fixed).rstrip("/"), posixpath.dirname(file)
         return directory[len(root) :].strip("/") if directory.startswith(root) else ""
 
+
+@dataclass(frozen=True)
+class Messages:
+    """What messages are made of, beside the rows: the names of channel and source location, layout, sizes in bytes."""
+
+    channel: str
+    cap_loc: str
+    layout: Layout
+    timezone: str = "UTC"
+    max_bytes: int = 0
+    oversized: Oversized = field(default_factory=Oversized)
+
+
+@dataclass(frozen=True)
+class Send:
+    """How messages are sent.
+
+    rate_limit: messages a second of all tasks; 0 is any number. producer: librdkafka's settings.
+    """
+
+    rate_limit: int = 0
+    delivery_timeout_s: int = 0
+    producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the changes of a channel become messages, and how these reach Kafka."""
+
+    read: Read
+    tables: tuple[TableRecipe, ...]
+    messages: Messages
+    send: Send = field(default_factory=Send)
+
     @cached_property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise."""
-        return hashlib.sha256(repr((self.tables, self.layout, self.max_bytes)).encode()).hexdigest()
+        return hashlib.sha256(repr((self.tables, self.messages.layout, self.messages.max_bytes)).encode()).hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -254,7 +278,7 @@ class Recipe:
     @property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
-        layout = self.layout
+        layout = self.messages.layout
         of_layout = bool(layout.envelope or layout.before or layout.bundling.mode == "CHANGE")
         return of_layout or any(table.capture.paired for table in self.tables)
 

@@ -72,8 +72,8 @@ class Reading:
     """Whether changes may come again, or at positions that are not after those before."""
     shapes: dict[tuple[Hashable, ...], TableShape] = field(default_factory=dict, compare=False)
     """What readers prepared for the tables, which a process keeps from batch to batch."""
-    learned: dict[str, dict[str, str]] = field(default_factory=dict, compare=False)
-    """By table: names in records that are no columns, or mean one, as readers found them."""
+    learned: dict[tuple[Hashable, ...], dict[str, str]] = field(default_factory=dict, compare=False)
+    """As `shapes`: names in records that are no columns, or mean one, as readers found them."""
 
     @property
     def block_bytes(self) -> int:

@@ -21,7 +21,7 @@ Decoded = tuple[Records, Positions]
 class Mark:
     """Names by which a record is recognized: it has all that are `needed`, and, if `others` are given, only these more.
 
-    certain: no column is called so; marks that are come before others.
+    certain: hardly a column is called so; marks that are come before others.
     """
 
     needed: frozenset[str]

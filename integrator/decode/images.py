@@ -27,7 +27,7 @@ from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.unknown_columns import Others
 from integrator.errors import DataError, shown
-from integrator.schema import Table, describe
+from integrator.schema import describe
 
 Ints = npt.NDArray[np.int64]
 COLUMNS = "an object of columns"
@@ -40,7 +40,11 @@ _LEARNED = 1000
 """Names of records that are no columns, and are remembered for a table at most."""
 
 
-def none_apart(_name: str) -> bool:
+Apart = Callable[[str, int], bool]
+"""Whether a name is no column though it is among them, by the variant of its record."""
+
+
+def none_apart(_name: str, _variant: int) -> bool:
     """Return that every name is a column's."""
     return False
 
@@ -59,7 +63,7 @@ class JsonImages:
     after: Objects
     before: Objects
     coding: Coding
-    apart: Callable[[str], bool] = none_apart
+    apart: Apart = none_apart
     fold: bool = False
     unavailable: Words = _NO_WORDS
     key_only: str = "FULL"
@@ -129,7 +133,7 @@ class _Batch:
         """Return the columns of a table as its records have them."""
         key = self._key(share)
         if key not in self.reading.shapes:
-            self.reading.shapes[key] = self._shape(share, self.reading.learned.get(share.table.name, {}))
+            self.reading.shapes[key] = self._shape(share, self.reading.learned.get(key, {}))
         return self.reading.shapes[key]
 
     def _key(self, share: Share) -> tuple[Hashable, ...]:
@@ -150,18 +154,17 @@ class _Batch:
         names, part = names_of(self.document, node), self.part[row]
         new = False
         for own, code in {(int(part[at]), int(names.codes[at])) for at in _firsts(part, names.codes)}:
-            table, name = self.rows.parts[own][0].table, names.texts[code]
             for share in self.rows.parts[own]:
-                new |= self._learned(share, name, _meaning(table, name, self.images))
+                new |= self._learned(share, names.texts[code])
         return new
 
-    def _learned(self, share: Share, name: str, meaning: str | None) -> bool:
-        known = self.reading.learned.setdefault(share.table.name, {})
+    def _learned(self, share: Share, name: str) -> bool:
+        key = self._key(share)
+        meaning, known = _meaning(share, name, self.images), self.reading.learned.setdefault(key, {})
         if meaning is None or name in known or len(known) >= _LEARNED:
             return False
         known[name] = meaning
-        for key in [key for key in self.reading.shapes if isinstance(key, tuple) and key[0] == share.table.name]:
-            del self.reading.shapes[key]
+        self.reading.shapes.pop(key, None)
         return True
 
     def _unknown(self, found: Found) -> dict[str, int]:
@@ -187,7 +190,7 @@ class _Batch:
         row, table = found.twice, self.rows.table_of(found.twice)
         image = self.images.before if self.rows.is_before[row] else self.images.after
         labels = names_of(self.document, image.take(self.rows.record[row : row + 1]).members()[0])
-        known = self.reading.learned.get(table.name, {})
+        known = self.reading.learned.get(self._key(self.rows.parts[int(self.part[row])][0]), {})
         columns = [known.get(labels.texts[code], labels.texts[code]) for code in labels.codes.tolist()]
         twice = next(name for place, name in enumerate(columns) if name in columns[:place])
         raise DataError(f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image")
@@ -291,12 +294,12 @@ class _Batch:
         return result
 
 
-def _meaning(table: Table, name: str, images: JsonImages) -> str | None:
+def _meaning(share: Share, name: str, images: JsonImages) -> str | None:
     """Return the column that a name means in other case, nothing for one that is no column, or None."""
-    folded = {column.name.lower(): column.name for column in table.columns} if images.fold else {}
+    folded = {column.name.lower(): column.name for column in share.table.columns} if images.fold else {}
     if name.lower() in folded:
         return folded[name.lower()]
-    return "" if images.apart(name) else None
+    return "" if images.apart(name, share.variant) else None
 
 
 def _firsts(part: Places, codes: Places) -> Ints:

@@ -36,8 +36,8 @@ class Bundler:
 
     def __init__(self, recipe: Recipe) -> None:
         self._framing = framing_of(recipe)
-        self._bundling = recipe.layout.bundling
-        self._limit = recipe.max_bytes
+        self._bundling = recipe.messages.layout.bundling
+        self._limit = recipe.messages.max_bytes
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = 0
         self._cut: dict[str, str] = {}

@@ -68,8 +68,8 @@ class Kin:
 
 def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | None:
     """Return how a table, given also without its name, is divided; None where more is done to its columns."""
-    by_column = messages.format_of(channel.layout).by_column
-    layout = channel.layout
+    by_column = messages.format_of(channel.messages.layout).by_column
+    layout = channel.messages.layout
     changed = layout.before or layout.envelope or table.capture != CaptureRecipe()
     if by_column is None or changed or table.coercion.policy != "FATAL":
         return None

@@ -72,10 +72,10 @@ class Framing:
         self._channel = channel
         self._frames: dict[tuple[str, str], Frame] = {}
         self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
-        tail = messages.format_of(channel.layout).header_tail
+        tail = messages.format_of(channel.messages.layout).header_tail
         self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
-        self._compress = compressor(channel.layout.options)
-        self._text = messages.format_of(channel.layout).text
+        self._compress = compressor(channel.messages.layout.options)
+        self._text = messages.format_of(channel.messages.layout).text
 
     def frame(self, table: str, shape: str) -> Frame:
         """Return the frame of rows of this shape."""
@@ -93,7 +93,7 @@ class Framing:
 
     def _finished(self, data: bytes) -> bytes:
         """Return a part of a frame with the line ends and in the encoding of the channel."""
-        return text_bytes(pa.array([data], pa.binary()), self._channel.layout.options)[0].as_py()  # type: ignore[no-any-return]
+        return text_bytes(pa.array([data], pa.binary()), self._channel.messages.layout.options)[0].as_py()  # type: ignore[no-any-return]
 
     def frame_bytes(self, table: str, shape: str) -> int:
         """Return the bytes of a message of one row that are neither of the key's body nor of the payload."""
@@ -157,7 +157,7 @@ class Framing:
         costs = []
         for frame in frames:
             gathers = GATHER_OVERHEAD if frame.gather else more
-            if self._channel.layout.bundling.concatenated:
+            if self._channel.messages.layout.bundling.concatenated:
                 alone = len(frame.opening) + len(frame.closing) + (GATHER_OVERHEAD if frame.gather else 0)
                 costs.append((alone, alone, alone, more))
             else:
@@ -183,7 +183,7 @@ class Framing:
 
     def _bodies(self, payload: pa.Array, starts: Places, kinds: Kinds) -> pa.Array:
         size = len(payload)
-        if self._channel.layout.bundling.concatenated and len(starts) < size:
+        if self._channel.messages.layout.bundling.concatenated and len(starts) < size:
             return regrouped(self._bodies(payload, np.arange(size), kinds), starts)
         filled = pc.fill_null(payload, b"") if payload.null_count else payload
         gather = next((frame.gather for frame in kinds.frames if frame.gather), None)

@@ -38,9 +38,9 @@ def old_fields(table: TableRecipe, layout: Layout) -> tuple[Field, ...]:
 
 def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, ...]:
     """Return the columns of a message of this shape."""
-    layout = recipe.layout
+    layout = recipe.messages.layout
     if layout.envelope:
-        return ENVELOPES[layout.envelope].columns(table, recipe.channel)
+        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel)
     by_shape = format_of(layout).missing == "shape"
     listed = [
         field.as_column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))
@@ -63,43 +63,47 @@ def _may_be_null(field: Field, table: TableRecipe) -> bool:
 
 def options_of(table: TableRecipe, recipe: Recipe) -> Options:
     """Return the options of the values of `table`."""
-    options = replace(recipe.layout.options, numbers=table.numbers) if table.numbers else recipe.layout.options
+    options = (
+        replace(recipe.messages.layout.options, numbers=table.numbers)
+        if table.numbers
+        else recipe.messages.layout.options
+    )
     return replace(options, binary=table.binary) if table.binary else options
 
 
 def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
     """Return the encoder of values of this shape."""
     made_of = columns(table, recipe, shape)
-    return format_of(recipe.layout).encoder(table.table.name, made_of, options_of(table, recipe))
+    return format_of(recipe.messages.layout).encoder(table.table.name, made_of, options_of(table, recipe))
 
 
 def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:
     """Return what stands around values of this shape."""
     made_of = columns(table, recipe, shape)
     name = record(table, recipe)
-    return format_of(recipe.layout).frame(name, made_of, options_of(table, recipe), table.value_id)
+    return format_of(recipe.messages.layout).frame(name, made_of, options_of(table, recipe), table.value_id)
 
 
 def record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a value's record: the table's, or the envelope's."""
-    if recipe.layout.envelope != "DEBEZIUM":
+    if recipe.messages.layout.envelope != "DEBEZIUM":
         return table.table.name
-    names = (recipe.channel, table.table.schema, table.table.base_name, "Envelope")
-    return ("." if format_of(recipe.layout).name_refusal(".") is None else "_").join(filter(None, names))
+    names = (recipe.messages.channel, table.table.schema, table.table.base_name, "Envelope")
+    return ("." if format_of(recipe.messages.layout).name_refusal(".") is None else "_").join(filter(None, names))
 
 
 def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
     """Return what stands around keys."""
     said = table.message_key
-    options = key_options(said.serializer, recipe.layout.options)
+    options = key_options(said.serializer, recipe.messages.layout.options)
     return KEYS[said.serializer].frame(key_record(table, recipe), said.columns, options, table.key_id)
 
 
 def key_record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
     said = KEYS[table.message_key.serializer].said
-    if recipe.layout.envelope == "DEBEZIUM" and said is not None and not said.schema_type:
-        return ".".join(filter(None, (recipe.channel, table.table.schema, table.table.base_name, "Key")))
+    if recipe.messages.layout.envelope == "DEBEZIUM" and said is not None and not said.schema_type:
+        return ".".join(filter(None, (recipe.messages.channel, table.table.schema, table.table.base_name, "Key")))
     return f"{table.table.name}_key"
 
 
@@ -107,12 +111,12 @@ def value_schema(table: TableRecipe, recipe: Recipe) -> str:
     """Return the text of the schema of full rows; empty where the format has none."""
     made_of = columns(table, recipe, Shape())
     options = options_of(table, recipe)
-    return format_of(recipe.layout).schema_text(record(table, recipe), made_of, options)
+    return format_of(recipe.messages.layout).schema_text(record(table, recipe), made_of, options)
 
 
 def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
     """Yield the schemas that a registry is to know."""
-    value = format_of(recipe.layout)
+    value = format_of(recipe.messages.layout)
     for table in recipe.tables:
         said = table.message_key
         key = KEYS[said.serializer]
@@ -121,5 +125,5 @@ def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
             yield RegisteredSchema(table.table.name, "value", value.schema_type, text, record(table, recipe))
         if key.schema_type:
             named = key_record(table, recipe)
-            text = key.schema_text(named, said.columns, key_options(said.serializer, recipe.layout.options))
+            text = key.schema_text(named, said.columns, key_options(said.serializer, recipe.messages.layout.options))
             yield RegisteredSchema(table.table.name, "key", key.schema_type, text, named)

@@ -73,11 +73,15 @@ def skeletons(changes: Changes, over: dict[str, int], recipe: TableRecipe, chann
     update share a row of the message, both leave it out. Raises DataError where nothing can be left out.
     """
     gone: dict[str, list[int]] = {}
-    shared = changes.paired if channel.layout.envelope or channel.layout.before else np.zeros(len(changes), bool)
+    shared = (
+        changes.paired
+        if channel.messages.layout.envelope or channel.messages.layout.before
+        else np.zeros(len(changes), bool)
+    )
     for integ_seq, size in over.items():
         at = place_of(changes, integ_seq)
         rows = [at - 1, at] if at and shared[at - 1] else [at, at + 1] if shared[at] else [at]
-        excess, found = size - channel.max_bytes, False
+        excess, found = size - channel.messages.max_bytes, False
         sizes = (item for row in rows for item in _sizes(changes, row, recipe.key))
         for name, freed in sorted(sizes, key=lambda item: -item[1]):
             if excess <= 0 or not freed:
@@ -85,7 +89,7 @@ def skeletons(changes: Changes, over: dict[str, int], recipe: TableRecipe, chann
             gone.setdefault(name, []).extend(rows)
             excess, found = excess - freed, True
         if not found:
-            raise refuse(changes, at, recipe, size, channel.max_bytes)
+            raise refuse(changes, at, recipe, size, channel.messages.max_bytes)
     left_out = dict(changes.left_out)
     for name, places in gone.items():
         without = left_out.get(name, np.zeros(len(changes), bool)).copy()
@@ -98,7 +102,7 @@ def dead_letters(
     fragments: pa.RecordBatch, order: Places, over: Places, changes: Changes, framing: Framing, channel: Recipe
 ) -> tuple[pa.RecordBatch, Places]:
     """Return fragments in which the rows at the places `over` are parts of dead letters; and the order."""
-    topic, limit = channel.oversized.dead_letters, channel.max_bytes
+    topic, limit = channel.messages.oversized.dead_letters, channel.messages.max_bytes
     parts: list[dict[str, object]] = []
     of_part: list[int] = []
     keys = framing.keys(fragments, framing.kinds(fragments))

@@ -56,9 +56,9 @@ class RowMaker:
 
     def __init__(self, recipe: TableRecipe, channel: Recipe) -> None:
         self._recipe, self._channel = recipe, channel
-        self._layout = channel.layout
-        self._format = messages.format_of(channel.layout)
-        self._old = messages.old_fields(recipe, channel.layout)
+        self._layout = channel.messages.layout
+        self._format = messages.format_of(channel.messages.layout)
+        self._old = messages.old_fields(recipe, channel.messages.layout)
 
     def rows(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[Changes, Columns, Rows]:
         """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""

@@ -35,9 +35,12 @@ class TableEncoder:
 
     def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, encode: Encoder | None = None) -> None:
         self._recipe, self._channel = recipe, channel
-        self._layout = channel.layout
-        self._format = messages.format_of(channel.layout)
-        old = (channel.layout.before + field.name for field in messages.old_fields(recipe, channel.layout))
+        self._layout = channel.messages.layout
+        self._format = messages.format_of(channel.messages.layout)
+        old = (
+            channel.messages.layout.before + field.name
+            for field in messages.old_fields(recipe, channel.messages.layout)
+        )
         self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
         self._rows = RowMaker(recipe, channel)
         self._keys = key_maker(recipe, channel)
@@ -47,7 +50,7 @@ class TableEncoder:
     def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = self.captured(changes, clock, tally)
-        limit, policy = self._channel.max_bytes, self._channel.oversized
+        limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
         cut: set[str] = set()
         for _ in range(len(changes.columns) + 1):
             counted = Tally()
@@ -181,7 +184,7 @@ class TableEncoder:
 
     def above(self, fragments: pa.RecordBatch, tables: Sequence[str]) -> tuple[Places, Places]:
         """Return the places of rows of `tables` whose messages would be above the maximum size, and the sizes (I5)."""
-        limit, none = self._channel.max_bytes, np.empty(0, np.int64)
+        limit, none = self._channel.messages.max_bytes, np.empty(0, np.int64)
         if not fragments.num_rows:
             return none, none
         plain = fragments["headers"].null_count == fragments.num_rows

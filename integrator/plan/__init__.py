@@ -15,7 +15,7 @@ from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
-from integrator.contracts.recipe import Recipe
+from integrator.contracts.recipe import Messages, Recipe, Send
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
@@ -26,7 +26,7 @@ from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
-from integrator.plan.source import AnySource, check_source, money_notes, of_source
+from integrator.plan.source import AnySource, check_source, money_notes, read_of
 from integrator.plan.tables import table_recipe
 from integrator.schema import Table
 from integrator.tables import added as adding
@@ -73,7 +73,7 @@ class Plan:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that the channel writes to."""
-        dead = self.recipe.oversized.dead_letters
+        dead = self.recipe.messages.oversized.dead_letters
         return tuple(sorted({*(table.topic for table in self.recipe.tables), *([dead] if dead else [])}))
 
     @property
@@ -146,18 +146,17 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
     if problems:
         raise ConfigurationError(list(dict.fromkeys(problems)))
     recipe = Recipe(
-        **of_source(source_location, tables, state),
-        channel=channel.channel,
-        cap_loc=source_name,
+        read=read_of(source_location, tables, state, tuple(in_database(scene, table) for table in absent)),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
-        absent=tuple(in_database(scene, table) for table in absent),
-        layout=layout,
-        timezone=read.timezone,
-        max_bytes=settings.max_bytes,
-        oversized=oversized,
-        rate_limit=settings.rate_limit,
-        delivery_timeout_s=settings.delivery_timeout_s,
-        producer=settings.producer,
+        messages=Messages(
+            channel=channel.channel,
+            cap_loc=source_name,
+            layout=layout,
+            timezone=read.timezone,
+            max_bytes=settings.max_bytes,
+            oversized=oversized,
+        ),
+        send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer),
     )
     plan = Plan(
         channel=channel.channel,

@@ -9,7 +9,7 @@ from typing import Any
 
 from integrator.channel.load import Source
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
-from integrator.contracts.recipe import DebeziumModes, TableRecipe
+from integrator.contracts.recipe import DebeziumModes, Read, TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import Problem
 from integrator.schema import Decimal, Table
@@ -20,22 +20,23 @@ SPOOL = "spool"
 """Where in a channel's state directory the lines of sockets are kept."""
 
 
-def of_source(location: AnySource, tables: Sequence[Table], state: str) -> dict[str, Any]:
-    """Return what a Recipe says of the source; `state` is the channel's state directory."""
+def read_of(location: AnySource, tables: Sequence[Table], state: str, absent: tuple[Table, ...]) -> Read:
+    """Return how the source is read; `state` is the channel's state directory, `absent` are tables not to be sent."""
     if isinstance(location, SnapshotLocation | JdbcLocation):
-        return {}
+        return Read(absent=absent)
     path = str(Path(state).absolute() / SPOOL) if isinstance(location, SocketLocation) else location.path
-    return {
-        "dialect": location.dialect,
-        "source_zone": location.time_zone,
-        "timestamp_column": location.timestamp_column,
-        "debezium": DebeziumModes(**location.debezium.model_dump()),
-        "default_table": location.table or (tables[0].name if len(tables) == 1 else None),
-        "ignore_unknown_tables": location.unknown_tables == "ignore",
-        "unknown_columns": location.unknown_columns,
-        "repeated_positions": location.repeated_positions == "send",
-        "path": path if "://" in path else str(Path(path).absolute()),
-    }
+    return Read(
+        dialect=location.dialect,
+        path=path if "://" in path else str(Path(path).absolute()),
+        default_table=location.table or (tables[0].name if len(tables) == 1 else None),
+        debezium=DebeziumModes(**location.debezium.model_dump()),
+        source_zone=location.time_zone,
+        timestamp_column=location.timestamp_column,
+        ignore_unknown_tables=location.unknown_tables == "ignore",
+        unknown_columns=location.unknown_columns,
+        repeated_positions=location.repeated_positions == "send",
+        absent=absent,
+    )
 
 
 def money_notes(location: AnySource, tables: Sequence[TableRecipe]) -> Iterator[str]:
@@ -62,7 +63,7 @@ def check_source(location: AnySource, name: str, known: set[str], source: Source
                 problems.append(source.problem(("locations", name, "jars", at), f"there is no file {jar}"))
         return
     if location.dialect not in DIALECTS:
-        problem("dialect", f"{location.dialect!r} is no dialect; known are {', '.join(DIALECTS)}")
+        problem("dialect", f"{location.dialect!r} is not one of {', '.join(map(repr, DIALECTS))}")
         return
     if location.table is not None and DIALECTS[location.dialect].names_tables:
         problem("table", f"records of the {location.dialect} dialect name their tables: leave it out")

@@ -9,7 +9,7 @@ from typing import Any
 from integrator.channel.actions import Capture, Integrate, Restrict, TableProperties
 from integrator.channel.load import Path_
 from integrator.contracts.fragments import Shape
-from integrator.contracts.recipe import CaptureRecipe, Coercion, Recipe, TableRecipe
+from integrator.contracts.recipe import CaptureRecipe, Coercion, Messages, Read, Recipe, TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.messages import format_of
@@ -159,7 +159,7 @@ def _style(merged: Merged) -> str:
 def _check_sayable(scene: Scene, table: TableRecipe) -> None:
     """Add a problem for what the format cannot say: column, reason and remedy."""
     said, layout = format_of(scene.layout), scene.layout
-    probe = Recipe(scene.channel.channel, scene.cap_loc, (table,), layout)
+    probe = Recipe(Read(), (table,), Messages(scene.channel.channel, scene.cap_loc, layout))
     columns = messages.columns(table, probe, Shape())
 
     def report(text: str) -> None:

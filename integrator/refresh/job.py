@@ -88,7 +88,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     state.make()
     state.check_imported()
     plan = registry.resolve(plan)
-    topics.ensure(plan.recipe.producer, plan.topics, plan.create_topics)
+    topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics)
     return _Refresh(plan, options, state, spark, _tables_at(plan)).run()
 
 
@@ -258,9 +258,8 @@ def _of_data(table: str, text: str) -> DataError | None:
 
 def _recipe(recipe: Recipe) -> Recipe:
     """Return how rows of a refresh are bundled: there are no transactions (HVR: TRANSACTION is as THRESHOLD)."""
-    bundling = recipe.layout.bundling
+    bundling = recipe.messages.layout.bundling
     if bundling.mode != "TRANSACTION":
         return recipe
-    return dataclasses.replace(
-        recipe, layout=dataclasses.replace(recipe.layout, bundling=dataclasses.replace(bundling, mode="THRESHOLD"))
-    )
+    layout = dataclasses.replace(recipe.messages.layout, bundling=dataclasses.replace(bundling, mode="THRESHOLD"))
+    return dataclasses.replace(recipe, messages=dataclasses.replace(recipe.messages, layout=layout))

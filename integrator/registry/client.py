@@ -83,7 +83,7 @@ def _client(settings: RegistrySettings) -> SchemaRegistryClient:
 def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
     """Return the recipe with the field numbers of Protobuf messages that are there: a number keeps its field."""
     settings = plan.registry
-    if settings is None or plan.recipe.layout.format != "REGISTRY_PROTOBUF":
+    if settings is None or plan.recipe.messages.layout.format != "REGISTRY_PROTOBUF":
         return plan.recipe
     taken: dict[str, tuple[tuple[str, int], ...]] = {}
     for said in plan.registrations:

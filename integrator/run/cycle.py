@@ -43,7 +43,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         second = second_pass(plan.recipe, str(state.path), 1 if alone else tasks)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
-            keyless = plan.recipe.layout.bundling.keyless
+            keyless = plan.recipe.messages.layout.bundling.keyless
             reported = in_order(fragments, tasks, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
                 second, REPORT_DDL
             )

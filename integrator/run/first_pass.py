@@ -57,7 +57,7 @@ class _Task:
     def __init__(self, recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool) -> None:
         self._recipe, self._carry, self._decode_ahead = recipe, carry, decode_ahead
         self._now, self._seed = now, seed_of(carry, now) << SEED_BITS
-        self._dialect = DIALECTS[recipe.dialect]
+        self._dialect = DIALECTS[recipe.read.dialect]
         self._reading = reading_of(recipe, tuple(carry.sources.items()))
         self._encoders = encoders_of(recipe)
         self._before: list[Run] = []
@@ -65,7 +65,7 @@ class _Task:
         """The transaction that is open in each stream before its next record."""
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
         topics = {table.topic for table in recipe.tables}
-        self._by_topic = recipe.layout.bundling.mode == "ROW" and len(topics) == len(recipe.tables)
+        self._by_topic = recipe.messages.layout.bundling.mode == "ROW" and len(topics) == len(recipe.tables)
         """Rows of several topics have no order among each other, and those of a table are in order."""
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._unheld = 0, 0, 0
@@ -82,7 +82,7 @@ class _Task:
         decoded = self._decoded(batches)
         for run, batch in ahead(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
-                self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.dialect)
+                self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
                 following(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
                 clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
@@ -122,13 +122,13 @@ class _Task:
                     self._span,
                     self._sources,
                 ).to_fragment()
-        if self._recipe.layout.bundling.mode == "TRANSACTION" and self._last is not None:
+        if self._recipe.messages.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = Mark(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
     def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
         """Return the changes of a file that are to be sent now, and as they are to be."""
-        if not (self._added or self._recipe.refreshed) and (self._pairs is None or self._pairs.are_whole(parts)):
+        if not (self._added or self._recipe.read.refreshed) and (self._pairs is None or self._pairs.are_whole(parts)):
             return parts
         changes = self._with_added([one for part in parts for one in part.apart()], ordinal)
         whole = self._pairs.whole(changes) if self._pairs else changes
@@ -184,7 +184,7 @@ class _Task:
 
 def _after_refresh(changes: Changes, recipe: Recipe, tally: Tally) -> Changes:
     """Leave out the changes that the table's rows had already when it was refreshed."""
-    refreshed = dict(recipe.refreshed).get(changes.table)
+    refreshed = dict(recipe.read.refreshed).get(changes.table)
     if refreshed is None:
         return changes
     before = mask(pc.less_equal(changes.tx_seq, refreshed))
@@ -205,15 +205,15 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
     )
     return Reading(
         tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
-        absent=recipe.absent,
-        default_table=recipe.default_table,
-        ignore_unknown_tables=recipe.ignore_unknown_tables,
-        unknown_columns=recipe.unknown_columns,
+        absent=recipe.read.absent,
+        default_table=recipe.read.default_table,
+        ignore_unknown_tables=recipe.read.ignore_unknown_tables,
+        unknown_columns=recipe.read.unknown_columns,
         whole_files=counted_down,
-        debezium=recipe.debezium,
-        time_zone=recipe.source_zone,
-        timestamp_column=recipe.timestamp_column,
-        repeated_positions=recipe.repeated_positions,
+        debezium=recipe.read.debezium,
+        time_zone=recipe.read.source_zone,
+        timestamp_column=recipe.read.timestamp_column,
+        repeated_positions=recipe.read.repeated_positions,
         known_sources=known_sources,
     )
 

@@ -59,16 +59,16 @@ class Job:
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
         if isinstance(self.plan.source, SocketLocation):
-            durable.make_directory(Path(self.plan.recipe.path))
+            durable.make_directory(Path(self.plan.recipe.read.path))
         self._listing().files()
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         journal = consistency.check(self.state)
         self.plan = registry.resolve(self.plan)
-        created = topics.ensure(self.plan.recipe.producer, self.plan.topics, self.plan.create_topics)
+        created = topics.ensure(self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics)
         if created:
             self._log.info("topics created", topics=created)
         if isinstance(self.plan.source, SocketLocation):
-            location, directory = self.plan.source, self.plan.recipe.path
+            location, directory = self.plan.source, self.plan.recipe.read.path
             self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel)
             journal.begin_with(files.listing_of(location, directory).files(), number_of)
 
@@ -131,14 +131,14 @@ class Job:
             self._log.info("resumed")
 
     def _listing(self) -> Listing:
-        return files.listing_of(self.plan.changes, self.plan.recipe.path, self.plan.delay)
+        return files.listing_of(self.plan.changes, self.plan.recipe.read.path, self.plan.delay)
 
     def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
         """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
 
         at_once: now, too, for it has just started, or what it should have done at its time failed.
         """
-        zone = ZoneInfo(self.plan.recipe.timezone)
+        zone = ZoneInfo(self.plan.recipe.messages.timezone)
         if at_once:
             self._while_suspended()
             self.run(spark, once=True)
@@ -215,9 +215,9 @@ class Job:
                 self._spooled.synced(done.carry.ordinal)
             report(done)
 
-        if DIALECTS[self.plan.recipe.dialect].commit_positions:
-            recipe = dataclasses.replace(self.plan.recipe, refreshed=self.state.refreshed())
-            self.plan = dataclasses.replace(self.plan, recipe=recipe)
+        if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
+            read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
+            self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))
         integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 

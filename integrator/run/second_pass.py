@@ -36,7 +36,7 @@ def second_pass(
                 try:
                     report, held = _deliver(batches, recipe, tasks)
                 except BaseException:
-                    discard(recipe.producer)  # nothing of a failed task is on its way when its lock is given back
+                    discard(recipe.send.producer)  # nothing of a failed task is on its way when its lock is given back
                     raise
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
             raise crossing(error, "the second pass") from None

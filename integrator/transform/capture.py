@@ -68,7 +68,7 @@ def _computed(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRec
     gone &= ~mask(pc.equal(scene.changes.op, TRUNCATE))
     known = Scene(scene.changes.where(~gone), scene.recipe, scene.channel, scene.clock)
     try:
-        values = cast(known.evaluate(parts), column.type, scene.channel.timezone)
+        values = cast(known.evaluate(parts), column.type, scene.channel.messages.timezone)
     except Refused as error:
         raise known.error(f"column {name}: CaptureExpression", error) from None
     return values.take(pa.array(np.cumsum(~gone) - 1, mask=gone)), gone
@@ -88,7 +88,7 @@ def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
     if not said.addresses:
         return None
     try:
-        texts = cast(scene.evaluate(said.addresses), schema.String(), channel.timezone)
+        texts = cast(scene.evaluate(said.addresses), schema.String(), channel.messages.timezone)
     except Refused as error:
         raise scene.error("AddressTo", error) from None
     literal = isinstance(said.addresses[0], ColumnValue) and LITERAL in said.addresses[0].spec

@@ -41,7 +41,7 @@ def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cl
         coercer = _coercer(field, scene, tally)
         try:
             made = _value(field, scene, coercer, tally)
-            encoding = channel.layout.options.encoding
+            encoding = channel.messages.layout.options.encoding
             values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
         except Refused as error:
             raise scene.error(f"column {field.name}", error) from None
@@ -89,7 +89,7 @@ def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | in
 
 
 def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) -> pa.Array:
-    changes, timezone = scene.changes, scene.channel.timezone
+    changes, timezone = scene.changes, scene.channel.messages.timezone
     if field.soft_delete:
         deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
         return cast(deleted.cast(pa.int32()), field.type, timezone)
@@ -120,7 +120,7 @@ def _inside(field: Field, changes: Changes) -> Mask:
 
 
 def _computed(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
-    return _fitted(scene.evaluate(field.expression), field, scene.channel.timezone, coercer)
+    return _fitted(scene.evaluate(field.expression), field, scene.channel.messages.timezone, coercer)
 
 
 def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
@@ -137,8 +137,8 @@ def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
         return coercer.cut(text, field.type.length) if coercer else text
     moments = pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String)
     if moments and scene.recipe.midnight_is_date:
-        values = _dates_at_midnight(values, scene.channel.timezone)
-    return _fitted(values, field, scene.channel.timezone, coercer)
+        values = _dates_at_midnight(values, scene.channel.messages.timezone)
+    return _fitted(values, field, scene.channel.messages.timezone, coercer)
 
 
 def _dates_at_midnight(values: pa.Array, timezone: str) -> pa.Array:

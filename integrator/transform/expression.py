@@ -102,11 +102,11 @@ class Scene:
         """Return the text of a part, of each row or of all."""
         if isinstance(part, Text):
             return pa.scalar(part.text)
-        return cast(self.value(part), String(), self.channel.timezone)
+        return cast(self.value(part), String(), self.channel.messages.timezone)
 
     def stamp(self, values: pa.Array, spec: str) -> pa.Array:
         """Return timestamps, as text where there is a specification."""
-        return format_timestamp(values, spec, self.channel.timezone) if spec else values
+        return format_timestamp(values, spec, self.channel.messages.timezone) if spec else values
 
     def constant(self, text: str | None) -> pa.Array:
         """Return the same text for each row."""
@@ -125,7 +125,7 @@ class Scene:
                 kind = column.type if column is not None else String()
                 values = pc.if_else(pa.array(gone), default_of(kind, len(values), nullable=False), values)
         if part.spec and pa.types.is_timestamp(values.type):
-            return format_timestamp(values, part.spec, self.channel.timezone)
+            return format_timestamp(values, part.spec, self.channel.messages.timezone)
         return values
 
     def _key_values(self, separator: str) -> pa.Array:
@@ -186,7 +186,7 @@ _SUBSTITUTIONS: dict[str, Callable[[Scene, str], pa.Array]] = {
     "hvr_integ_key": _integ_key,
     "hvr_tx_scn": _scn,
     "hvr_cap_filename": lambda scope, _: scope.constant(posixpath.basename(scope.changes.file)),
-    "hvr_cap_subdirs": lambda scope, _: scope.constant(scope.channel.subdirs(scope.changes.file)),
+    "hvr_cap_subdirs": lambda scope, _: scope.constant(scope.channel.read.subdirs(scope.changes.file)),
     "hvr_tx_countdown": lambda scope, _: scope.changes.countdown,
     "hvr_cap_tstamp": lambda scope, spec: scope.stamp(scope.changes.cap_tstamp, spec),
     "hvr_integ_tstamp": _now,
@@ -195,8 +195,8 @@ _SUBSTITUTIONS: dict[str, Callable[[Scene, str], pa.Array]] = {
     "hvr_missing": _missing,
     "hvr_key_hash": lambda scope, _: key_hash(scope.changes, scope.recipe),
     "hvr_key_names": lambda scope, spec: scope.constant(spec.join(scope.recipe.key)),
-    "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.cap_loc),
-    "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.channel),
+    "hvr_cap_loc": lambda scope, _: scope.constant(scope.channel.messages.cap_loc),
+    "hvr_chn_name": lambda scope, _: scope.constant(scope.channel.messages.channel),
     "hvr_tbl_name": lambda scope, _: scope.changes.names("name", scope.recipe.table),
     "hvr_tbl_base_name": lambda scope, _: scope.changes.names("base_name", scope.recipe.table),
     "hvr_schema": lambda scope, _: scope.changes.names("schema", scope.recipe.table),

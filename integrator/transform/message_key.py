@@ -28,7 +28,7 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     said = recipe.message_key
     key_format = KEYS[said.serializer]
     if said.columns and key_format.encoder is not None:
-        options = key_options(said.serializer, channel.layout.options)
+        options = key_options(said.serializer, channel.messages.layout.options)
         encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, options)
         return lambda changes, columns, _clock: _of_columns(changes, columns, recipe, encoder)
     if not said.expression:
@@ -71,6 +71,6 @@ def _text(
 ) -> pa.Array:
     scene = Scene(changes, recipe, channel, clock)
     try:
-        return cast(scene.evaluate(parts), String(), channel.timezone)
+        return cast(scene.evaluate(parts), String(), channel.messages.timezone)
     except Refused as error:
         raise scene.error(name, error) from None

@@ -22,7 +22,7 @@ _VARIANT = np.frombuffer(b"89ab89ab89ab89ab", np.uint8)
 
 def row_uuid(changes: Changes, table: TableRecipe, channel: Recipe) -> pa.Array:
     """Return the UUID of each change row, as text."""
-    lead, names = f"{channel.channel}|{channel.cap_loc}|", changes.names("name", table.table)
+    lead, names = f"{channel.messages.channel}|{channel.messages.cap_loc}|", changes.names("name", table.table)
     named = (
         pc.binary_join_element_wise(lead, names, "|", changes.integ_seq, "")
         .cast(pa.binary())

@@ -134,7 +134,7 @@ def test_missing_topics_are_named_or_created(real_broker, tmp_path, name, integr
     integrate_once(channel)
     received = kafka_io.read_all(real_broker.servers, [f"{name}.audit"])
     assert len(received) == 1
-    assert topics.missing(make(str(channel), "UTC").recipe.producer, channels.shop_topics(name)) == []
+    assert topics.missing(make(str(channel), "UTC").recipe.send.producer, channels.shop_topics(name)) == []
 
 
 def test_an_unreachable_broker_is_named_before_a_row_is_read(tmp_path, name):
@@ -142,7 +142,7 @@ def test_an_unreachable_broker_is_named_before_a_row_is_read(tmp_path, name):
     channel = channels.shop(tmp_path, address, name)
     plan = make(str(channel), "UTC")
     with pytest.raises(EnvironmentFault, match=f"no broker of {address} answers .* mend Kafka_Brokers"):
-        topics.ensure(plan.recipe.producer, plan.topics, None)
+        topics.ensure(plan.recipe.send.producer, plan.topics, None)
 
 
 def test_all_problems_of_a_channel_and_its_ddl_come_at_once(tmp_path):

@@ -161,5 +161,5 @@ def test_a_wrong_password_of_the_key_is_found_without_a_broker(channel):
     wrong = CERTIFICATE | {"Stream_Client_Private_Key_Password": "${THE_WRONG_KEY_PASSWORD}"}
     made = plan.make(str(channel("MUTUAL", AUTHORITY | wrong)), "UTC")
     with pytest.raises(ConfigurationError, match=r"ssl\.key\.location failed") as raised:
-        topics.check(made.recipe.producer)
+        topics.check(made.recipe.send.producer)
     assert OTHER not in str(raised.value)  # I7

@@ -209,7 +209,7 @@ def test_keys_and_topics(tmp_path):
 def test_librdkafka_has_safe_defaults_and_the_channels_properties(tmp_path):
     value = "linger.ms=5;sasl.password=hush"
     made = make(tmp_path, actions=f"actions:\n  - {{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: '{value}'}}")
-    producer = made.recipe.producer
+    producer = made.recipe.send.producer
     assert (producer["acks"], producer["enable.idempotence"], producer["linger.ms"]) == ("all", "true", "5")
     assert made.secrets.mask("it is hush") == "it is ********"
     assert "hush" not in repr(made)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from integrator.contracts.outgoing import Messages
+from integrator.contracts.recipe import Send
 from integrator.deliver.kafka import producer
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.embedded import EmbeddedCluster
@@ -33,8 +34,13 @@ def no_producer_outlives_its_test():
 
 def recipe(tmp_path, servers, timeout=20, **properties):
     made = pure.recipe(tmp_path, "create table t(a int primary key);")
-    settings = {**made.producer, "bootstrap.servers": servers, "message.timeout.ms": str(timeout * 1000), **properties}
-    return dataclasses.replace(made, producer=settings, delivery_timeout_s=timeout)
+    settings = {
+        **made.send.producer,
+        "bootstrap.servers": servers,
+        "message.timeout.ms": str(timeout * 1000),
+        **properties,
+    }
+    return dataclasses.replace(made, send=Send(0, timeout, settings))
 
 
 def messages(topic, count, size=10):

@@ -316,6 +316,7 @@ REFUSED = [
     ("delta-cdf", {"id": 1, "_change_type": "insert"}, "the row has no _commit_version"),
     ("opencdc", opencdc("create", None, "AAAA"), "payload.after is raw"),
     ("maxwell", maxwell("insert", {"id": 1, "new": 5}), "table orders: column 'new' is not in its definition"),
+    ("goldengate", goldengate("D", {"ID": 2, "table": "y"}), "table orders: column 'table' is not in its definition"),
     ("airbyte", airbyte({"id": "x"}), "table orders, column id: 'x' is no integer"),
 ]  # fmt: skip
 
@@ -375,7 +376,7 @@ def test_two_spellings_of_a_column_in_one_file_are_one(tmp_path):
 
 
 def test_a_dialect_that_is_none_is_a_problem_with_those_that_are(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"'odd' is no dialect; known are auto, hvr, .*cloudevents"):
+    with pytest.raises(ConfigurationError, match=r"'odd' is not one of 'auto', 'hvr', .*'cloudevents'"):
         pure.recipe(tmp_path, DDL, META, "odd")
 
 

@@ -66,7 +66,7 @@ def test_what_messages_say_of_a_table_is_what_is_said_for_kafka(tmp_path):
 def test_an_absent_table_is_known_as_the_records_have_it(tmp_path):
     absent = "TableProperties, table: ops_orders, group: SOURCE, Absent: true"
     recipe = plan(tmp_path, ORDERS, ", names: {ops.orders: ops_orders}", absent).recipe
-    assert [(one.name, one.schema, one.base_name) for one in recipe.absent] == [("ops_orders", "ops", "orders")]
+    assert [(one.name, one.schema, one.base_name) for one in recipe.read.absent] == [("ops_orders", "ops", "orders")]
 
 
 CLASHES = [

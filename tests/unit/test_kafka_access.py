@@ -211,7 +211,9 @@ def make(tmp_path):
 
 
 def access(made):
-    return {name: value for name, value in made.recipe.producer.items() if name.startswith(("sasl", "ssl", "security"))}
+    return {
+        name: value for name, value in made.recipe.send.producer.items() if name.startswith(("sasl", "ssl", "security"))
+    }
 
 
 @pytest.mark.parametrize(("properties", "expected"), CASES)
@@ -219,7 +221,7 @@ def test_properties_of_the_location_become_librdkafkas(properties, expected, mak
     made = make(properties)
     assert access(made) == {name: make.file if value == "FILE" else value for name, value in expected.items()}
     if "KERBEROS" not in properties and "FILE" not in properties:
-        topics.check(made.recipe.producer)  # librdkafka knows all of them
+        topics.check(made.recipe.send.producer)  # librdkafka knows all of them
 
 
 @pytest.mark.parametrize(("properties", "told"), REFUSED)
@@ -254,7 +256,9 @@ def test_i7_passwords_are_in_no_text(make, monkeypatch):
     passwords = 'Stream_Password: "${THIS}", Stream_Client_Private_Key_Password: "${THAT}"'
     certificates = f"Stream_Public_Certificate: FILE, {CLIENT}"
     made = make(f"Kafka_Authentication_Method: USER_PASS, Stream_User: me, {passwords}, {certificates}")
-    assert (made.recipe.producer["sasl.password"], made.recipe.producer["ssl.key.password"]) == (*secrets.values(),)
+    assert (made.recipe.send.producer["sasl.password"], made.recipe.send.producer["ssl.key.password"]) == (
+        *secrets.values(),
+    )
     console = Console(record=True, width=2000, file=io.StringIO())
     show.plan(made, [], console)
     shown = console.export_text()

@@ -168,7 +168,7 @@ def test_what_failed_at_its_time_is_tried_again_at_once_and_not_at_the_next_time
 
 def test_the_rate_limit_is_the_recipes(tmp_path):
     said = "action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "
-    assert made(tmp_path, said + "'100'").recipe.rate_limit == 100
+    assert made(tmp_path, said + "'100'").recipe.send.rate_limit == 100
     with pytest.raises(ConfigurationError) as raised:
         made(tmp_path, said + "'0'")
     assert "'0' is not accepted" in str(raised.value)

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from integrator.contracts.fragments import Carry, to_held
+from integrator.contracts.recipe import Send
 from integrator.errors import ConfigurationError
 from integrator.run import rewind
 from integrator.run.state import State
@@ -55,7 +56,7 @@ def test_a_channel_may_change_where_nothing_waits(tmp_path):
 
 def test_the_fingerprint_knows_no_broker(tmp_path):
     recipe = pure.tables(tmp_path, DDL, [])
-    assert dataclasses.replace(recipe, producer={}, rate_limit=5).fingerprint == recipe.fingerprint
+    assert dataclasses.replace(recipe, send=Send(rate_limit=5)).fingerprint == recipe.fingerprint
 
 
 def test_a_damaged_mark_is_told_by_name(tmp_path):

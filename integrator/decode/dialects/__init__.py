@@ -29,14 +29,14 @@ from integrator.decode.dialects import (
 
 _NAMED: dict[str, Dialect] = {
     "hvr": hvr.DIALECT,
-    "delta-cdf": delta_cdf.DIALECT,
-    "dms": dms.DIALECT,
-    "goldengate": goldengate.DIALECT,
     "wal2json": wal2json.DIALECT,
     "debezium": debezium.DIALECT,
     "cloudevents": cloudevents.DIALECT,
     "canal": canal.DIALECT,
     "maxwell": maxwell.DIALECT,
+    "dms": dms.DIALECT,
+    "goldengate": goldengate.DIALECT,
+    "delta-cdf": delta_cdf.DIALECT,
     "airbyte": airbyte.DIALECT,
     "opencdc": opencdc.DIALECT,
 }

@@ -66,7 +66,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
 
 
-def _is_cdc(name: str) -> bool:
+def _is_cdc(name: str, _variant: int) -> bool:
     """Return whether Airbyte added the field."""
     return name.startswith("_ab_cdc_")
 

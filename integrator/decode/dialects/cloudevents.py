@@ -53,7 +53,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     deleted = action == "D"
     after = data.inner("after", COLUMNS, np.isin(action, ["I", "U"])).either(framed, data.where(~deleted))
     before = data.inner("before", COLUMNS, np.isin(action, ["U", "D"])).either(framed, data.where(deleted))
-    found = changes(Events(action, source, after, before, schemas, {**ignored, **others}), where, reading)
+    found = changes(Events(action, source, after, before, schemas, {**ignored, **others}, ~framed), where, reading)
     no_marks = np.zeros(len(at), np.bool_)
     return found, debezium_positions.positions(None, no_marks, source, file, np.arange(len(at)), found)
 

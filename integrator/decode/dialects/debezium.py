@@ -31,7 +31,7 @@ from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, fields_of, placeholders
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import COLUMNS, JsonImages, none_apart
+from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
@@ -76,7 +76,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             before,
             Labels(schemas.codes[at], schemas.texts),
             dict(ignored),
-            flat=bool(flat.any()),
+            flat,
         ),
         where,
         reading,
@@ -88,7 +88,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
 class Events:
     """Events that change a row: what they do, where they come from, their images, and the schemas of these.
 
-    ignored: what else there was, counted. flat: whether images have fields that ExtractNewRecordState added.
+    ignored: what else there was, counted. flat: which images have fields that ExtractNewRecordState added.
     """
 
     action: npt.NDArray[np.str_]
@@ -97,7 +97,7 @@ class Events:
     before: Objects
     schemas: Labels
     ignored: dict[str, int]
-    flat: bool = False
+    flat: Mask
 
 
 def changes(events: Events, where: Where, reading: Reading) -> Records:
@@ -113,11 +113,11 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             events.after,
             events.before,
             DebeziumCoding(fields, modes, mysql=source.labels("connector").has("mysql", "mariadb")),
-            _is_added if events.flat else none_apart,
+            _is_added,
             unavailable=placeholders(modes.unavailable_value),
             key_only=modes.old_images,
             empty=EMPTY,
-            variant=schemas.codes.astype(np.int64) if schemas.texts else None,
+            variant=(schemas.codes.astype(np.int64) + 1) * 2 + events.flat,
         ),
         old=events.before.has_object & (events.action == "U"),
         line=where.line,
@@ -129,9 +129,9 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     return found
 
 
-def _is_added(name: str) -> bool:
+def _is_added(name: str, variant: int) -> bool:
     """Return whether ExtractNewRecordState added the field."""
-    return name.startswith("__")
+    return bool(variant & 1) and name.startswith("__")
 
 
 def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]:

@@ -51,7 +51,10 @@ EMPTY = Words.of([*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EM
 
 @dataclass(frozen=True)
 class DebeziumCoding:
-    """Values of events. fields: of each variant, those of its schema. modes: how the connector was set."""
+    """Values of events. fields: of each schema. modes: how the connector was set.
+
+    A variant is twice the number of the schema, from 1 on (0: none), and 1 more for flattened events.
+    """
 
     fields: Sequence[Mapping[str, Field]]
     modes: DebeziumModes
@@ -69,12 +72,14 @@ class DebeziumCoding:
 
     def variant_key(self, variant: int) -> Hashable:
         """Return the fields of a variant."""
-        return tuple(self.fields[variant].items()) if 0 <= variant < len(self.fields) else None
+        return (variant & 1, *self._fields(variant).items())
 
     def kind(self, column: Column, variant: int) -> Hashable:
         """Return the type of a column, and what the schema has of it."""
-        fields = self.fields[variant] if 0 <= variant < len(self.fields) else {}
-        return column.type, fields.get(column.name, NO_FIELD)
+        return column.type, self._fields(variant).get(column.name, NO_FIELD)
+
+    def _fields(self, variant: int) -> Mapping[str, Field]:
+        return self.fields[(variant >> 1) - 1] if variant > 1 else {}
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values in their type. Raises ValueRefused."""

@@ -147,7 +147,7 @@ def _values(rows: pa.Table, new: Ints, old: Ints, objects: Objects | None) -> Va
     apart = frozenset((TYPE, VERSION, STAMP))
     if objects is None:
         return RowValues(rows, new, old, apart, utc_typed)
-    return JsonImages(objects.take(new), objects.take(old), CODING, apart.__contains__, whole=True)
+    return JsonImages(objects.take(new), objects.take(old), CODING, lambda name, _: name in apart, whole=True)
 
 
 def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File, table: Table) -> Ints:

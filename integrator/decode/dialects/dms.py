@@ -107,5 +107,5 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     return found, Positions(nothing, by_line(file.number, line), pa.repeat(NO_TRANSACTION, size), found.row_counts)
 
 
-_MARKS = (mark(OP), mark("metadata", others=("data", "control", "before-image")))
+_MARKS = (mark(OP, certain=True), mark("metadata", others=("data", "control", "before-image")))
 DIALECT = of_parts(parts, _MARKS)

@@ -65,7 +65,6 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     after = objects.where(in_row_mode & ~deleted).either(in_row_mode & ~deleted, after)
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")
-    apart = _META.__contains__ if in_row_mode.any() else _is_mark
     zone = reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
@@ -73,7 +72,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         action=action,
         schema=pc.struct_field(pc.extract_regex(name, r"(?P<schema>[^.]+)\.[^.]+$"), "schema"),
         table=pc.replace_substring_regex(name, r"^.*\.", ""),
-        values=JsonImages(after, before, coding, apart, fold=True),
+        values=JsonImages(after, before, coding, _is_apart, fold=True, variant=in_row_mode.astype(np.int64)),
         old=before.has_object & (action == "U"),
         line=where.line,
         cap_tstamp=stamps(file.path, where.line, _STAMP, _micros(objects.text("op_ts")), zone),
@@ -84,9 +83,9 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     return found, Positions(pc.coalesce(xid, pos), commit, number(xid), found.row_counts)
 
 
-def _is_mark(name: str) -> bool:
-    """Return whether it is a mark of GoldenGate's Avro formatter, written as JSON."""
-    return name.endswith("_isMissing")
+def _is_apart(name: str, in_row_mode: int) -> bool:
+    """Return whether it is a field of the record, or else a mark of GoldenGate's Avro formatter, written as JSON."""
+    return name in _META if in_row_mode else name.endswith("_isMissing")
 
 
 def _trail(pos: pa.Array, where: Where) -> pa.Array:
@@ -122,4 +121,4 @@ def typed(kind: Type, values: pa.Array, zone: str) -> pa.Array:
             return json_typed(kind, values)
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("op_type", "table"),))
+DIALECT = of_lines(decode, EXPECTED, (mark("op_type", "table", certain=True),))

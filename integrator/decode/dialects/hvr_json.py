@@ -40,7 +40,7 @@ def blocks(file: File, reading: Reading) -> Iterator[Lines]:
 def records(lines: Lines, reading: Reading) -> Records:
     """Return the records of lines. Raises DataError."""
     objects = _objects(lines)
-    rows = JsonImages(objects, objects, JsonCoding(), META.__contains__, infers=True)
+    rows = JsonImages(objects, objects, JsonCoding(), lambda name, _: name in META, infers=True)
     return Records(
         lines.file,
         objects.numbers,

@@ -20,8 +20,8 @@ class Delivery:
     def __init__(self, recipe: Recipe, tasks: int = 1) -> None:
         """Send for one of `tasks` tasks, which share the rate limit."""
         self._recipe = recipe
-        self._pace = Pace(recipe.rate_limit / tasks) if recipe.rate_limit else None
-        self._producer = acquire(recipe.producer)
+        self._pace = Pace(recipe.send.rate_limit / tasks) if recipe.send.rate_limit else None
+        self._producer = acquire(recipe.send.producer)
         self._batches = Batches()
         self._bytes = 0
 
@@ -32,7 +32,7 @@ class Delivery:
         """
         if self._producer.latch.error:
             return
-        limit = self._recipe.max_bytes - RECORD_OVERHEAD
+        limit = self._recipe.messages.max_bytes - RECORD_OVERHEAD
         longest = int(messages.sizes.max(initial=0))
         if longest > limit:  # I5; the first pass has told the row, so this is a last line
             ends = np.cumsum([count for _, count in messages.runs])
@@ -53,15 +53,15 @@ class Delivery:
         """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
         for batch in self._batches.rest():
             self._send(batch)
-        left = self._producer.flush(self._recipe.delivery_timeout_s)
+        left = self._producer.flush(self._recipe.send.delivery_timeout_s)
         latch = self._producer.latch
         error = latch.error
         if left and not error:
-            error = f"{left} messages are not acknowledged after {self._recipe.delivery_timeout_s} s"
+            error = f"{left} messages are not acknowledged after {self._recipe.send.delivery_timeout_s} s"
         if error and latch.transport:
             error = f"{error}; the client last said: {latch.transport}"
         if error:
-            discard(self._recipe.producer)
+            discard(self._recipe.send.producer)
         return Report(
             messages=latch.accepted,
             acknowledged=latch.accepted - latch.failed - left,

@@ -68,10 +68,10 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
     position = changes.integ_seq.take(at)
     source = {
         "version": texts(_VERSION, size),
-        "connector": texts(DIALECTS[channel.dialect].connector or channel.dialect, size),
-        "name": texts(channel.channel, size),
+        "connector": texts(DIALECTS[channel.read.dialect].connector or channel.read.dialect, size),
+        "name": texts(channel.messages.channel, size),
         "snapshot": texts("false", size),
-        "db": texts(channel.cap_loc, size),
+        "db": texts(channel.messages.cap_loc, size),
         "sequence": pc.binary_join_element_wise('["', changes.tx_seq.take(at), '","', position, '"]', ""),
         "schema": changes.names("schema", table.table).take(at),
         "table": changes.names("base_name", table.table).take(at),
