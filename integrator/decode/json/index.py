@@ -100,7 +100,7 @@ def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = ""
     names = Names.of_size(longest // 4 + 1)  # a member has at least four bytes: "":0
     nodes = Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
     name = np.frombuffer(json_text(repeated) + bytes(WORD), np.uint8)
-    again = hash_of(words(name), 0, len(name) - WORD) if repeated else np.uint64(0)
+    again = np.uint64(hash_of(words(name), 0, len(name) - WORD) if repeated else 0)
     return Finding(*_index((text, text_words), offsets, names, nodes, again)), nodes
 
 

@@ -16,7 +16,7 @@ Hashes = npt.NDArray[np.uint64]
 WORD = 8
 """Bytes that are compared and hashed at once."""
 _FEW_NAMES = 64
-"""Names of an object that are compared in pairs; more of them are sorted first."""
+"""Names of an object that are compared in pairs; more of them are looked up."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
 
@@ -87,14 +87,18 @@ def has_equal(text: Octets, hashes: Hashes, starts: Places, ends: Places, first:
                     if found:
                         return True
         return False
-    order = np.argsort(hashes[first:last]) + first
-    for place in range(1, len(order)):
-        one = order[place]
-        before = place - 1
-        while before >= 0 and hashes[order[before]] == hashes[one]:
-            other = order[before]
-            size = ends[one] - starts[one]
-            if size == ends[other] - starts[other] and is_same(text, starts[one], starts[other], size):
+    size = 2
+    while size < 2 * (last - first):
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    for one in range(first, last):
+        slot = np.int64(hashes[one] & np.uint64(size - 1))
+        while table[slot] >= 0:
+            other = table[slot]
+            length = ends[one] - starts[one]
+            same = hashes[one] == hashes[other] and length == ends[other] - starts[other]
+            if same and is_same(text, starts[one], starts[other], length):
                 return True
-            before -= 1
+            slot = (slot + 1) & (size - 1)
+        table[slot] = one
     return False
