@@ -57,7 +57,7 @@ def elsewhere(action: Scoped) -> frozenset[str]:
 
 
 def active(action: Scoped, source: Source) -> bool:
-    """Say whether the contexts of the run let the action hold."""
+    """Return whether the contexts of the run let the action hold."""
     context = getattr(action, "Context", None)
     if context is None:
         return True

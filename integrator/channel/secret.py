@@ -60,7 +60,7 @@ class Secrets:
             self._values |= {value, repr(value)[1:-1], json.dumps(value)[1:-1]}
 
     def brings(self, text: str, character: str) -> bool:
-        """Say whether a value that was put into `text` has `character` in it."""
+        """Return whether a value that was put into `text` has `character` in it."""
         return any(character in value and value in text for value in self._resolved)
 
     def mask(self, text: str) -> str:

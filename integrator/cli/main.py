@@ -212,7 +212,7 @@ def suspend(
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
-    """Have a channel's daemon wait behind the cycle that it is in."""
+    """Have a channel's daemon wait after the cycle that it is in."""
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     State(made.state).suspend(reason)
     Console(soft_wrap=True).print(f"channel {made.channel} is suspended: {reason}", highlight=False)

@@ -1,4 +1,4 @@
-"""Sends the lines of a growing file into a channel's socket, and goes on behind what was received, however it ends.
+"""Sends the lines of a growing file into a channel's socket, and goes on after what was received, however it ends.
 
 For programs that write their changes to a file, such as pg_recvlogical: a crash of theirs, of ours or of the integrator
 loses no line and sends none twice, for a line is sent until the receiver says that it is durable there.
@@ -88,7 +88,7 @@ def _session(path: Path, target: Target, ended: threading.Event, *, follow: bool
 def _lines(
     path: Path, skip: int, target: Target, ended: threading.Event, answers: _Answers, *, follow: bool
 ) -> Iterator[bytes]:
-    """Yield whole lines behind the first `skip`, as they come. Raises DataError where it is not the file any more."""
+    """Yield whole lines after the first `skip`, as they come. Raises DataError where it is not the file any more."""
     with path.open("rb") as file:
         _check_same(path, file.readline(), target)
         file.seek(0)
@@ -139,7 +139,7 @@ def _check_same(path: Path, first_line: bytes, target: Target) -> None:
 
 
 def _is_gone(path: Path, file: BinaryIO) -> bool:
-    """Say whether the file that is read is another one now, or was cut: what is written from now on is not in it."""
+    """Return whether the file that is read is another one now, or was cut: what is written from now on is not in it."""
     now = path.stat() if path.exists() else None
     return now is None or now.st_ino != os.fstat(file.fileno()).st_ino or now.st_size < file.tell()
 

@@ -1,6 +1,6 @@
-"""Change rows: the contract between dialects and everything behind them.
+"""Change rows: the contract between dialects and everything after them.
 
-One `Changes` holds rows of one table, a `Joint` those of several.
+One `Changes` holds rows of one table, a `MultiTableChanges` those of several.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Changes:
 
     @property
     def paired(self) -> Mask:
-        """Say which rows are old ones of updates whose new ones stand next: told before any row is left out."""
+        """Return which rows are old ones of updates whose new ones stand next: told before any row is left out."""
         if self.tracked is not None:
             return self.tracked
         op = self.op.to_numpy(zero_copy_only=False)
@@ -161,8 +161,8 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Joint:
-    """Change rows of several tables, table behind table, each in source order: see `Changes`.
+class MultiTableChanges:
+    """Change rows of several tables, table after table, each in source order: see `Changes`.
 
     rows: all of them, as if of the first table; no update goes from one table into the next. sizes: rows of each table.
     own: the columns of each table, without missing values, where they are not the same; then `rows` is without any.
@@ -176,11 +176,11 @@ class Joint:
     @staticmethod
     def of(
         rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[Mapping[str, pa.Array]] = ()
-    ) -> Joint:
+    ) -> MultiTableChanges:
         """Return rows of several tables; where one ends is told by `sizes`."""
         paired = rows.paired.copy()
         paired[np.cumsum(sizes) - 1] = False
-        return Joint(replace(rows, tracked=paired), tuple(tables), tuple(sizes), tuple(own))
+        return MultiTableChanges(replace(rows, tracked=paired), tuple(tables), tuple(sizes), tuple(own))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -199,7 +199,7 @@ class Joint:
             return apart
         return [replace(rows, columns=dict(own)) for rows, own in zip(apart, self.own, strict=True)]
 
-    def only(self, places: Sequence[int]) -> Joint:
+    def only(self, places: Sequence[int]) -> MultiTableChanges:
         """Return the rows of some of the tables that have columns of their own."""
         if len(places) == len(self.tables):
             return self
@@ -208,14 +208,14 @@ class Joint:
         rows = self.rows.where(np.repeat(chosen, self.sizes))
         at = sorted(places)
         names, sizes = tuple(self.tables[place] for place in at), tuple(self.sizes[place] for place in at)
-        return Joint(rows, names, sizes, tuple(self.own[place] for place in at))
+        return MultiTableChanges(rows, names, sizes, tuple(self.own[place] for place in at))
 
 
-AnyChanges: TypeAlias = "Changes | Joint"
+AnyChanges: TypeAlias = "Changes | MultiTableChanges"
 
 
 def together(parts: Sequence[Changes]) -> Changes:
-    """Return the rows of parts of one file, with the same columns, behind each other; all as the dialect made them."""
+    """Return the rows of parts of one file, with the same columns, one after another; all as the dialect made them."""
 
     def arrays(name: str) -> pa.Array:
         return pa.concat_arrays([getattr(part, name) for part in parts])
@@ -239,12 +239,14 @@ def together(parts: Sequence[Changes]) -> Changes:
     )
 
 
-def behind_each_other(parts: Sequence[Changes], tables: Sequence[str], sizes: Sequence[int]) -> Joint:
+def concat_tables(parts: Sequence[Changes], tables: Sequence[str], sizes: Sequence[int]) -> MultiTableChanges:
     """Return parts of several tables, of so many rows each, as one."""
     rows = together(parts)
     if all(part.tracked is None for part in parts):
-        return Joint.of(rows, tables, sizes)
-    return Joint(replace(rows, tracked=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes))
+        return MultiTableChanges.of(rows, tables, sizes)
+    return MultiTableChanges(
+        replace(rows, tracked=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes)
+    )
 
 
 def null_before(changes: Changes, added: Sequence[tuple[str, int, int]], ordinal: int) -> Changes:

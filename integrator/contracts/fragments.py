@@ -1,7 +1,7 @@
 """The fragment: the contract between the two passes. A row is one encoded change row, or a note about a file.
 
 topic, table; key: what the message key's frame stands around, or null for none; op; integ_seq; rank: 0, or the place of
-what stands behind a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
+what is after a row: a tombstone, or the next part of a dead letter; more: whether the next fragment belongs to the
 same change; cap_tstamp: commit in microseconds since 1970, or null; shape: which schema the payload has, see `Shape`;
 headers: the values of the message headers; payload: the encoded row, without what the format puts around it, or null
 for a tombstone.
@@ -195,7 +195,7 @@ class Mark:
 
 
 def _aside(topics: Sequence[str], op: int, payload: str) -> pa.RecordBatch:
-    """Return rows that are no change: they stand behind all changes of their topic."""
+    """Return rows that are no change: they are after all changes of their topic."""
     row = {"op": op, "integ_seq": "~", "rank": 0, "more": False, "table": "", "shape": "", "payload": payload.encode()}
     return pa.RecordBatch.from_pylist([{"topic": topic, **row} for topic in topics], schema=FRAGMENT)
 

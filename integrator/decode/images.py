@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, Mask, first_refused
-from integrator.arrow.spans import Spans, Whole
+from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
 from integrator.decode.contract import Reading
@@ -277,12 +277,12 @@ class _Batch:
         size = np.repeat(np.diff(layout.rows), np.diff(layout.slots))
         present = np.empty(len(layout.base), np.int64)
         tables.count_present(layout.base, size, values.end, present)
-        whole = Whole(arrays, layout.kind_at, start_of)
+        whole = ColumnStore(arrays, layout.kind_at, start_of)
         full = self.images.whole | np.logical_and.reduceat(present == size, layout.slots[:-1])
         result = []
         for place, (shape, shares) in enumerate(zip(layout.shapes, self.rows.parts, strict=True)):
             first_slot, rows = int(layout.slots[place]), int(layout.rows[place + 1] - layout.rows[place])
-            spans = Spans(whole, shape.by_name, first_slot, rows)
+            spans = ColumnSlices(whole, shape.by_name, first_slot, rows)
             if full[place] and len(shares) == 1 and rows < FEW_ROWS and len(layout.shapes) > 1:
                 result.append(PartColumns(spans, apart=True))
                 continue

@@ -24,7 +24,7 @@ _MOST_DIGITS = (9, 14)
 """That a file's number of 32 bits, and a place of 48 bits, may have and always fit."""
 NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 ENDED = OpenTransaction(since_start=False, goes_on=False)
-"""The state behind a transaction's end."""
+"""The state after a transaction's end."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _binlog(octets: Octets, offsets: Ints, numbers: npt.NDArray[np.uint64]) -> b
 
 
 def _starts(positions: Positions) -> Mask:
-    """Say of each record whether a transaction begins with it."""
+    """Return of each record whether a transaction begins with it."""
     names = positions.transaction
     starts = np.ones(len(names), bool)
     if len(names) > 1:
@@ -127,7 +127,7 @@ class Order(Standing):
         self.ascending = ascending
 
     def place(self, positions: Positions, where: Where) -> Placed:
-        """Give each record its place, and go on to behind them. Raises DataError for one that is not after the last."""
+        """Give each record its place, and go on to after them. Raises DataError for one that is not after the last."""
         size = len(positions.commit)
         if positions.closed:
             self.known = ENDED

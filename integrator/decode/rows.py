@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, Mask, in_groups
-from integrator.contracts.changes import AnyChanges, Changes, Joint
+from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges
 from integrator.decode.contract import Reading
 from integrator.schema import Table
 
@@ -211,11 +211,11 @@ def changes_of(rows: Rows, values: Valued, meta: Meta) -> list[AnyChanges]:
             continue
         one = meta.slice(start, stop).changes(shares[0].table.name, rows.file, part)
         tables, sizes = [share.table.name for share in shares], [share.size for share in shares]
-        result.append(Joint.of(one, tables, sizes) if len(shares) > 1 else one)
+        result.append(MultiTableChanges.of(one, tables, sizes) if len(shares) > 1 else one)
     if apart:
         at = np.concatenate(places)
         own = meta if len(at) == len(rows.record) else meta.take(at)
         tables, sizes = [share.table.name for share, _ in apart], [share.size for share, _ in apart]
         joint = own.changes(tables[0], rows.file)
-        result.append(Joint.of(joint, tables, sizes, [columns for _, columns in apart]))
+        result.append(MultiTableChanges.of(joint, tables, sizes, [columns for _, columns in apart]))
     return result

@@ -121,7 +121,7 @@ def control(file: str, lines: Ints, name: str, values: pa.Array, kind: pa.DataTy
 
 
 def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tuple[Ints, int]:
-    """Return in which line of a file each row begins, where the first is in this one; and the line behind the last.
+    """Return in which line of a file each row begins, where the first is in this one; and the line after the last.
 
     Values of CSV may have ends of lines in them.
     """

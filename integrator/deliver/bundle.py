@@ -87,14 +87,14 @@ class Bundler:
         yield from self._closed(rows, starts, left, kinds)
 
     def _of(self, transaction: str, rows: pa.RecordBatch, starts: Places) -> Mask:
-        """Say which messages are of `transaction`; none, where that is empty."""
+        """Return which messages are of `transaction`; none, where that is empty."""
         if not transaction:
             return np.zeros(len(starts), bool)
         begins = pc.binary_slice(rows["integ_seq"].take(pa.array(starts)).cast(pa.binary()), 0, len(transaction))
         return np.asarray(pc.equal(begins, transaction.encode()), bool)
 
     def _open(self, rows: pa.RecordBatch, starts: Places) -> Mask:
-        """Say which messages rows to come may still belong to."""
+        """Return which messages rows to come may still belong to."""
         if self._bundling.mode != "CHANGE":
             return np.ones(len(starts), bool)
         return np.asarray(rows["more"].take(pa.array(np.append(starts[1:], len(rows)) - 1)), bool)
@@ -130,7 +130,7 @@ class Bundler:
             at = after
 
     def _groups(self, rows: pa.RecordBatch, new_topic: Mask) -> Mask:
-        """Say for each row whether it can share no message with the row before it."""
+        """Return for each row whether it can share no message with the row before it."""
         group = new_topic.astype(bool)
         match self._bundling.mode:
             case "CHANGE":
@@ -242,7 +242,7 @@ def _by_topic(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _changes(values: pa.Array) -> Mask:
-    """Say for each value whether it is another than the one before it."""
+    """Return for each value whether it is another than the one before it."""
     different = np.ones(len(values), bool)
     if len(values) > 1:
         different[1:] = np.asarray(pc.not_equal(values.slice(1), values.slice(0, len(values) - 1)), bool)

@@ -218,7 +218,7 @@ class Framing:
 
 
 def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
-    """Return what stands before and behind each row: the same for all, or of each row.
+    """Return what stands before and after each row: the same for all, or of each row.
 
     The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.
     """

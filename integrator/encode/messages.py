@@ -56,7 +56,7 @@ def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, .
 
 
 def _may_be_null(field: Field, table: TableRecipe) -> bool:
-    """Say whether the one schema of all rows must let a NOT NULL column be null: in a truncate's row, or if missing."""
+    """Return whether the one schema of all rows must let a NOT NULL column be null: for truncates, or if missing."""
     truncates = TRUNCATE in table.operations and not field.extra
     return truncates or (table.missing_as_null and field.source is not None and field.source not in table.key)
 

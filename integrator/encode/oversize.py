@@ -131,7 +131,7 @@ def dead_letters(
             )
             of_part.append(at)
     more = np.asarray(fragments["more"], bool).copy()
-    more[np.maximum(over - 1, 0)] = False  # the row behind it is in another topic now
+    more[np.maximum(over - 1, 0)] = False  # the row after it is in another topic now
     more[over] = False
     fragments = with_column(fragments, "more", pa.array(more))
     stays = np.ones(fragments.num_rows, bool)

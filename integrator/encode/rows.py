@@ -10,16 +10,16 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, mask
 from integrator.contracts.changes import Changes
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Places
 from integrator.contracts.recipe import BEFORE_UPDATE, TOMBSTONED, TRUNCATE, Recipe, TableRecipe
-from integrator.contracts.tally import Tally
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import taken
 from integrator.formats.contract import Arrays, Missing
 from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
-from integrator.transform.expression import Clock
+from integrator.transform.expression import RunClock
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RowMaker:
         self._format = messages.format_of(channel.messages.layout)
         self._old = messages.old_fields(recipe, channel.messages.layout)
 
-    def rows(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[Changes, Columns, Rows]:
+    def rows(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> tuple[Changes, Columns, Rows]:
         """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
         if not self._recipe.before_updates:
             changes = self._without(BEFORE_UPDATE, changes, tally)
@@ -76,19 +76,19 @@ class RowMaker:
         made = Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every, retired)
         return changes, columns, made
 
-    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], tally: Tally) -> None:
+    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], tally: CycleCounters) -> None:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
         for code, count in zip(*np.unique(op, return_counts=True), strict=True):
             reason = f"op {code} in {how}"
             tally.leave_out(reason, int(count))
 
-    def _without(self, operation: int, changes: Changes, tally: Tally) -> Changes:
+    def _without(self, operation: int, changes: Changes, tally: CycleCounters) -> Changes:
         left_out = mask(pc.equal(changes.op, operation))
         if left_out.any():
             self._count(np.full(int(left_out.sum()), operation, np.int8), tally)
         return changes.where(~left_out)
 
-    def _sent(self, changes: Changes, tally: Tally) -> Changes:
+    def _sent(self, changes: Changes, tally: CycleCounters) -> Changes:
         """Return the changes that the replication style sends; the others are counted (I4)."""
         operations = self._operations()
         sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
@@ -101,7 +101,7 @@ class RowMaker:
             tuple({*self._recipe.operations, *TOMBSTONED}) if self._recipe.bare_tombstones else self._recipe.operations
         )
 
-    def _events(self, changes: Changes, operations: tuple[int, ...], tally: Tally, *, split: bool) -> Events:
+    def _events(self, changes: Changes, operations: tuple[int, ...], tally: CycleCounters, *, split: bool) -> Events:
         found = events(changes.op.to_numpy(zero_copy_only=False), changes.paired, split_key_updates=split)
         if found.unpaired:
             tally.leave_out("old rows of updates without their new ones", found.unpaired)
@@ -110,7 +110,7 @@ class RowMaker:
             self._count(found.op[~sent], tally)
         return found.where(sent)
 
-    def _enveloped(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
+    def _enveloped(self, changes: Changes, columns: Columns, tally: CycleCounters) -> Rows:
         """Return envelopes of old and new images. They say every operation they can, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
         said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
@@ -119,7 +119,7 @@ class RowMaker:
         none = np.zeros(len(found), bool)
         return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
 
-    def _merged(self, changes: Changes, columns: Columns, tally: Tally) -> Rows:
+    def _merged(self, changes: Changes, columns: Columns, tally: CycleCounters) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
         found = self._events(changes, self._operations(), tally, split=False)
         none = (found.before < 0) | (found.after < 0)

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import Changes
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, Places, Shape, shapes
 from integrator.contracts.recipe import Recipe, TableRecipe
-from integrator.contracts.tally import Tally
 from integrator.encode import messages, oversize
 from integrator.encode.framing import Framing
 from integrator.encode.rows import RowMaker, Rows
@@ -20,8 +20,8 @@ from integrator.encode.tombstones import followed, tombstoned, tombstones
 from integrator.errors import DataError
 from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedValue, Unsayable
 from integrator.formats.finish import text_bytes
-from integrator.transform.capture import captured
-from integrator.transform.expression import Clock
+from integrator.transform.capture_rules import captured
+from integrator.transform.expression import RunClock
 from integrator.transform.message_key import headers, key_maker
 
 LEFT_OUT = "large values of rows above the maximum size"
@@ -47,13 +47,13 @@ class TableEncoder:
         self._encoders: dict[Shape, Encoder] = {} if encode is None else {Shape(): encode}
         self._framing = framing
 
-    def encode(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+    def encode(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = self.captured(changes, clock, tally)
         limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
         cut: set[str] = set()
         for _ in range(len(changes.columns) + 1):
-            counted = Tally()
+            counted = CycleCounters()
             fragments, order = self.fragments(changes, clock, counted)
             over, sizes = self.above(fragments, [self._recipe.table.name])
             if not len(over) or not policy.skeleton:
@@ -70,11 +70,11 @@ class TableEncoder:
         tally.warn(LEFT_OUT, len(cut))
         return fragments, order
 
-    def captured(self, changes: Changes, clock: Clock, tally: Tally) -> Changes:
+    def captured(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> Changes:
         """Return the change rows as the channel captures them. Raises DataError."""
         return captured(changes, self._recipe, self._channel, clock, tally)
 
-    def fragments(self, changes: Changes, clock: Clock, tally: Tally) -> tuple[pa.RecordBatch, Places]:
+    def fragments(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, however large they are, and their order. Raises DataError."""
         changes, columns, rows = self._rows.rows(changes, clock, tally)
         bare = tombstoned(rows.op) & self._recipe.bare_tombstones
@@ -109,7 +109,7 @@ class TableEncoder:
         return fragments, order
 
     def _with_tombstones(
-        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, tally: Tally
+        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, tally: CycleCounters
     ) -> tuple[pa.RecordBatch, Places]:
         """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
         gone = rows.retired >= 0

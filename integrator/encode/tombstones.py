@@ -1,4 +1,4 @@
-"""Tombstones: messages without value behind the rows that take a key away."""
+"""Tombstones: messages without value after the rows that take a key away."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from integrator.contracts.recipe import TOMBSTONED
 
 
 def tombstoned(op: pa.Array) -> Mask:
-    """Say which rows take a key away."""
+    """Return which rows take a key away."""
     return mask(pc.is_in(op, pa.array(TOMBSTONED, pa.int8())))
 
 
 def followed(
     fragments: pa.RecordBatch, order: Places, stones: pa.RecordBatch, behind: Places
 ) -> tuple[pa.RecordBatch, Places]:
-    """Return fragments, and their order, with `stones` behind those at the places `behind`."""
+    """Return fragments, and their order, with `stones` after those at the places `after`."""
     if not stones.num_rows:
         return fragments, order
     together = pa.Table.from_batches([fragments, stones]).combine_chunks()
@@ -30,7 +30,7 @@ def followed(
 
 
 def tombstones(fragments: pa.RecordBatch, gone: Places, keys: pa.Array) -> tuple[pa.RecordBatch, Places]:
-    """Return the messages without value for the rows at the places `gone`, and the places that they stand behind.
+    """Return the messages without value for the rows at the places `gone`, and the places that they are after.
 
     keys: of all rows, the keys that are gone. The old row of a change is followed by its new one, and by the tombstone
     then.

@@ -89,7 +89,7 @@ def with_article(context: str) -> str:
 
 
 LETTERS = "abdHjmMsSTUVwWyY"
-"""What may stand behind a % in a format of time stamps."""
+"""What may is after a % in a format of time stamps."""
 WITH_TEXT = ("hvr_op_str", "hvr_key_names")
 """Substitutions that take a text of their own where time stamps take a format."""
 

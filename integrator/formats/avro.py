@@ -99,7 +99,7 @@ def _schema(kind: Type, name: str, options: Options, names: _Names) -> Any:
 
 
 def _is_duration(options: Options) -> bool:
-    """Say whether an interval is Avro's duration: before 1.8 there is none, and Debezium writes text."""
+    """Return whether an interval is Avro's duration: before 1.8 there is none, and Debezium writes text."""
     return not options.avro_basic and options.times != "DEBEZIUM"
 
 

@@ -29,7 +29,7 @@ Columns = Sequence[Column]
 PATH = "\0"
 
 Gather = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
-"""From the rows of each message, one behind the other, and their number, to the body of each message."""
+"""From the rows of each message, one after the other, and their number, to the body of each message."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Frame:
 
     @cached_property
     def closing(self) -> bytes:
-        """What stands behind the last row of a message."""
+        """What is after the last row of a message."""
         return self.after + self.tail + self.end
 
 
 Between = tuple[str, ...] | tuple[bytes, ...]
 Write = Callable[[pa.Array], tuple[pa.Array, str | bytes]]
-"""From values to what is written of each, without nulls, and what stands directly before and behind each of them."""
+"""From values to what is written of each, without nulls, and what is directly before and after each of them."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ByColumn:
 
     write: from a column to what is written of its values, whatever its name, its place, and the length of its text;
     raises RefusedValue. between: from a message's columns to what stands before the first value of a row without
-    missing ones, between its values, and behind the last one.
+    missing ones, between its values, and after the last one.
     """
 
     write: Callable[[Column, Options], Write]
@@ -108,7 +108,7 @@ class Format:
     """Why columns cannot stand beside each other, or None."""
     schema_type: Literal["", "AVRO", "JSON", "PROTOBUF"] = ""
     header_tail: bytes = b""
-    """What stands behind the schema's GUID, where that is in a header: Protobuf's path to the message."""
+    """What is after the schema's GUID, where that is in a header: Protobuf's path to the message."""
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
     bundles: Callable[[Options], Bundles] = lambda _options: ""

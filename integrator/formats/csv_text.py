@@ -61,7 +61,7 @@ def _is_bytes(kind: Type, options: Options) -> bool:
 
 
 def _may_need_quotes(kind: Type, said: Csv) -> bool:
-    """Say whether values of a type could hold a character that matters, or look like null."""
+    """Return whether values of a type could hold a character that matters, or look like null."""
     usual = said.field_separator in ",;|\t\x1f" and said.line_separator in ("\n", "\r\n")
     plain = usual and said.quote == '"' and said.escape in '"\\' and not said.null
     return not (plain and isinstance(kind, _PLAIN))

@@ -62,7 +62,7 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
 
 
 def _inner_json(writer: Encoder, name: str, values: pa.Array, missing: Missing) -> pa.Array:
-    """Return a struct's JSON, in which members are left out: of {"name":…} what stands behind the name."""
+    """Return a struct's JSON, in which members are left out: of {"name":…} what is after the name."""
     inside = {path: gone for path, gone in missing.items() if path.startswith(name + PATH)}
     whole = writer({name: values}, inside)
     text = pc.binary_slice(whole.view(pa.binary()), len(json.dumps(name, ensure_ascii=False).encode()) + 2, -1)

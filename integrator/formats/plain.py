@@ -1,7 +1,7 @@
 """Values as people write them, for the formats without a schema: JSON, CSV and XML.
 
 Dates and times as HVR's pages show them: 2026-11-20, and 2026-11-20 12:34:56 with a fraction where there is one
-(https://fivetran.com/docs/hvr6/action-reference/fileformat); JSON has ISO 8601's T between, and Z behind an instant.
+(https://fivetran.com/docs/hvr6/action-reference/fileformat); JSON has ISO 8601's T between, and Z after an instant.
 """
 
 from __future__ import annotations

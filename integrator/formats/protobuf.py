@@ -6,7 +6,7 @@ google.type.TimeOfDay, timestamps google.protobuf.Timestamp; field_meta keeps pr
 A nullable column is `optional` (the converter reads null with optional.for.nullables=true); a nullable list is a
 message with the list in it, for a repeated field is never null.
 
-Field numbers are those of the subject's latest version where a field has one there, and new ones behind them: a number
+Field numbers are those of the subject's latest version where a field has one there, and new ones after them: a number
 is never given to another field. How values are written is in `protobuf_values`.
 """
 

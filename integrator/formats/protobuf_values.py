@@ -123,7 +123,7 @@ def _only(part: Part, there: Mask) -> Part:
 
 
 def _writer(kind: Type, options: Options, path: str) -> tuple[int, Write]:
-    """Return the wire type, and how values are written behind their tag."""
+    """Return the wire type, and how values are written after their tag."""
     match kind:
         case schema.Boolean() | schema.Integer():
             return VARINT, lambda values: [varint(ints(values).view(np.uint64))]

@@ -29,7 +29,7 @@ from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, read_of
 from integrator.plan.tables import table_recipe
 from integrator.schema import Table
-from integrator.tables import added as adding
+from integrator.tables import discovered_columns as adding
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 

@@ -96,7 +96,7 @@ def check_constant(part: Constant | Text, declared: Type) -> None:
 
 
 def convertible(given: Type, wanted: Type) -> bool:
-    """Say whether values of type `given` can become `wanted`, each checked when it comes."""
+    """Return whether values of type `given` can become `wanted`, each checked when it comes."""
     if isinstance(given, schema.Array) and isinstance(wanted, schema.Array):
         return convertible(given.item, wanted.item)
     if given == wanted or (isinstance(wanted, schema.String) and not isinstance(given, schema.Bytes)):
@@ -111,7 +111,7 @@ def convertible(given: Type, wanted: Type) -> bool:
 
 
 def is_lossy(given: Type, wanted: Type) -> bool:
-    """Say whether Arrow would bend values of type `given` to make them `wanted`."""
+    """Return whether Arrow would bend values of type `given` to make them `wanted`."""
     if isinstance(given, schema.Array) and isinstance(wanted, schema.Array):
         return is_lossy(given.item, wanted.item)
     return any(isinstance(given, one) and isinstance(wanted, other) for one, other in LOSSY)

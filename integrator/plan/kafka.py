@@ -128,7 +128,7 @@ def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
 
 
 def _check_in_flight(extra: dict[str, str], report: Callable[[str, str], None]) -> None:
-    """I3: without idempotence, a message that is tried again may be passed by one behind it."""
+    """I3: without idempotence, a message that is tried again may be passed by one after it."""
     idempotent = extra.get("enable.idempotence", "true").strip().lower() == "true"
     acks = extra.get("acks", extra.get("request.required.acks", "all")).strip()
     for name in ("max.in.flight", "max.in.flight.requests.per.connection"):
@@ -146,7 +146,7 @@ def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: di
     if "request.required.acks" in extra:
         del defaults["acks"]
     if extra.get("enable.idempotence", defaults["enable.idempotence"]).strip().lower() != "true":
-        # I3: a message that is tried again may not be passed by one behind it
+        # I3: a message that is tried again may not be passed by one after it
         defaults["max.in.flight.requests.per.connection"] = "1"
     return defaults | {
         "bootstrap.servers": ",".join(_with_port(broker) for broker in location.Kafka_Brokers),

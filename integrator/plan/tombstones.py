@@ -61,7 +61,7 @@ def _missing(keys: Keys) -> tuple[str, ...]:
 
 
 def _runs_together(parts: tuple[Part, ...]) -> bool:
-    """Return whether one value is right behind another: 1 and 11 would be the same text as 11 and 1."""
+    """Return whether one value is right after another: 1 and 11 would be the same text as 11 and 1."""
     return any(isinstance(one, ColumnValue) and isinstance(other, ColumnValue) for one, other in pairwise(parts))
 
 

@@ -33,7 +33,7 @@ from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting
 from integrator.registry import client as registry
 from integrator.run import session
-from integrator.run.ahead import ahead
+from integrator.run.prefetch import prefetch
 from integrator.run.processes import of_process
 from integrator.run.second_pass import REPORT_DDL, second_pass
 from integrator.run.state import State
@@ -233,7 +233,7 @@ class _Refresh:
         second = second_pass(rows.recipe, str(self._state.path), max(1, self._options.parallel))
 
         def passes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return second(ahead(fragments(rows, batches)))
+            return second(prefetch(fragments(rows, batches)))
 
         try:
             collected = source.mapInArrow(passes, REPORT_DDL).collect()
@@ -252,7 +252,7 @@ class _Refresh:
 
 def _of_data(table: str, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read."""
-    found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are told one behind the other
+    found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are told one after the other
     return DataError(f"table {table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 
 

@@ -14,16 +14,16 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenTransaction, hexadecimal, integ_seq
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Note
 from integrator.contracts.recipe import INSERT, TRUNCATE, Recipe
-from integrator.contracts.tally import Tally
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
 from integrator.encode.framing import framing_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError, crossing
 from integrator.schema import Column, arrow_type, describe
-from integrator.transform.expression import Clock
+from integrator.transform.expression import RunClock
 
 _SLICE_DIGITS, _PART_DIGITS = 6, 10
 _PART_BITS = 12
@@ -63,7 +63,7 @@ class _Task:
         self._encoder = TableEncoder(self._table, rows.recipe, framing_of(rows.recipe))
         context = TaskContext.get()
         self._part = context.partitionId() if context is not None else 0
-        self._count, self._tally, self._told = 0, Tally(), 0.0
+        self._count, self._tally, self._told = 0, CycleCounters(), 0.0
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # apart from the keys of changes by the second bit; each part of a slice has numbers of its own
@@ -71,7 +71,7 @@ class _Task:
         seed = (1 << 62) + (int(self._rows.started.timestamp()) << SEED_BITS) + (part << FILE_BITS)
         for batch in batches:
             if batch.num_rows:
-                clock = Clock(self._rows.started, seed)  # rows are numbered in their part already
+                clock = RunClock(self._rows.started, seed)  # rows are numbered in their part already
                 yield self._encoder.encode(self._changes(batch), clock, self._tally)[0]
                 self._count += batch.num_rows
                 self._tell()

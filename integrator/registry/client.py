@@ -46,7 +46,7 @@ def resolve(plan: Plan) -> Plan:
 
 
 def check(plan: Plan) -> list[str]:
-    """Say of each schema whether the registry has it, or would take it; registers nothing. Raises as `resolve`."""
+    """Return of each schema whether the registry has it, or would take it; registers nothing. Raises as `resolve`."""
     if plan.registry is None:
         return []
     settings = plan.registry

@@ -1,7 +1,7 @@
-"""Spark's checkpoint of a channel's stream, read: which cycle ends behind which file of the journal.
+"""Spark's checkpoint of a channel's stream, read: which cycle ends after which file of the journal.
 
 metadata     the stream's id
-offsets/N    cycle N was begun: two lines of JSON behind "v1", the second is the offset of its end, {"files": 7}
+offsets/N    cycle N was begun: two lines of JSON after "v1", the second is the offset of its end, {"files": 7}
 commits/N    Spark is done with cycle N
 .NAME.crc    beside each: Hadoop's checksums of NAME, a CRC-32 for each 512 bytes
 

@@ -16,8 +16,8 @@ from integrator.durable import Damaged
 from integrator.errors import from_wire
 from integrator.plan import Plan
 from integrator.run import consistency
-from integrator.run.ahead import ahead
 from integrator.run.first_pass import first_pass
+from integrator.run.prefetch import prefetch
 from integrator.run.second_pass import REPORT_DDL, second_pass
 from integrator.run.state import State
 from integrator.run.sync import Cycle, verdict
@@ -48,7 +48,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
                 second, REPORT_DDL
             )
         else:  # one ordered run: in order already, and both passes in one task
-            reported = runs.mapInArrow(lambda batches: second(ahead(first(batches))), REPORT_DDL)
+            reported = runs.mapInArrow(lambda batches: second(prefetch(first(batches))), REPORT_DDL)
         try:
             rows = reported.collect()
         except PySparkException as error:

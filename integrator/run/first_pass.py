@@ -13,20 +13,20 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import FEW_ROWS, mask
 from integrator.contracts.changes import AnyChanges, Changes, OpenTransaction, null_before
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.streams import Source, Span, following
-from integrator.contracts.tally import Tally
 from integrator.decode.contract import Batch, Reading
 from integrator.decode.dialects import DIALECTS
 from integrator.decode.unknown_columns import Finds
-from integrator.encode.alike import Encoded, encoders_of
+from integrator.encode.batch import Encoded, encoders_of
 from integrator.errors import ColumnsFound, EnvironmentFault, crossing
 from integrator.expressions.parse import Op, Sql
-from integrator.run.ahead import ahead
+from integrator.run.prefetch import prefetch
 from integrator.sources.runs import Run, check_unchanged
-from integrator.transform.expression import Clock
-from integrator.transform.pairs import Pairs, last_place
+from integrator.transform.expression import RunClock
+from integrator.transform.update_pairs import UpdatePairs, last_place
 
 PARSERS = 2
 """Threads in which Arrow parses lines, of a task that has several cores."""
@@ -69,8 +69,8 @@ class _Task:
         """Rows of several topics have no order among each other, and those of a table are in order."""
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._unheld = 0, 0, 0
-        self._tally = Tally()
-        self._pairs: Pairs | None = None
+        self._tally = CycleCounters()
+        self._pairs: UpdatePairs | None = None
         self._span, self._sources = Span(), dict[str, Source]()
         self._spans = dict(carry.spans)
         self.reading = ""
@@ -80,11 +80,11 @@ class _Task:
         if self._decode_ahead and pa.cpu_count() < PARSERS:
             pa.set_cpu_count(PARSERS)  # Spark has it be spark.task.cpus, which is one (SPARK-42613)
         decoded = self._decoded(batches)
-        for run, batch in ahead(decoded) if self._decode_ahead else decoded:
+        for run, batch in prefetch(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
                 self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
                 following(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
-                clock = Clock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
+                clock = RunClock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
                 self._rows += sum(map(len, batch.changes))
                 changes = self._to_send(batch.changes, run.ordinal)
                 tables = [table for part in changes for table in part.tables]
@@ -100,9 +100,9 @@ class _Task:
             elif batch is None:
                 held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
                 yield from held
-                self._rows, self._place, self._unheld, self._tally = 0, 0, sum(map(len, held)), Tally()
+                self._rows, self._place, self._unheld, self._tally = 0, 0, sum(map(len, held)), CycleCounters()
                 self._span, self._sources = Span(), {}
-                self._pairs = Pairs() if self._recipe.paired else None
+                self._pairs = UpdatePairs() if self._recipe.paired else None
             else:
                 if self._pairs:
                     self._pairs.end()
@@ -182,7 +182,7 @@ class _Task:
         return self._open[stream]
 
 
-def _after_refresh(changes: Changes, recipe: Recipe, tally: Tally) -> Changes:
+def _after_refresh(changes: Changes, recipe: Recipe, tally: CycleCounters) -> Changes:
     """Leave out the changes that the table's rows had already when it was refreshed."""
     refreshed = dict(recipe.read.refreshed).get(changes.table)
     if refreshed is None:

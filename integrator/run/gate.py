@@ -33,7 +33,7 @@ class Gate:
         self.error: BaseException | None = None
 
     def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """Return `integrate_cycle`, behind the gate."""
+        """Return `integrate_cycle`, after the gate."""
 
         def integrate(batch: DataFrame, number: int) -> None:
             with self._one:

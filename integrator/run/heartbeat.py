@@ -28,7 +28,7 @@ class Heart:
         self._cycle = cycle
 
     def beat(self, doing: str) -> None:
-        """Say what the daemon does: integrating, waiting for its time, resting after a failure, suspended, ended."""
+        """Return what the daemon does: integrating, waiting for its time, resting after a failure, suspended, ended."""
         if doing == self._doing and time.monotonic() - self._last < EVERY_S:
             return
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -37,7 +37,7 @@ from integrator.sources import files
 from integrator.sources.listing import Listing
 from integrator.sources.spool import number_of
 from integrator.sources.spooled import Spooled
-from integrator.tables import added
+from integrator.tables import discovered_columns
 
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
@@ -191,7 +191,7 @@ class Job:
 
     def _add(self, found: ColumnsFound) -> None:
         """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
-        known = added.with_found(added.read(self.state.path), found)
+        known = discovered_columns.with_found(discovered_columns.read(self.state.path), found)
         plan = self.plan.again(known)
         tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
         if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):

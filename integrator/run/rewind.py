@@ -16,7 +16,7 @@ from integrator.run.state import State
 
 @dataclass(frozen=True)
 class Synced:
-    """A synced cycle: when, and how many files, rows read, messages and their bytes, and rows that wait behind it.
+    """A synced cycle: when, and how many files, rows read, messages and their bytes, and rows that wait after it.
 
     last_file: the number in the journal of the last change file that it took.
     """

@@ -15,7 +15,7 @@ from integrator.contracts.report import Report
 from integrator.deliver.bundle import Bundler
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.producer import discard
-from integrator.deliver.kafka.senders import sending
+from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import crossing
 
 REPORT_DDL = "report string, held binary"

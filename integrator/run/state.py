@@ -29,12 +29,12 @@ from typing import IO
 
 from integrator import durable
 from integrator.contracts.fragments import Carry
-from integrator.deliver.kafka.senders import SENDERS, wait_for_senders
+from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.run.marks import Marks
 from integrator.run.sync import Cycle
 from integrator.sources.digests import Beginning
-from integrator.tables.added import Added
+from integrator.tables.discovered_columns import Added
 
 IMPORTING = "importing"
 _POLL_S = 0.2
@@ -155,7 +155,7 @@ class State:
         durable.replace(self.path / "added.json", json.dumps(columns).encode())
 
     def suspend(self, reason: str) -> None:
-        """Have the daemon end its stream behind the cycle it is in, and wait."""
+        """Have the daemon end its stream after the cycle it is in, and wait."""
         durable.make_directory(self.path)
         durable.replace(self.path / "suspended", reason.encode())
 

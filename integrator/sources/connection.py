@@ -188,7 +188,7 @@ class Connection:
                 self._check_length(line)
 
     async def _first(self, lines: bytes) -> bytes:
-        """Take a hello, if there is one; return the lines behind it. Raises Refused."""
+        """Take a hello, if there is one; return the lines after it. Raises Refused."""
         line, _, behind = lines.partition(b"\n")
         if not line.replace(b" ", b"").startswith(_HELLO):
             if self._endpoint.secret is not None:

@@ -20,7 +20,7 @@ from integrator.errors import EnvironmentFault
 
 GLOB = frozenset("*?[")
 _OPTIONS = re.compile(r"\?\w+=.*$")
-"""What stands behind a URI: how Arrow is to reach the store (region=…, endpoint_override=…)."""
+"""What is after a URI: how Arrow is to reach the store (region=…, endpoint_override=…)."""
 _UNESCAPED = "/=:@!$&'()*+,;~"
 """RFC 3986, section 3.3: characters of a path."""
 
@@ -43,7 +43,7 @@ class Listing:
     ignore: tuple[str, ...]
     order: Literal["name", "time"]
     delay_s: int = 0
-    """Files that changed later than so many seconds ago are not there yet, nor are those behind them."""
+    """Files that changed later than so many seconds ago are not there yet, nor are those after them."""
 
     def files(self) -> list[Entry]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""

@@ -164,13 +164,13 @@ class Altering:
 
 def _is_of_no_key(action: Cursor, sql_dialect: str) -> bool:
     """Return whether ADD, if it is next, adds a constraint or an index that is no key."""
-    ahead = Cursor(action.all, action.folding)
-    ahead.take_any("WITH CHECK", "WITH NOCHECK")
-    if not ahead.take("ADD"):
+    prefetch = Cursor(action.all, action.folding)
+    prefetch.take_any("WITH CHECK", "WITH NOCHECK")
+    if not prefetch.take("ADD"):
         return False
-    if ahead.take("CONSTRAINT"):
-        ahead.column()
-    return is_other(ahead, sql_dialect)
+    if prefetch.take("CONSTRAINT"):
+        prefetch.column()
+    return is_other(prefetch, sql_dialect)
 
 
 def _drop(draft: Draft, action: Cursor) -> None:

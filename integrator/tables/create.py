@@ -10,7 +10,7 @@ from integrator.tables.items import items_of
 from integrator.tables.script import Folding, Script, Tokens, all_words_of, word_of
 
 _TAIL = ("PARTITION BY", "USING", "WITH", "WITHOUT OIDS", "ON COMMIT", "TABLESPACE")
-"""What PostgreSQL has behind the columns, and says nothing of them."""
+"""What PostgreSQL has after the columns, and says nothing of them."""
 _CONSTRAINTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE")
 
 

@@ -1,4 +1,4 @@
-"""What is in the brackets of CREATE TABLE, and behind ADD: columns and constraints, as sqlglot reads them."""
+"""What is in the brackets of CREATE TABLE, and after ADD: columns and constraints, as sqlglot reads them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def items_of(parts: Sequence[Tokens], script: Script, sql_dialect: str, folding:
 
 
 def _key(cursor: Cursor, name: str | None, line: int, *, primary: bool) -> KeyItem:
-    """Return a constraint, from behind PRIMARY KEY or UNIQUE on."""
+    """Return a constraint, from after PRIMARY KEY or UNIQUE on."""
     cursor.take_any("KEY", "INDEX")
     while not cursor.done and cursor.word() != "(":
         if not cursor.take_any("CLUSTERED", "NONCLUSTERED", "NULLS NOT DISTINCT", "NULLS DISTINCT", "USING BTREE"):
@@ -101,7 +101,7 @@ def _key(cursor: Cursor, name: str | None, line: int, *, primary: bool) -> KeyIt
 def key_columns(cursor: Cursor) -> tuple[tuple[str, ...], bool]:
     """Return the columns that are next in brackets, and whether there are no expressions and parts among them."""
     parts = [Cursor(part, cursor.folding) for part in parts_of(cursor.group())]
-    # behind a column are words: its order, its collation or an operator class; in an expression there is another sign
+    # after a column are words: its order, its collation or an operator class; in an expression there is another sign
     plain = [part for part in parts if part.word() != "(" and (not part.word(1) or part.word(1).isidentifier())]
     return tuple(part.column() for part in plain), len(plain) == len(parts)
 

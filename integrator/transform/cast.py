@@ -176,7 +176,7 @@ def format_timestamp(values: pa.Array, spec: str, timezone: str) -> pa.Array:
     zoned = pa.timestamp(unit, zone if values.type.tz else None)
     cut = pc.floor_temporal(values, unit="millisecond" if unit == "ms" else "second").cast(zoned, safe=False)
     if unit == "ms":
-        # Arrow's %S has the fraction behind it: 05.123
+        # Arrow's %S has the fraction after it: 05.123
         pattern = pattern.replace("%S[.SSS]", "%S").replace("%S.SSS", "%S").replace("%SSSS", "\x01%S")
     text = pc.strftime(cut, format=pattern)
     return pc.replace_substring_regex(text, "\x01([0-9]+)[.]", r"\1") if "\x01" in pattern else text

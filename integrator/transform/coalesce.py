@@ -21,7 +21,7 @@ from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import TRANSACTION_LENGTH, Places
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
-from integrator.transform.augment import augmented, filled, latest
+from integrator.transform.fill_missing import augmented, filled, latest
 from integrator.transform.key_hash import canonical
 
 Ops = npt.NDArray[np.int8]

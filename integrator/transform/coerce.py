@@ -65,7 +65,7 @@ class Coercer:
                 return self._each(values, kind, timezone, nullable=nullable)
 
     def _fix(self, how: str, wrong: Mask, values: pa.Array, kind: Type) -> None:
-        """Say that values are misfits. Raises Refused where such are not to be coerced."""
+        """Record that values are misfits. Raises Refused where such are not to be coerced."""
         at = first(wrong)
         if at is None:
             return
@@ -240,7 +240,7 @@ _UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 
 
 def _finer(wanted: pa.DataType, given: pa.DataType) -> bool:
-    """Say whether a type of time holds all digits of another."""
+    """Return whether a type of time holds all digits of another."""
     if pa.types.is_date(wanted):
         return bool(pa.types.is_date(given))
     if pa.types.is_time(wanted) != pa.types.is_time(given):

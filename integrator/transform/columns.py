@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import Changes
+from integrator.contracts.counters import MAX_DETAILS, CycleCounters
 from integrator.contracts.recipe import DELETED, TRUNCATE, Field, Recipe, TableRecipe
-from integrator.contracts.tally import MAX_DETAILS, Tally
 from integrator.errors import shortened, shown
 from integrator.transform.cast import Refused, as_text, cast, default_of, json_text
 from integrator.transform.coerce import Coercer
-from integrator.transform.expression import Clock, Scene
+from integrator.transform.expression import EvaluationContext, RunClock
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,13 @@ class Columns:
     truncate: Mask
 
 
-def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Columns:
+def to_columns(
+    changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, tally: CycleCounters
+) -> Columns:
     """Return the fields of `changes`; what was coerced is counted. Raises DataError."""
     values: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
-    scene = Scene(changes, recipe, channel, clock)
+    scene = EvaluationContext(changes, recipe, channel, clock)
     truncate, gaps = mask(pc.equal(changes.op, TRUNCATE)), changes.gaps
     for field in recipe.fields:
         coercer = _coercer(field, scene, tally)
@@ -58,7 +60,7 @@ def to_columns(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cl
     return Columns(values, missing, truncate)
 
 
-def _coercer(field: Field, scene: Scene, tally: Tally) -> Coercer | None:
+def _coercer(field: Field, scene: EvaluationContext, tally: CycleCounters) -> Coercer | None:
     """Return what makes the values of a field fit, and counts it; None where a misfit is fatal."""
     coercion, changes = scene.recipe.coercion, scene.changes
     if coercion.policy == "FATAL":
@@ -75,7 +77,7 @@ def _coercer(field: Field, scene: Scene, tally: Tally) -> Coercer | None:
     return Coercer(coercion.types, note)
 
 
-def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | int | None]:
+def _detail(how: str, field: Field, scene: EvaluationContext, at: int) -> dict[str, str | int | None]:
     changes = scene.changes
     source = changes.columns[field.source][at].as_py() if field.source else None
     key = ", ".join(f"{name}={shown(changes.columns[name][at].as_py())}" for name in scene.recipe.key)
@@ -88,7 +90,7 @@ def _detail(how: str, field: Field, scene: Scene, at: int) -> dict[str, str | in
     return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
 
 
-def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) -> pa.Array:
+def _value(field: Field, scene: EvaluationContext, coercer: Coercer | None, tally: CycleCounters) -> pa.Array:
     changes, timezone = scene.changes, scene.channel.messages.timezone
     if field.soft_delete:
         deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
@@ -100,13 +102,13 @@ def _value(field: Field, scene: Scene, coercer: Coercer | None, tally: Tally) ->
     return _scoped(field, scene, tally)
 
 
-def _scoped(field: Field, scene: Scene, tally: Tally) -> pa.Array:
+def _scoped(field: Field, scene: EvaluationContext, tally: CycleCounters) -> pa.Array:
     """Return the expression's values for the rows of its operations, and the column's own for the others."""
     inside = _inside(field, scene.changes)
     parts, places = [], []
     for which, evaluate in ((inside, _computed), (~inside, _own)):
         rows = np.flatnonzero(which)
-        part = Scene(scene.changes.where(which), scene.recipe, scene.channel, scene.clock)
+        part = EvaluationContext(scene.changes.where(which), scene.recipe, scene.channel, scene.clock)
         try:
             parts.append(evaluate(field, part, _coercer(field, part, tally)))
         except Refused as error:
@@ -119,11 +121,11 @@ def _inside(field: Field, changes: Changes) -> Mask:
     return mask(pc.is_in(changes.op, pa.array(field.operations, pa.int8())))
 
 
-def _computed(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+def _computed(field: Field, scene: EvaluationContext, coercer: Coercer | None) -> pa.Array:
     return _fitted(scene.evaluate(field.expression), field, scene.channel.messages.timezone, coercer)
 
 
-def _own(field: Field, scene: Scene, coercer: Coercer | None) -> pa.Array:
+def _own(field: Field, scene: EvaluationContext, coercer: Coercer | None) -> pa.Array:
     """Return the values of the column that a field stands for; what an Extra column has without an expression."""
     if field.source is None:
         return default_of(field.type, len(scene.changes), nullable=field.nullable)
@@ -154,7 +156,7 @@ def _fitted(values: pa.Array, field: Field, timezone: str, coercer: Coercer | No
 
 
 def _required(
-    field: Field, values: pa.Array, gone: Mask | None, truncate: Mask, scene: Scene, coercer: Coercer | None
+    field: Field, values: pa.Array, gone: Mask | None, truncate: Mask, scene: EvaluationContext, coercer: Coercer | None
 ) -> pa.Array:
     if not values.null_count:
         return values

@@ -20,7 +20,7 @@ class Events:
 
     op: what happened, in the codes of change rows: an insert, an update, a delete or a truncate. -1 is no image.
     retired: the change row whose key is gone with the event. unpaired: old rows of updates that no new row stands
-    behind, which are in no event.
+    after, which are in no event.
     """
 
     row: Places

@@ -26,7 +26,7 @@ from integrator.transform.row_uuid import row_uuid
 
 
 @dataclass(frozen=True)
-class Clock:
+class RunClock:
     """What is not of the change but of the run.
 
     now: the time. integ_key: the number of the file's first row, for {hvr_integ_key}. rows: those before the batch.
@@ -37,10 +37,10 @@ class Clock:
     rows: int = 0
 
 
-class Scene:
+class EvaluationContext:
     """What an expression can see: the rows, their table, the channel, the run."""
 
-    def __init__(self, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock) -> None:
+    def __init__(self, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock) -> None:
         self.changes, self.recipe, self.channel, self.clock = changes, recipe, channel, clock
 
     def evaluate(self, parts: tuple[Part, ...]) -> pa.Array:
@@ -142,13 +142,13 @@ def _evaluates(part: Sql, columns: dict[str, pa.Array], start: int, stop: int) -
     return True
 
 
-def _op_text(scope: Scene, spec: str) -> pa.Array:
+def _op_text(scope: EvaluationContext, spec: str) -> pa.Array:
     mapping = op_mapping(spec)
     table = pa.array([mapping.get(code, str(code)) for code in range(6)])
     return table.take(scope.changes.op)
 
 
-def _missing(scope: Scene, _spec: str) -> pa.Array:
+def _missing(scope: EvaluationContext, _spec: str) -> pa.Array:
     """Return the names of the columns that the source left out, with commas between; null where it left none out."""
     truncate = mask(pc.equal(scope.changes.op, TRUNCATE))
     gaps = scope.changes.gaps
@@ -159,26 +159,26 @@ def _missing(scope: Scene, _spec: str) -> pa.Array:
     return pc.if_else(pc.equal(joined, ""), pa.scalar(None, pa.string()), joined)
 
 
-def _integ_key(scope: Scene, _spec: str) -> pa.Array:
+def _integ_key(scope: EvaluationContext, _spec: str) -> pa.Array:
     rows = scope.changes.order + scope.clock.rows
     if len(rows) and int(rows.max()) >= 1 << FILE_BITS:
         raise Refused(f"{{hvr_integ_key}} has numbers for {1 << FILE_BITS} rows of a file; write smaller ones")
     return hexadecimal((rows + scope.clock.integ_key).astype(np.uint64), 16)
 
 
-def _scn(scope: Scene, _spec: str) -> pa.Array:
+def _scn(scope: EvaluationContext, _spec: str) -> pa.Array:
     """Return Oracle's SCN: of 20 hex digits of SCN * 65536, all but the last four."""
     digits = pc.utf8_slice_codeunits(scope.changes.tx_seq, 0, -4).dictionary_encode()
     numbers = pa.array([str(int(text or "0", 16)) for text in digits.dictionary.to_pylist()], pa.string())
     return numbers.take(digits.indices)
 
 
-def _now(scope: Scene, spec: str) -> pa.Array:
+def _now(scope: EvaluationContext, spec: str) -> pa.Array:
     values = pa.repeat(pa.scalar(scope.clock.now, pa.timestamp("us", "UTC")), len(scope.changes))
     return scope.stamp(values, spec)
 
 
-_SUBSTITUTIONS: dict[str, Callable[[Scene, str], pa.Array]] = {
+_SUBSTITUTIONS: dict[str, Callable[[EvaluationContext, str], pa.Array]] = {
     "hvr_op": lambda scope, _: scope.changes.op.cast(pa.int32()),
     "hvr_op_str": _op_text,
     "hvr_integ_seq": lambda scope, _: scope.changes.integ_seq,

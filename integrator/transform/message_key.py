@@ -17,10 +17,10 @@ from integrator.formats.keys import KEYS, key_options
 from integrator.schema import String
 from integrator.transform.cast import Refused, cast
 from integrator.transform.columns import Columns
-from integrator.transform.expression import Clock, Scene
+from integrator.transform.expression import EvaluationContext, RunClock
 from integrator.transform.key_hash import require_key
 
-Keys = Callable[[Changes, Columns, Clock], pa.Array]
+Keys = Callable[[Changes, Columns, RunClock], pa.Array]
 
 
 def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
@@ -34,7 +34,7 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     if not said.expression:
         return lambda changes, _columns, _clock: pa.nulls(len(changes), pa.binary())
 
-    def of_text(changes: Changes, _columns: Columns, clock: Clock) -> pa.Array:
+    def of_text(changes: Changes, _columns: Columns, clock: RunClock) -> pa.Array:
         texts = _text(said.expression, "MessageKey", changes, recipe, channel, clock)
         encoded = key_format.encode_text(texts)
         return encoded.cast(pa.binary())
@@ -54,7 +54,7 @@ def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder
     return pc.if_else(truncate, pa.scalar(None, pa.binary()), keys) if pc.any(truncate).as_py() else keys
 
 
-def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock) -> pa.Array:
+def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock) -> pa.Array:
     """Return the values of the message headers of each row, in the order of their names; null without headers."""
     kind = pa.list_(pa.binary())
     if not recipe.headers:
@@ -67,9 +67,9 @@ def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock
 
 
 def _text(
-    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock
+    parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock
 ) -> pa.Array:
-    scene = Scene(changes, recipe, channel, clock)
+    scene = EvaluationContext(changes, recipe, channel, clock)
     try:
         return cast(scene.evaluate(parts), String(), channel.messages.timezone)
     except Refused as error:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import Mask, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE
-from integrator.transform.augment import augmented
+from integrator.transform.fill_missing import augmented
 
 SEPARATORS = re.compile(r"[;:,]")
 
@@ -45,12 +45,12 @@ def _behind(rows: Mask) -> Mask:
 
 
 def _before(rows: Mask) -> Mask:
-    """Return for each row what is said of the one behind it."""
+    """Return for each row what is said of the one after it."""
     return np.append(rows[1:], [False]) if len(rows) else rows
 
 
 def addressed(addresses: pa.Array, reaches: Callable[[str], bool]) -> Mask:
-    """Say which rows have an address that reaches; each distinct one is looked at once."""
+    """Return which rows have an address that reaches; each distinct one is looked at once."""
     encoded = addresses.dictionary_encode()
     yes = np.array([reaches(text) for text in encoded.dictionary.to_pylist()] or [False], bool)
     codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)

@@ -12,12 +12,12 @@ import time
 from pathlib import Path
 
 from integrator.contracts.changes import OpenTransaction
-from integrator.contracts.tally import Tally
+from integrator.contracts.counters import CycleCounters
 from integrator.decode.dialects import DIALECTS
 from integrator.run.first_pass import reading_of
-from integrator.transform.capture import captured
+from integrator.transform.capture_rules import captured
 from integrator.transform.columns import to_columns
-from integrator.transform.expression import Clock
+from integrator.transform.expression import RunClock
 from tests.bench import rows as table
 from tests.parts import pure
 
@@ -64,7 +64,7 @@ def main() -> None:
         times: dict[str, list[float]] = {said: [] for said in recipes}
         for _ in range(options.runs):
             for said, recipe in recipes.items():  # in turns, so that all see the same state of the machine
-                clock, tally, [of_table] = Clock(pure.NOW), Tally(), recipe.tables
+                clock, tally, [of_table] = RunClock(pure.NOW), CycleCounters(), recipe.tables
                 began = time.perf_counter()
                 for changes in decoded:
                     to_columns(captured(changes, of_table, recipe, clock, tally), of_table, recipe, clock, tally)

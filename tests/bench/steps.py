@@ -16,8 +16,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Carry, Shape
-from integrator.contracts.tally import Tally
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.bundle import Bundler
@@ -25,7 +25,7 @@ from integrator.encode import messages
 from integrator.run.first_pass import first_pass, reading_of
 from integrator.sources.runs import RUN
 from integrator.transform.columns import to_columns
-from integrator.transform.expression import Clock
+from integrator.transform.expression import RunClock
 from integrator.transform.key_hash import key_hash
 from tests.bench import rows as table
 from tests.parts import pure
@@ -60,7 +60,7 @@ def main() -> None:
             return [c for batch in read(File(str(file)), OpenTransaction, reading) for c in batch.changes]
 
         changes = decode()
-        columns = [to_columns(c, of_table, recipe, Clock(pure.NOW), Tally()) for c in changes]
+        columns = [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes]
         encode = messages.value_encoder(of_table, recipe, Shape())
         run = {"ordinal": 1, "path": str(file), "size": size, "read": True}
         whole = first_pass(recipe, Carry(), pure.NOW)
@@ -75,7 +75,7 @@ def main() -> None:
         steps = {
             "decode (JSON lines, positions)": median(decode, rows),
             "columns": median(
-                lambda: [to_columns(c, of_table, recipe, Clock(pure.NOW), Tally()) for c in changes], rows
+                lambda: [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes], rows
             ),
             "message keys": median(lambda: [key_hash(c, of_table) for c in changes], rows),
             "encode (Connect JSON payload)": median(lambda: [encode(c.values, {}) for c in columns], rows),

@@ -11,7 +11,7 @@ from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_
 from integrator.plan import make
 from integrator.run.state import State
 from integrator.schema import Column, Decimal, Integer, Table
-from integrator.tables import added
+from integrator.tables import discovered_columns
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v text);"
@@ -139,7 +139,7 @@ def test_a_column_that_another_task_has_found_later_is_found_again_earlier(tmp_p
     recipe = replace(recipe, tables=(replace(table, added=(("n", 3, 7),)),))
     with pytest.raises(ColumnsFound, match=r"a.jsonl:2: table t: n is here before where it was found first") as raised:
         pure.fragments(recipe, first)
-    known = added.with_found({"t": {"n": ("bigint", 3, 7)}}, raised.value)
+    known = discovered_columns.with_found({"t": {"n": ("bigint", 3, 7)}}, raised.value)
     assert known == {"t": {"n": ("bigint", 1, 2)}}
 
 
@@ -157,7 +157,7 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
     with pytest.raises(ColumnsFound) as raised:
         pure.fragments(recipe, first, second, third)
     assert raised.value.ordinal == 2
-    State(str(state)).mark_added(added.with_found(added.read(state), raised.value))
+    State(str(state)).mark_added(discovered_columns.with_found(discovered_columns.read(state), raised.value))
     text = (tmp_path / "channel.yaml").read_text()
     (tmp_path / "channel.yaml").write_text(text.replace("channel: pure", f"channel: pure\nstate: {tmp_path}/state"))
     plan = make(str(tmp_path / "channel.yaml"), "UTC")
@@ -176,7 +176,7 @@ def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
 
 def test_an_added_column_that_is_absent_later_is_none():
     table = Table("t", "t", None, (Column("k", Integer(32), nullable=False),), ("k",))
-    assert added.places(table, {"t": {"n": ("bigint", 2, 2)}}) == ()
+    assert discovered_columns.places(table, {"t": {"n": ("bigint", 2, 2)}}) == ()
 
 
 def test_what_is_found_crosses_processes():

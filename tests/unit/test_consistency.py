@@ -12,7 +12,7 @@ from integrator.contracts.fragments import FRAGMENT, to_held
 from integrator.errors import EnvironmentFault
 from integrator.run import consistency, rewind
 from integrator.sources.journal import Journal
-from integrator.tables import added
+from integrator.tables import discovered_columns
 from tests.parts import states
 
 HELD = to_held([pa.RecordBatch.from_pylist([{"topic": "t", "op": 1}], schema=FRAGMENT)])
@@ -280,7 +280,7 @@ def test_what_spark_says_of_its_checkpoint_has_a_remedy(said, tmp_path):
 
 DAMAGED_FILES = {
     "refreshed.json": (lambda state: state.refreshed(), "remove it: then changes that a refresh's rows have already"),
-    "added.json": (lambda state: added.read(state.path), "columns are added again"),
+    "added.json": (lambda state: discovered_columns.read(state.path), "columns are added again"),
 }
 
 

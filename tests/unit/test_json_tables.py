@@ -9,8 +9,8 @@ from integrator.decode import contract as reading
 from integrator.decode import images, rows
 from integrator.run.first_pass import reading_of
 from tests.parts import pure
-from tests.unit.test_akin import DDL, WHOLE, records
-from tests.unit.test_alike import outcome
+from tests.unit.test_encode_together import outcome
+from tests.unit.test_row_layouts import DDL, WHOLE, records
 
 EXTRA = """
 create table nested(k int primary key, list bigint[], small smallint, wide decimal(40,3), on_off boolean);

@@ -13,9 +13,9 @@ from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.fragments import Carry, Note, Shape
 from integrator.contracts.report import Report
 from integrator.decode.json.lines import open_file
-from integrator.deliver.kafka.senders import sending
+from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
-from integrator.run.ahead import ahead
+from integrator.run.prefetch import prefetch
 from integrator.run.state import State
 from integrator.run.sync import verdict
 from integrator.sources.journal import Journal
@@ -193,16 +193,16 @@ def test_reports_and_errors_cross_processes_as_text():
 
 
 def test_working_ahead_keeps_order_and_passes_errors_on():
-    assert list(ahead(iter(range(100)))) == list(range(100))
+    assert list(prefetch(iter(range(100)))) == list(range(100))
 
     def broken():
         yield 1
         raise DataError("here")
 
-    items = ahead(broken())
+    items = prefetch(broken())
     assert next(items) == 1
     with pytest.raises(DataError, match="here"):
         next(items)
-    for item in ahead(iter(range(100))):  # a consumer that stops early leaves no thread behind
+    for item in prefetch(iter(range(100))):  # a consumer that stops early leaves no thread behind
         assert item == 0
         break

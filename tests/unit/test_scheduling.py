@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from integrator import plan
 from integrator.contracts.fragments import Carry
-from integrator.deliver.kafka.pace import Pace
+from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.errors import ConfigurationError
 from integrator.plan.schedule import Schedule
 from integrator.run import progress
@@ -132,7 +132,7 @@ class Time:
 @pytest.mark.parametrize("batches", [(1, 1, 1), (5000,), (7, 0, 4000, 1)])
 def test_a_pace_lets_so_many_pass_a_second(rate, batches):
     virtual = Time()
-    pace = Pace(rate, virtual.clock, virtual.sleep)
+    pace = RateLimiter(rate, virtual.clock, virtual.sleep)
     passed = []
     for count in batches:
         parts = []

@@ -2,7 +2,7 @@
 
 https://docs.aws.amazon.com/dms/latest/userguide/CHAP_Target.Kafka.html and CHAP_Target.S3.html. Operations: load and
 insert, update, delete; in files I, U and D in the column Op, which files of a full load may lack: then all rows are
-inserts. CSV has a header (AddColumnName) or the columns of the table in their order, behind Op and, where there is one
+inserts. CSV has a header (AddColumnName) or the columns of the table in their order, after Op and, where there is one
 more, the timestamp. Control records are counted.
 
 Positions: the order of files and lines; in messages, a transaction is what has one `transaction-id`.
@@ -66,7 +66,7 @@ def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded
 
 
 def _written(file: File, table: Table) -> Csv:
-    """Tell how a CSV file is written by its first line."""
+    """Return how a CSV file is written by its first line."""
     columns = [column.name for column in table.columns]
     row = first_row(file.path)
     if OP in row or set(row) >= set(columns):

@@ -61,7 +61,7 @@ def cut_off(path: str, error: Exception) -> EnvironmentFault:
 
 
 def container_of(file: str) -> str:
-    """Tell the file's container by its first bytes: json, csv, parquet, or empty."""
+    """Return the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
         try:
             start = stream.read(64).removeprefix(_MARK).lstrip()
@@ -81,7 +81,7 @@ def cut(line: str) -> str:
 
 @dataclass(frozen=True)
 class Lines:
-    """Whole lines of a file: their bytes without the blank ones, and the number of each line in the file."""
+    """ColumnStore lines of a file: their bytes without the blank ones, and the number of each line in the file."""
 
     file: str
     data: Raw
@@ -144,7 +144,7 @@ def whole_lines(path: str) -> Iterator[Lines]:
 
 
 def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytearray:
-    """Return what is begun, and at most `size` bytes behind it: read into their place, for a copy costs pages anew."""
+    """Return what is begun, and at most `size` bytes after it: read into their place, for a copy costs pages anew."""
     data, filled = bytearray(begun), len(begun)
     for room in (min(_SMALL_BYTES, size), size - min(_SMALL_BYTES, size)):
         data.extend(bytes(room))

@@ -21,7 +21,7 @@ from integrator.schema import Timestamp, arrow_type
 
 Ints = npt.NDArray[np.int64]
 Zone = Literal["none", "own", "utc", "any"]
-"""What is behind a moment: nothing; a zone; a zone, or nothing for UTC; nothing, or a mark of UTC."""
+"""What is after a moment: nothing; a zone; a zone, or nothing for UTC; nothing, or a mark of UTC."""
 
 _MINUS, _PLUS, _COLON, _POINT, _ZERO, _NINE, _SPACE, _T, _Z = b"-+:.09 TZ"
 _NONE, _OWN, _UTC, _ANY = range(4)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from integrator.arrow.arrays import Mask, Octets, words
-from integrator.arrow.spans import SlotsByName
+from integrator.arrow.column_slices import SlotsByName
 from integrator.decode.json.names import WORD, Hashes, Places, hash_of, json_text
 
 Ints = npt.NDArray[np.int64]

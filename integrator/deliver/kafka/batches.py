@@ -13,7 +13,7 @@ from integrator.deliver.kafka.librdkafka import Records, records_of
 FULL_BYTES = 1_000_000
 """Bytes of a topic's messages that wait for no more: as many as a batch has (batch.size)."""
 MOST_BEHIND = 96 * 1024 * 1024
-"""Bytes of messages, of all topics, that come behind one that waits. Of 500 topics those that go are some 190 kB each,
+"""Bytes of messages, of all topics, that come after one that waits. Of 500 topics those that go are some 190 kB each,
 where the rows of one block would be 30 kB: the broker's time is for requests (docs/speed.md)."""
 
 

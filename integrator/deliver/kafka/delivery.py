@@ -9,8 +9,8 @@ from integrator.contracts.outgoing import RECORD_OVERHEAD, Messages
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.deliver.kafka.batches import Batch, Batches
-from integrator.deliver.kafka.pace import Pace
 from integrator.deliver.kafka.producer import acquire, discard
+from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.errors import DataError
 
 
@@ -20,7 +20,7 @@ class Delivery:
     def __init__(self, recipe: Recipe, tasks: int = 1) -> None:
         """Send for one of `tasks` tasks, which share the rate limit."""
         self._recipe = recipe
-        self._pace = Pace(recipe.send.rate_limit / tasks) if recipe.send.rate_limit else None
+        self._pace = RateLimiter(recipe.send.rate_limit / tasks) if recipe.send.rate_limit else None
         self._producer = acquire(recipe.send.producer)
         self._batches = Batches()
         self._bytes = 0

@@ -1,4 +1,4 @@
-"""Columns of many tables that lie in common arrays: joined as they lie, and woven into rows."""
+"""Columns of many tables that lie in common arrays: joined as they lie, and write_rows into rows."""
 
 import random
 
@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from integrator.arrow.spans import Columns, SlotsByName, Spans, Whole
-from integrator.encode.weave import Columns as Values
-from integrator.encode.weave import Pattern, Rows, around, woven
+from integrator.arrow.column_slices import Columns, ColumnSlices, ColumnStore, SlotsByName
+from integrator.encode.row_writer import Columns as Values
+from integrator.encode.row_writer import Pattern, Rows, around, write_rows
 
 PATTERNS = {
     # between, and around, values: a row of the values 1, 2
@@ -26,7 +26,7 @@ def test_what_stands_around_values(case):
     kind = pa.binary() if isinstance(row, bytes) else pa.string()
     written = [pa.array(["1"], pa.string()).cast(kind), pa.array(["2"], pa.string()).cast(kind)]
     values, rows = Values(np.array([0, 1]), np.zeros(2, np.bool_)), Rows(*np.zeros((3, 1), np.int64))
-    assert woven(written, Pattern.of([around(between, quotes)]), values, rows).to_pylist() == [row]
+    assert write_rows(written, Pattern.of([around(between, quotes)]), values, rows).to_pylist() == [row]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -58,15 +58,17 @@ def test_rows_are_those_of_a_join(seed):
         Values(np.array(starts), np.array(starts) == 0),
         Rows(*np.array(places, np.int64).reshape(-1, 3).T.copy()),
     )
-    assert woven(written, Pattern.of(tables), values, rows).to_pylist() == expected
+    assert write_rows(written, Pattern.of(tables), values, rows).to_pylist() == expected
 
 
-WHOLE = Whole([pa.array([0, 1, 2, 3, 4, None]), pa.array([*"abcdef"])], np.array([0, 0, 1, 0]), np.array([0, 2, 2, 4]))
+WHOLE = ColumnStore(
+    [pa.array([0, 1, 2, 3, 4, None]), pa.array([*"abcdef"])], np.array([0, 0, 1, 0]), np.array([0, 2, 2, 4])
+)
 TABLES = [
-    (Spans(WHOLE, SlotsByName({"id": 0}), 0, 2), 2),
-    (Spans(WHOLE, SlotsByName({"id": 1, "text": 2}), 0, 2), 2),
+    (ColumnSlices(WHOLE, SlotsByName({"id": 0}), 0, 2), 2),
+    (ColumnSlices(WHOLE, SlotsByName({"id": 1, "text": 2}), 0, 2), 2),
     ({"id": pa.array([7])}, 1),
-    (Spans(WHOLE, SlotsByName({"id": 3}), 0, 2), 2),
+    (ColumnSlices(WHOLE, SlotsByName({"id": 3}), 0, 2), 2),
 ]
 
 

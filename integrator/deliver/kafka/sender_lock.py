@@ -1,6 +1,6 @@
 """The senders' lock: a successor of a killed process sends nothing before the tasks of that one have ended.
 
-I3: without it, what a killed process still has on its way could arrive behind what its successor sends.
+I3: without it, what a killed process still has on its way could arrive after what its successor sends.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from integrator.contracts.changes import AnyChanges, Changes, Joint, together
+from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, together
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.errors import DataError
 
@@ -19,7 +19,7 @@ def last_place(batch: Sequence[AnyChanges]) -> int:
     return max((int(changes.order.max()) for changes in batch if len(changes)), default=-1)
 
 
-class Pairs:
+class UpdatePairs:
     """Holds back, table by table, the old row that a batch ends with, for messages that hold both images."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Pairs:
 
     def are_whole(self, batch: Sequence[AnyChanges]) -> bool:
         """Return whether a batch is as it is to be: no row was held back, and it does not end with an old row."""
-        rows = [part.rows if isinstance(part, Joint) else part for part in batch if len(part)]
+        rows = [part.rows if isinstance(part, MultiTableChanges) else part for part in batch if len(part)]
         if self._held or not rows:
             return not self._held
         latest = max(rows, key=lambda part: int(part.order.max()))
@@ -53,7 +53,7 @@ class Pairs:
         return changes.where(~at_end)
 
     def end(self) -> None:
-        """Say that the file ends. Raises DataError for an old row that is still held back."""
+        """Record that the file ends. Raises DataError for an old row that is still held back."""
         for changes in self._held.values():
             raise DataError(
                 f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the old row of an "

@@ -9,7 +9,7 @@ MAX_DETAILS = 1000
 
 
 @dataclass
-class Tally:
+class CycleCounters:
     """not_sent: rows that were read and not sent. warnings: values that were changed. details: of the latter, some."""
 
     not_sent: dict[str, int] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Tally:
         if len(self.details) < MAX_DETAILS:
             self.details.append(said)
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: CycleCounters) -> None:
         """Count what another counted."""
         for reason, rows in other.not_sent.items():
             self.leave_out(reason, rows)

@@ -1,4 +1,4 @@
-"""Rows of many tables, woven out of what was written of their columns and of what stands between: one call for all.
+"""Rows of many tables, put together of what was written of their columns and of what is between: one call for all.
 
 A row is a run of pieces: what stands around values, and these. Many tables cost what one does (I6).
 """
@@ -40,9 +40,9 @@ class Pattern:
 
 @lru_cache(maxsize=1 << 14)
 def around(between: Between, quotes: Between) -> Between:
-    """Return what stands around values, with `between` before the first one, between them, and behind the last one.
+    """Return what stands around values, with `between` before the first one, between them, and after the last one.
 
-    quotes: what stands directly before and behind each value.
+    quotes: what is directly before and after each value.
     """
     nothing = between[0][:0]
     beside = [nothing, *quotes, nothing]
@@ -58,13 +58,13 @@ class Rows(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The values of rows, table behind table: where in all that was written each column begins, and if it is of all."""
+    """The values of rows, table after table: where in all that was written each column begins, and if it is of all."""
 
     start: Places
     of_all: Mask
 
 
-def woven(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, rows: Rows) -> pa.Array:
+def write_rows(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, rows: Rows) -> pa.Array:
     """Return the rows. Raises pa.ArrowInvalid for more text than an array holds."""
     kind = pattern.around.type
     behind = pa.array([b" " * _WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
@@ -81,7 +81,7 @@ def woven(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, rows:
 
 
 class _Pieces(NamedTuple):
-    """offsets: of all that rows are woven of. around: the first piece of the pattern there. bounds: as in `Pattern`."""
+    """offsets: of all pieces of rows. around: the first piece of the pattern there. bounds: as in `Pattern`."""
 
     offsets: Places
     around: int
@@ -106,7 +106,7 @@ def _measured(rows: Rows, columns: Columns, pieces: _Pieces, ends: Places) -> No
 
 @compiled
 def _copied(rows: Rows, columns: Columns, pieces: _Pieces, data: Words, result: Words) -> None:
-    """Write the rows one behind another, by words: what is behind the end of a piece is written over by the next."""
+    """Write the rows one after another, by words: what is after the end of a piece is written over by the next."""
     offsets, bounds, start, of_all = pieces.offsets, pieces.bounds, columns.start, columns.of_all
     to = 0
     for row in range(len(rows.table)):

@@ -45,7 +45,7 @@ def with_found(known: Added, found: ColumnsFound) -> Added:
 
 
 def with_columns(table: Table, known: Added) -> Table:
-    """Return the table with its added columns, which may be null, behind those of its definition."""
+    """Return the table with its added columns, which may be null, after those of its definition."""
     more = [
         Column(name, schema.datatype(datatype), nullable=True)
         for name, (datatype, _, _) in known.get(table.name, {}).items()

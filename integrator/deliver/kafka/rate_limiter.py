@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 
-class Pace:
+class RateLimiter:
     """Lets so many messages pass a second, evenly; the first at once."""
 
     def __init__(

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from integrator.encode import alike
+from integrator.encode import batch
 from tests.parts import pure
-from tests.unit.test_alike import EXTRA, JSON, both
 from tests.unit.test_any_channel import OP, TIMEKEY
+from tests.unit.test_encode_together import EXTRA, JSON, both
 
 DDL = """
 create table orders(k int primary key, placed timestamptz, note varchar(20), total decimal(12,2));
@@ -95,14 +95,14 @@ def channel(directory, setting):
 @pytest.fixture
 def together(monkeypatch):
     """The tables that were encoded together, not alone."""
-    names, encode = set(), alike.Encoders._together
+    names, encode = set(), batch.Encoders._together
 
     def noted(encoders, part, *rest):
         made = encode(encoders, part, *rest)
         names.update(part.tables if made is not None else ())
         return made
 
-    monkeypatch.setattr(alike.Encoders, "_together", noted)
+    monkeypatch.setattr(batch.Encoders, "_together", noted)
     return names
 
 

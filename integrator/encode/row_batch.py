@@ -1,7 +1,7 @@
-"""Rows of tables that are akin, where a batch has few of each: what does not depend on their columns is done once.
+"""Rows of tables with the same shared recipe, where a batch has few of each: what they share is done once.
 
-They go through the encoder of their stand-in as one; the columns of all of them are written in one call for each type,
-and are woven into rows in one call more (I6).
+They go through the encoder of their shared recipe as one; the columns of all of them are written in one call for each
+type, and put together to rows in one call more (I6).
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
-from integrator.arrow.spans import Columns, Numbers
-from integrator.contracts.changes import AnyChanges, Changes, Joint, behind_each_other
+from integrator.arrow.column_slices import Columns, Numbers
+from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, concat_tables
 from integrator.contracts.recipe import TRUNCATE
-from integrator.encode import weave
-from integrator.encode.akin import ROW, Kin, Writer
-from integrator.encode.weave import Pattern, Rows, around, woven
+from integrator.encode import row_writer
+from integrator.encode.row_layout import ROW, RowLayout, Writer
+from integrator.encode.row_writer import Pattern, Rows, around, write_rows
 from integrator.formats.contract import Arrays, Missing, RefusedValue, Unsayable
 
 
 @dataclass(frozen=True)
-class Family:
-    """Change rows of tables that are akin: full parts of one table, of several alike, or of several that are not.
+class RowBatch:
+    """Change rows of tables with the same shared recipe: parts of one table, of several with the same columns, or not.
 
-    kin: how each segment is divided; a part of tables that are not alike has one for each of them, others are one.
+    layouts: how each segment is divided; a part of tables that are not alike has one for each of them, others are one.
     """
 
     parts: Sequence[AnyChanges]
-    kin: Sequence[Kin]
+    layouts: Sequence[RowLayout]
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -48,45 +48,49 @@ class Family:
         """The columns of each segment, and how many rows it has."""
         found: list[tuple[Mapping[str, pa.Array], int]] = []
         for part in self.parts:
-            if isinstance(part, Joint) and part.own:
+            if isinstance(part, MultiTableChanges) and part.own:
                 found += zip(part.own, part.sizes, strict=True)
             else:
                 found.append((_rows(part).columns, len(part)))
         return found
 
-    def joint(self) -> Joint:
-        """Return the rows with the columns of the stand-in."""
+    def joint(self) -> MultiTableChanges:
+        """Return the rows with the columns of the shared recipe."""
         bare = [replace(_rows(part), columns={}) for part in self.parts]
-        sizes = [size for part in self.parts for size in (part.sizes if isinstance(part, Joint) else (len(part),))]
-        joint = behind_each_other(bare, self.tables, sizes)
+        sizes = [
+            size
+            for part in self.parts
+            for size in (part.sizes if isinstance(part, MultiTableChanges) else (len(part),))
+        ]
+        joint = concat_tables(bare, self.tables, sizes)
         columns = {ROW: pa.array(np.arange(len(joint)))}
-        names = [name for name, _ in self.kin[0].given]  # of all, for they have one stand-in
-        given = Columns.of(self._segments, [tuple(source for _, source in kin.given) for kin in self.kin])
+        names = [name for name, _ in self.layouts[0].given]  # of all, for they have one shared recipe
+        given = Columns.of(self._segments, [tuple(source for _, source in layouts.given) for layouts in self.layouts])
         for place, name in enumerate(names):
             columns[name] = given.take(np.arange(place, len(given), len(names))).joined()
         return replace(joint, rows=replace(joint.rows, columns=columns))
 
     def encode(self, values: Arrays, _missing: Missing) -> pa.Array:
-        """Return the encoded rows of the stand-in, as an Encoder; RefusedValue does not say which row it is."""
+        """Return the encoded rows of the shared recipe, as an Encoder; RefusedValue does not say which row it is."""
         try:
             return self._encoded(values)
         except (Unsayable, pa.ArrowInvalid) as error:  # the latter: more text than an array holds
             raise RefusedValue(0, str(error)) from None
 
     def _encoded(self, values: Arrays) -> pa.Array:
-        """Return the rows, each of what is written of its own columns, and of the fields that the stand-in has."""
+        """Return the rows, each of what is written of its own columns, and of the fields that the shared recipe has."""
         written = _Written()
-        members = _members(tuple(self.kin))
+        members = _members(tuple(self.layouts))
         start = np.empty(len(members.computed), np.int64)
         start[~members.computed], quotes = self._written_columns(written, members)
         fields = [written.add(writer, values[name]) for name, writer in members.fields]
         start[members.computed] = np.array([begin for begin, _ in fields], np.int64)[members.field]
-        pattern = _pattern(tuple(self.kin), quotes, tuple(quote for _, quote in fields))
+        pattern = _pattern(tuple(self.layouts), quotes, tuple(quote for _, quote in fields))
         kept = np.asarray(values[ROW])
         bounds = np.cumsum([0, *(size for _, size in self._segments)])
-        segment = np.repeat(np.arange(len(self.kin)), np.diff(np.searchsorted(kept, bounds)))
+        segment = np.repeat(np.arange(len(self.layouts)), np.diff(np.searchsorted(kept, bounds)))
         rows = Rows(segment, kept - bounds[segment], np.arange(len(kept)))
-        return woven(written.arrays, pattern, weave.Columns(start, members.computed), rows)
+        return write_rows(written.arrays, pattern, row_writer.Columns(start, members.computed), rows)
 
     def _written_columns(self, written: _Written, members: _Members) -> tuple[Numbers, Quotes]:
         """Write the columns that are only written.
@@ -94,7 +98,7 @@ class Family:
         Returns of each where it begins, and what stands around values by the number of their writer. Raises
         RefusedValue for null where it may not be.
         """
-        columns = Columns.of(self._segments, [kin.sources for kin in self.kin])
+        columns = Columns.of(self._segments, [layouts.sources for layouts in self.layouts])
         for place in np.flatnonzero(columns.with_nulls() & members.required).tolist():
             if columns.take(np.array([place])).joined().null_count:
                 raise RefusedValue(0, "null")
@@ -115,10 +119,10 @@ Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"
 
 @dataclass(frozen=True)
 class _Members:
-    """The members of tables, one behind another. computed: which are fields of the stand-in, the others are columns.
+    """The members of tables, one after another. computed: which are fields of the shared recipe; others are columns.
 
     writer: the number of what writes each column; by_number: these. required: which columns may not be null. fields: of
-    the stand-in, each once; field: which one each computed member is.
+    the shared recipe, each once; field: which one each computed member is.
     """
 
     computed: Mask
@@ -130,9 +134,9 @@ class _Members:
 
 
 @lru_cache(maxsize=8)
-def _members(kin: tuple[Kin, ...]) -> _Members:
-    """Return the members of tables that are akin: most often the same tables come together again."""
-    every = [member for table in kin for member in table.members]
+def _members(layouts: tuple[RowLayout, ...]) -> _Members:
+    """Return the members of tables with the same shared recipe: most often the same tables come together again."""
+    every = [member for table in layouts for member in table.members]
     computed = np.array([not member.source for member in every], np.bool_)
     fields = [(member.name, member.writer) for member in every if not member.source]
     places = {field: place for place, field in enumerate(dict.fromkeys(fields))}
@@ -148,9 +152,9 @@ def _members(kin: tuple[Kin, ...]) -> _Members:
 
 
 @lru_cache(maxsize=8)
-def _pattern(kin: tuple[Kin, ...], quotes: Quotes, of_fields: tuple[str | bytes, ...]) -> Pattern:
+def _pattern(layouts: tuple[RowLayout, ...], quotes: Quotes, of_fields: tuple[str | bytes, ...]) -> Pattern:
     """Return what stands around the values of tables."""
-    members, by_number = _members(kin), dict(quotes)
+    members, by_number = _members(layouts), dict(quotes)
     of_field = iter(members.field.tolist())
     return Pattern.of(
         [
@@ -161,13 +165,13 @@ def _pattern(kin: tuple[Kin, ...], quotes: Quotes, of_fields: tuple[str | bytes,
                     for member in table.members
                 ),
             )
-            for table in kin
+            for table in layouts
         ]
     )
 
 
 class _Written:
-    """What was written, one array behind the other."""
+    """What was written, one array after the other."""
 
     def __init__(self) -> None:
         self.arrays: list[pa.Array] = []
@@ -182,7 +186,7 @@ class _Written:
 
 
 def is_full(part: AnyChanges) -> bool:
-    """Say whether each row has a value, or null, in each column, and so stands for itself, not for a whole table."""
+    """Return whether each row has a value, or null, in each column, and so stands for itself, not for a whole table."""
     rows = _rows(part)
     return not (rows.missing or rows.left_out or len(truncates(part)))
 
@@ -193,4 +197,4 @@ def truncates(part: AnyChanges) -> Numbers:
 
 
 def _rows(part: AnyChanges) -> Changes:
-    return part.rows if isinstance(part, Joint) else part
+    return part.rows if isinstance(part, MultiTableChanges) else part

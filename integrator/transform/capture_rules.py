@@ -12,25 +12,25 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import Mask, mask
 from integrator.contracts.changes import Changes
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.recipe import TRUNCATE, CaptureRecipe, Recipe, TableRecipe
-from integrator.contracts.tally import Tally
 from integrator.expressions.parse import ColumnValue, Part, Sql
 from integrator.expressions.substitutions import LITERAL
 from integrator.schema import Table
 from integrator.transform import sql
-from integrator.transform.augment import augmented
 from integrator.transform.cast import Refused, cast, default_of
 from integrator.transform.coalesce import coalesced
-from integrator.transform.expression import Clock, Scene
+from integrator.transform.expression import EvaluationContext, RunClock
+from integrator.transform.fill_missing import augmented
 from integrator.transform.restrict import addressed, conditioned, reaching
-from integrator.transform.texts import mapped, trimmed, without_blanks
+from integrator.transform.text_rules import mapped, trimmed, without_blanks
 
 NOT_ADDRESSED = "rows for other locations"
 NOT_MEANT = "rows outside the CaptureCondition"
 COALESCED = "rows coalesced"
 
 
-def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Clock, tally: Tally) -> Changes:
+def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, tally: CycleCounters) -> Changes:
     """Return the change rows by the channel's names, captured as it says. Raises DataError."""
     said = recipe.capture
     if said == CaptureRecipe():
@@ -38,7 +38,7 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
     if said.augment:
         changes = augmented(changes, np.ones(len(changes), bool))
     in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
-    scene = Scene(changes, in_source, channel, clock)
+    scene = EvaluationContext(changes, in_source, channel, clock)
     computed = {name: _computed(scene, name, parts, recipe) for name, parts in said.expressions}
     here = _here(scene, said, channel)
     meant = _meant(scene, said.condition) if said.condition is not None else None
@@ -57,7 +57,9 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: Cloc
     return _represented(changes, said)  # of what is still missing
 
 
-def _computed(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRecipe) -> tuple[pa.Array, Mask]:
+def _computed(
+    scene: EvaluationContext, name: str, parts: tuple[Part, ...], recipe: TableRecipe
+) -> tuple[pa.Array, Mask]:
     """Return the values of a CaptureExpression, and where there is none: a column that it asks for is missing there."""
     column = recipe.table.column(name)
     if column is None:
@@ -66,7 +68,7 @@ def _computed(scene: Scene, name: str, parts: tuple[Part, ...], recipe: TableRec
     for asked in _asked(parts, scene.recipe.table):
         gone |= scene.changes.missing.get(asked, np.zeros(len(gone), bool))
     gone &= ~mask(pc.equal(scene.changes.op, TRUNCATE))
-    known = Scene(scene.changes.where(~gone), scene.recipe, scene.channel, scene.clock)
+    known = EvaluationContext(scene.changes.where(~gone), scene.recipe, scene.channel, scene.clock)
     try:
         values = cast(known.evaluate(parts), column.type, scene.channel.messages.timezone)
     except Refused as error:
@@ -83,8 +85,8 @@ def _asked(parts: tuple[Part, ...], table: Table) -> Iterator[str]:
             yield from (name for name in sql.names(part, table) if name not in part.allowed)
 
 
-def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
-    """Say which rows go to Kafka, or None for all."""
+def _here(scene: EvaluationContext, said: CaptureRecipe, channel: Recipe) -> Mask | None:
+    """Return which rows go to Kafka, or None for all."""
     if not said.addresses:
         return None
     try:
@@ -96,13 +98,13 @@ def _here(scene: Scene, said: CaptureRecipe, channel: Recipe) -> Mask | None:
     return addressed(texts, reaches)
 
 
-def _meant(scene: Scene, condition: Sql) -> tuple[Mask, Mask]:
-    """Say for which rows a condition is true, and of which that can be told: nothing that it asks for is missing.
+def _meant(scene: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
+    """Return for which rows a condition is true, and of which that can be told: nothing that it asks for is missing.
 
     A value that the new row of an update leaves out is unchanged, and so the old row's.
     """
     whole = augmented(scene.changes, np.ones(len(scene.changes), bool))
-    scene = Scene(whole, scene.recipe, scene.channel, scene.clock)
+    scene = EvaluationContext(whole, scene.recipe, scene.channel, scene.clock)
     known = np.ones(len(scene.changes), bool)
     for name in sql.names(condition, scene.recipe.table):
         known &= ~scene.changes.missing.get(name, np.zeros(len(known), bool))
@@ -131,7 +133,7 @@ def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.A
     return dataclasses.replace(changes, columns=columns, missing=missing)
 
 
-def _texts(changes: Changes, said: CaptureRecipe, tally: Tally) -> Changes:
+def _texts(changes: Changes, said: CaptureRecipe, tally: CycleCounters) -> Changes:
     columns = dict(changes.columns)
     for name in said.days:
         columns[name] = pc.floor_temporal(columns[name], unit="day")

@@ -8,7 +8,7 @@ from integrator.arrow.arrays import FEW_ROWS
 from integrator.decode import images
 from integrator.decode import rows as decode_rows
 from integrator.decode.contract import Reading
-from integrator.encode import alike
+from integrator.encode import batch
 from integrator.errors import DataError, IntegratorError
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY, changes
@@ -59,7 +59,7 @@ def both(recipe, path, monkeypatch):
     """What comes of tables together and of each alone."""
     joint = outcome(recipe, path)
     with monkeypatch.context() as patch:
-        patch.setattr(alike, "FEW_ROWS", 0)
+        patch.setattr(batch, "FEW_ROWS", 0)
         patch.setattr(decode_rows, "FEW_ROWS", 0)
         patch.setattr(images, "FEW_ROWS", 0)
         return joint, outcome(recipe, path)
@@ -136,8 +136,8 @@ OF_B = ["{action: ColumnProperties, table: b, Name: v, IntegrateExpression: 'of 
 )
 def test_tables_are_encoded_together(few_rows_parsed, actions, expected, tmp_path, monkeypatch):
     """Or the tests above would show nothing."""
-    asked, encode = [], alike.Encoders._together
-    monkeypatch.setattr(alike.Encoders, "_together", lambda *of: asked.append(list(of[1].tables)) or encode(*of))
+    asked, encode = [], batch.Encoders._together
+    monkeypatch.setattr(batch.Encoders, "_together", lambda *of: asked.append(list(of[1].tables)) or encode(*of))
     monkeypatch.setattr(decode_rows, "FEW_ROWS", few_rows_parsed)
     monkeypatch.setattr(images, "FEW_ROWS", few_rows_parsed)
     made = pure.tables(tmp_path, OTHER, actions)

@@ -32,7 +32,7 @@ class SlotsByName(dict[str, int]):
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class ColumnStore:
     """Columns by their slots. arrays: values of many columns each. array, start: in which one a slot is, and where."""
 
     arrays: Sequence[pa.Array]
@@ -40,10 +40,10 @@ class Whole:
     start: Numbers
 
 
-class Spans(Mapping[str, pa.Array]):
+class ColumnSlices(Mapping[str, pa.Array]):
     """The columns of one table, of `size` rows. first: the number of its slot 0 among all slots."""
 
-    def __init__(self, whole: Whole, slots: SlotsByName, first: int, size: int) -> None:
+    def __init__(self, whole: ColumnStore, slots: SlotsByName, first: int, size: int) -> None:
         self.whole, self._slots, self._first, self._size = whole, slots, first, size
 
     def __getitem__(self, name: str) -> pa.Array:
@@ -63,7 +63,7 @@ class Spans(Mapping[str, pa.Array]):
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of tables, one behind the other: of each the number of its array, where it begins there, and its rows."""
+    """Columns of tables, one after the other: of each the number of its array, where it begins there, and its rows."""
 
     arrays: Sequence[pa.Array]
     array: Numbers
@@ -78,7 +78,9 @@ class Columns:
         for whole, group in itertools.groupby(zip(tables, names, strict=True), lambda pair: _whole(pair[0][0])):
             of_group = [(own, of_table) for (own, _), of_table in group]
             if whole is not None:
-                slots = np.concatenate([own.slots(of_table) for own, of_table in of_group if isinstance(own, Spans)])
+                slots = np.concatenate(
+                    [own.slots(of_table) for own, of_table in of_group if isinstance(own, ColumnSlices)]
+                )
                 array.append(whole.array[slots] + len(arrays))
                 start.append(whole.start[slots])
                 arrays += whole.arrays
@@ -102,11 +104,11 @@ class Columns:
         return np.lexsort((self.start, self.array, kind))
 
     def with_nulls(self) -> npt.NDArray[np.bool_]:
-        """Say which columns may have nulls, for their arrays have."""
+        """Return which columns may have nulls, for their arrays have."""
         return np.array([array.null_count > 0 for array in self.arrays], np.bool_)[self.array]
 
     def joined(self) -> pa.Array:
-        """Return the values behind each other, of which there is at least one column, all of one type."""
+        """Return the values one after another, of which there is at least one column, all of one type."""
         beside = (self.array[1:] == self.array[:-1]) & (self.start[1:] == self.start[:-1] + self.size[:-1])
         first = np.flatnonzero(np.concatenate([[True], ~beside]))
         runs = zip(self.array[first], self.start[first], np.add.reduceat(self.size, first), strict=True)
@@ -114,5 +116,5 @@ class Columns:
         return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
 
 
-def _whole(columns: Mapping[str, pa.Array]) -> Whole | None:
-    return columns.whole if isinstance(columns, Spans) else None
+def _whole(columns: Mapping[str, pa.Array]) -> ColumnStore | None:
+    return columns.whole if isinstance(columns, ColumnSlices) else None

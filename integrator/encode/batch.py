@@ -1,5 +1,6 @@
-"""Tables of which a batch has few rows each are encoded together: those that differ in their names only, or are akin.
+"""Tables of which a batch has few rows each, encoded together.
 
+They differ in their names only, or share a recipe but for their columns.
 A call of Arrow costs some microseconds, however few the rows; over hundreds of tables that would be most of the time
 (I6: the cost of a row does not depend on the number of tables).
 """
@@ -15,18 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, in_groups
-from integrator.contracts.changes import AnyChanges, Changes, Joint, RowTables, behind_each_other
+from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, RowTables, concat_tables
+from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Places, with_column
 from integrator.contracts.recipe import Recipe, TableRecipe
-from integrator.contracts.tally import Tally
-from integrator.encode.akin import Kin, kin_of
-from integrator.encode.family import Family, is_full, truncates
 from integrator.encode.framing import framing_of
+from integrator.encode.row_batch import RowBatch, is_full, truncates
+from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
 from integrator.expressions.parse import Op, Part, Sql
 from integrator.schema import Table
-from integrator.transform.expression import Clock
+from integrator.transform.expression import RunClock
 
 NAMING = ("hvr_tbl_name", "hvr_tbl_base_name", "hvr_schema", "hvr_row_uuid")
 """Substitutions that give another value where only the table's name is another: a table's in the source may be other
@@ -51,15 +52,15 @@ class Encoders:
         self._encoders: dict[str, TableEncoder] = {}
         self._first: dict[object, str] = {}
         self._like: dict[str, str] = {}
-        self._stand_ins: dict[TableRecipe, TableRecipe] = {}
-        self._kin_of: dict[str, Kin | None] = {}
+        self._shared: dict[TableRecipe, TableRecipe] = {}
+        self._layouts: dict[str, RowLayout | None] = {}
 
-    def encode(self, parts: Sequence[AnyChanges], clock: Clock, tally: Tally) -> Iterator[Encoded]:
+    def encode(self, parts: Sequence[AnyChanges], clock: RunClock, tally: CycleCounters) -> Iterator[Encoded]:
         """Yield fragments of a batch's change rows, and their order: of each table, or of some tables together."""
-        for part in self._akin(self._groups(parts)):
+        for part in self._by_layout(self._groups(parts)):
             yield from self._encoded(part, clock, tally)
 
-    def _encoded(self, part: AnyChanges | Family, clock: Clock, tally: Tally) -> Iterator[Encoded]:
+    def _encoded(self, part: AnyChanges | RowBatch, clock: RunClock, tally: CycleCounters) -> Iterator[Encoded]:
         if isinstance(part, Changes):
             yield self._encoder(part.table).encode(part, clock, tally)
             return
@@ -70,36 +71,36 @@ class Encoders:
             for one in part.apart():
                 yield from self._encoded(one, clock, tally)
 
-    def _akin(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | Family]:
-        """Return the parts, those of tables that are akin and have few rows together."""
-        ready: list[AnyChanges | Family] = []
-        families: dict[int, list[tuple[AnyChanges, list[Kin]]]] = {}
+    def _by_layout(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | RowBatch]:
+        """Return the parts, those of tables that share a recipe and have few rows together."""
+        ready: list[AnyChanges | RowBatch] = []
+        sharing: dict[int, list[tuple[AnyChanges, list[RowLayout]]]] = {}
         for part in parts:
             few = is_full(part) and (len(part) < FEW_ROWS or part.own)
-            found = map(self._kin, part.tables if part.own else part.tables[:1]) if few else ()
-            kin = [one for one in found if one is not None]
-            if kin:
-                families.setdefault(id(kin[0].stand_in), []).append((part, kin))
+            found = map(self._layout, part.tables if part.own else part.tables[:1]) if few else ()
+            layouts = [one for one in found if one is not None]
+            if layouts:
+                sharing.setdefault(id(layouts[0].shared_recipe), []).append((part, layouts))
             else:
                 ready.append(part)
-        for kindred in families.values():
-            for group in in_groups(kindred, [len(part) for part, _ in kindred]):
-                family = Family([part for part, _ in group], [kin for _, of_part in group for kin in of_part])
-                ready += [family] if len(family.kin) > 1 else family.apart()
+        for batches in sharing.values():
+            for group in in_groups(batches, [len(part) for part, _ in batches]):
+                made = RowBatch([part for part, _ in group], [layout for _, of_part in group for layout in of_part])
+                ready += [made] if len(made.layouts) > 1 else made.apart()
         return ready
 
     def _divided(self, part: AnyChanges) -> Sequence[AnyChanges]:
-        """Return a part, or parts of it where its tables have columns of their own: those that are akin, and others."""
-        if not isinstance(part, Joint) or not part.own:
+        """Return a part, or, where its tables have columns of their own, those that share a recipe, and others."""
+        if not isinstance(part, MultiTableChanges) or not part.own:
             return [part]
-        akin: dict[int, list[int]] = {}
+        sharing: dict[int, list[int]] = {}
         alone = np.array(part.sizes) >= FEW_ROWS
         alone[np.searchsorted(np.cumsum(part.sizes), truncates(part), side="right")] = True
         for place, table in enumerate(part.tables):
-            kin = None if alone[place] else self._kin(table)
-            akin.setdefault(0 if kin is None else id(kin.stand_in), []).append(place)
-        others = part.only(akin.pop(0)).apart() if 0 in akin else []
-        return [*map(part.only, akin.values()), *others]
+            layout = None if alone[place] else self._layout(table)
+            sharing.setdefault(0 if layout is None else id(layout.shared_recipe), []).append(place)
+        others = part.only(sharing.pop(0)).apart() if 0 in sharing else []
+        return [*map(part.only, sharing.values()), *others]
 
     def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
         """Return the parts, those of tables that are alike and have few rows together; each in its order."""
@@ -109,7 +110,7 @@ class Encoders:
         ready: list[AnyChanges] = []
         groups: dict[str, list[Changes]] = {}
         for part in itertools.chain.from_iterable(map(self._divided, parts)):
-            if isinstance(part, Joint) and (part.own or len(set(map(self._first_like, part.tables))) == 1):
+            if isinstance(part, MultiTableChanges) and (part.own or len(set(map(self._first_like, part.tables))) == 1):
                 ready.append(part)
                 continue
             for one in part.apart():
@@ -126,29 +127,31 @@ class Encoders:
             self._like[table] = table if kind is None else self._first.setdefault(kind, table)
         return self._like[table]
 
-    def _kin(self, table: str) -> Kin | None:
-        if table not in self._kin_of:
+    def _layout(self, table: str) -> RowLayout | None:
+        if table not in self._layouts:
             recipe = self._tables[table]
             unnamed = nameless(recipe)
-            kin = None if unnamed is None else kin_of(recipe, unnamed, self._recipe)
-            if kin is not None:  # the same stand-in is one object
-                kin = dataclasses.replace(kin, stand_in=self._stand_ins.setdefault(kin.stand_in, kin.stand_in))
-            self._kin_of[table] = kin
-        return self._kin_of[table]
+            layout = None if unnamed is None else row_layout_of(recipe, unnamed, self._recipe)
+            if layout is not None:  # the same shared recipe is one object
+                layout = dataclasses.replace(
+                    layout, shared_recipe=self._shared.setdefault(layout.shared_recipe, layout.shared_recipe)
+                )
+            self._layouts[table] = layout
+        return self._layouts[table]
 
     def _encoder(self, table: str) -> TableEncoder:
         if table not in self._encoders:
             self._encoders[table] = TableEncoder(self._tables[table], self._recipe, self._framing)
         return self._encoders[table]
 
-    def _together(self, part: Joint | Family, clock: Clock, tally: Tally) -> Encoded | None:
+    def _together(self, part: MultiTableChanges | RowBatch, clock: RunClock, tally: CycleCounters) -> Encoded | None:
         """Return fragments of several tables' rows; None where one is at fault or too large, to be told alone."""
-        if isinstance(part, Joint):
+        if isinstance(part, MultiTableChanges):
             joint, encoder = part, self._encoder(self._first_like(part.tables[0]))
         else:
             joint = part.joint()
-            encoder = TableEncoder(part.kin[0].stand_in, self._recipe, self._framing, part.encode)
-        counted, names = Tally(), joint.tables
+            encoder = TableEncoder(part.layouts[0].shared_recipe, self._recipe, self._framing, part.encode)
+        counted, names = CycleCounters(), joint.tables
         tables = RowTables(
             np.repeat(np.arange(len(names)), joint.sizes), tuple(self._tables[one].table for one in names)
         )
@@ -169,10 +172,10 @@ class Encoders:
 
 
 def _joined(parts: list[Changes]) -> AnyChanges:
-    """Return the rows of several tables behind each other, of one as they are."""
+    """Return the rows of several tables one after another, of one as they are."""
     if len(parts) == 1:
         return parts[0]
-    return behind_each_other(parts, [part.table for part in parts], list(map(len, parts)))
+    return concat_tables(parts, [part.table for part in parts], list(map(len, parts)))
 
 
 def nameless(table: TableRecipe) -> TableRecipe | None:

@@ -1,7 +1,7 @@
 """Tables that differ in their columns: what of a table depends on these, and what does not.
 
-A table is divided into the columns that are only written, each by its type, and all the rest: that is its stand-in, a
-recipe of its own. Tables with the same stand-in are akin, and are encoded as a family.
+A table is divided into the columns that are only written, each by its type, and all the rest: that is a recipe of its
+own. Tables with the same shared recipe are encoded together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from integrator.formats.contract import Between, ByColumn, Write
 from integrator.schema import Column, Type
 
 ROW, _HASHED = "\0row", "\0hashed"
-"""Columns of stand-ins: each row's place, and the columns of the distribution key; no name begins so."""
+"""Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
 _BY_COLUMNS = ("hvr_key_names",)
 """Substitutions whose value depends on which columns a table has."""
 _NUMBERS = itertools.count()
@@ -37,7 +37,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class Member:
-    """A field of a message: a column that is only written, or, where `source` is empty, a field of the stand-in.
+    """A field of a message: a column that is only written, or, where `source` is empty, a field of the shared recipe.
 
     required: it may not be null.
     """
@@ -49,13 +49,13 @@ class Member:
 
 
 @dataclass(frozen=True, eq=False)
-class Kin:
-    """A table as one of those that are akin. It is equal to itself only, so that many are soon compared.
+class RowLayout:
+    """A table as one of those with the same shared recipe. It is equal to itself only: many are soon compared.
 
-    given: the columns of the stand-in, each with the table's column that it is. between: what stands between members.
+    given: the columns of the shared recipe, each with the table's column that it is. between: what is between members.
     """
 
-    stand_in: TableRecipe
+    shared_recipe: TableRecipe
     given: tuple[tuple[str, str], ...]
     members: tuple[Member, ...]
     between: Between
@@ -66,7 +66,7 @@ class Kin:
         return tuple(member.source for member in self.members if member.source)
 
 
-def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | None:
+def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> RowLayout | None:
     """Return how a table, given also without its name, is divided; None where more is done to its columns."""
     by_column = messages.format_of(channel.messages.layout).by_column
     layout = channel.messages.layout
@@ -83,7 +83,7 @@ def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | 
     given = _given(table, parts, computed)
     columns = (Column(name, _text_alike(types[source])) for name, source in given)
     place = Column(ROW, schema.Integer(64), nullable=False)
-    stand_in = replace(
+    shared_recipe = replace(
         nameless,
         table=replace(nameless.table, columns=(place, *columns), key=()),
         key=(),
@@ -97,7 +97,7 @@ def kin_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> Kin | 
         kind = Column("", _text_alike(said.type), said.nullable)
         source = field.source if is_own and field.source else ""
         members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options)))
-    return Kin(stand_in, given, tuple(members), by_column.between(of_message, options))
+    return RowLayout(shared_recipe, given, tuple(members), by_column.between(of_message, options))
 
 
 @lru_cache(maxsize=1024)
@@ -106,7 +106,7 @@ def _writer(by_column: ByColumn, kind: Column, options: Options) -> Writer:
 
 
 def _is_own(field: Field, types: dict[str, Type]) -> bool | None:
-    """Say whether a field is a column as it is, or is computed; None for a column that is changed."""
+    """Return whether a field is a column as it is, or is computed; None for a column that is changed."""
     if field.operations:
         return None
     if field.expression or field.soft_delete or not field.source:
@@ -125,7 +125,7 @@ def _is_of_row(part: Part) -> bool:
 
 
 def _given(table: TableRecipe, parts: Sequence[Part], computed: Sequence[Field]) -> tuple[tuple[str, str], ...]:
-    """Return the columns that expressions, fields and the key's hash read: their names in the stand-in, and here."""
+    """Return the columns that expressions, fields and the key's hash read: names in the shared recipe, and here."""
     read = {part.name for part in parts if isinstance(part, ColumnValue)}
     read |= {field.source for field in computed if field.source and not field.expression}
     hashed = any(isinstance(part, Op) and part.name == "hvr_key_hash" for part in parts)

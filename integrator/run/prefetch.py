@@ -1,4 +1,4 @@
-"""One step works ahead of the next, in a thread of its own: Arrow and librdkafka leave Python's lock alone."""
+"""One step works prefetch of the next, in a thread of its own: Arrow and librdkafka leave Python's lock alone."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Item = TypeVar("Item")
 DEPTH = 2
 
 
-def ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield `items`, produced by another thread up to `DEPTH` ahead; an exception of theirs is raised here."""
+def prefetch(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield `items`, produced by another thread up to `DEPTH` prefetch; an exception of theirs is raised here."""
     ready: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(DEPTH)
     over = threading.Event()
 
