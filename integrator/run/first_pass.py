@@ -28,9 +28,6 @@ from integrator.sources.runs import Run, check_unchanged
 from integrator.transform.expression import RunClock
 from integrator.transform.update_pairs import UpdatePairs, last_place
 
-PARSERS = 2
-"""Threads in which Arrow parses lines, of a task that has several cores."""
-
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -77,8 +74,6 @@ class _Task:
         """The file that is being read, or was encoded last."""
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if self._decode_ahead and pa.cpu_count() < PARSERS:
-            pa.set_cpu_count(PARSERS)  # Spark has it be spark.task.cpus, which is one (SPARK-42613)
         decoded = self._decoded(batches)
         for run, batch in prefetch(decoded) if self._decode_ahead else decoded:
             if isinstance(batch, Batch):
