@@ -25,13 +25,9 @@ from integrator.encode.row_batch import RowBatch, is_full, truncates
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
-from integrator.expressions.parse import Op, Part, Sql
+from integrator.expressions.parse import depends_on
 from integrator.schema import Table
 from integrator.transform.expression import RunClock
-
-NAMING = ("hvr_tbl_name", "hvr_tbl_base_name", "hvr_schema", "hvr_row_uuid")
-"""Substitutions that give another value where only the table's name is another: a table's in the source may be other
-than in the channel."""
 
 Encoded = tuple[pa.RecordBatch, Places]
 
@@ -181,8 +177,9 @@ def _joined(parts: list[Changes]) -> AnyChanges:
 def nameless(table: TableRecipe) -> TableRecipe | None:
     """Return what a table's rows are made by, without its name; None where that is counted or captured by its name."""
     capture = table.capture
-    of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, (capture.condition,)]
-    named = any(_names(part) for parts in of_capture for part in parts if part is not None)
+    condition = () if capture.condition is None else (capture.condition,)
+    of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, condition]
+    named = any(depends_on(parts, "table") for parts in of_capture)
     if named or capture.coalesce or capture.trims or table.coercion.policy not in ("FATAL", "SILENT"):
         return None
     return dataclasses.replace(
@@ -198,13 +195,3 @@ def nameless(table: TableRecipe) -> TableRecipe | None:
 
 def _unnamed(table: Table) -> Table:
     return dataclasses.replace(table, name="", base_name="", schema=None)
-
-
-def _names(part: Part) -> bool:
-    match part:
-        case Op(name=name):
-            return name in NAMING
-        case Sql(text=text):
-            return any(name in text for name in NAMING)
-        case _:
-            return False

@@ -16,14 +16,12 @@ from integrator.contracts.fragments import Shape
 from integrator.contracts.layout import Options
 from integrator.contracts.recipe import CaptureRecipe, Field, Recipe, TableRecipe
 from integrator.encode import messages
-from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Text
+from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Text, depends_on
 from integrator.formats.contract import Between, ByColumn, Write
 from integrator.schema import Column, Type
 
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
-_BY_COLUMNS = ("hvr_key_names",)
-"""Substitutions whose value depends on which columns a table has."""
 _NUMBERS = itertools.count()
 
 
@@ -118,8 +116,8 @@ def _is_of_row(part: Part) -> bool:
     match part:
         case Text() | Constant() | ColumnValue():
             return True
-        case Op(name=name, value_of=value_of):
-            return not value_of and name not in _BY_COLUMNS
+        case Op():
+            return not depends_on([part], "columns")
         case _:
             return False
 

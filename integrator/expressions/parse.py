@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from integrator import schema
@@ -22,6 +23,7 @@ from integrator.expressions.substitutions import (
     SUBSTITUTIONS,
     WITH_TEXT,
     Context,
+    Dependency,
     ExpressionError,
     check_format,
     with_article,
@@ -108,6 +110,20 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
         parts.append(Text(text[at:]))
     _check_braces(parts)
     return tuple(parts)
+
+
+def depends_on(parts: Iterable[Part], what: Dependency) -> bool:
+    """Return whether an expression has a substitution whose value depends on something."""
+    return any(what in SUBSTITUTIONS[name].depends_on for part in parts for name in _substitutions(part))
+
+
+def _substitutions(part: Part) -> Iterator[str]:
+    """Yield the substitutions in a part; of SQL all whose names are in its text."""
+    match part:
+        case Op(name=name, value_of=value_of):
+            yield "hvr_key_names" if value_of else name  # values of the key's columns depend on which these are
+        case Sql(text=text):
+            yield from (name for name in SUBSTITUTIONS if name in text)
 
 
 def _check_braces(parts: list[Part]) -> None:

@@ -14,12 +14,18 @@ INTEG_SEQ_LENGTH = 45
 Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
 
 
+Dependency = Literal["row", "transaction", "table", "columns", "run"]
+"""What a value depends on: its row; where the transaction ends; the names of the table; which columns it has; the run,
+the channel and the file."""
+
+
 @dataclass(frozen=True)
 class Substitution:
-    """What a substitution gives: its type when it stands alone, and where it may stand."""
+    """What a substitution gives: its type when it stands alone, where it may stand, and what its value depends on."""
 
     type: Type
     contexts: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders")
+    depends_on: tuple[Dependency, ...] = ("row",)
 
 
 _BOTH: tuple[Context, ...] = ("IntegrateExpression", "MessageKey", "MessageHeaders", "topic")
@@ -36,24 +42,24 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_op": Substitution(schema.Integer(32)),
     "hvr_op_str": Substitution(schema.String()),
     "hvr_integ_seq": Substitution(schema.String(INTEG_SEQ_LENGTH)),
-    "hvr_integ_key": Substitution(schema.String(16)),
+    "hvr_integ_key": Substitution(schema.String(16), depends_on=("row", "run")),
     "hvr_tx_seq": Substitution(schema.String(20)),
     "hvr_tx_scn": Substitution(schema.String(10)),
-    "hvr_tx_countdown": Substitution(schema.Integer(32)),
+    "hvr_tx_countdown": Substitution(schema.Integer(32), depends_on=("row", "transaction")),
     "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), _CAPTURED),
-    "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True)),
+    "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True), depends_on=("run",)),
     "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
-    "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE),
-    "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE),
-    "hvr_row_uuid": Substitution(schema.String(36, "uuid")),
+    "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE, ("run",)),
+    "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE, ("run",)),
+    "hvr_row_uuid": Substitution(schema.String(36, "uuid"), depends_on=("row", "table", "run")),
     "hvr_missing": Substitution(schema.String()),
     "hvr_key_hash": Substitution(schema.String(16), IN_A_MESSAGE),
-    "hvr_key_names": Substitution(schema.String()),
-    "hvr_cap_loc": Substitution(schema.String(), (*_BOTH, "CaptureExpression", "AddressTo")),
-    "hvr_chn_name": Substitution(schema.String(), _BOTH),
-    "hvr_tbl_name": Substitution(schema.String(), _BOTH),
-    "hvr_tbl_base_name": Substitution(schema.String(), _BOTH),
-    "hvr_schema": Substitution(schema.String(), _BOTH),
+    "hvr_key_names": Substitution(schema.String(), depends_on=("columns",)),
+    "hvr_cap_loc": Substitution(schema.String(), (*_BOTH, "CaptureExpression", "AddressTo"), ("run",)),
+    "hvr_chn_name": Substitution(schema.String(), _BOTH, ("run",)),
+    "hvr_tbl_name": Substitution(schema.String(), _BOTH, ("table",)),
+    "hvr_tbl_base_name": Substitution(schema.String(), _BOTH, ("table",)),
+    "hvr_schema": Substitution(schema.String(), _BOTH, ("table",)),
 }
 """Those that a row can have in integrate. {hvr_missing} and {hvr_row_uuid} are extensions: the names of columns that
 the source left out, for formats in which they are sent as null; and a UUID of the change. {hvr_var_NAME} is put in
@@ -89,7 +95,7 @@ def with_article(context: str) -> str:
 
 
 LETTERS = "abdHjmMsSTUVwWyY"
-"""What may is after a % in a format of time stamps."""
+"""What may be after a % in a format of time stamps."""
 WITH_TEXT = ("hvr_op_str", "hvr_key_names")
 """Substitutions that take a text of their own where time stamps take a format."""
 

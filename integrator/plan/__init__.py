@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from integrator.channel import load as loading
-from integrator.channel import scope
+from integrator.channel import scope as scopes
 from integrator.channel.actions import ColumnProperties, Integrate
 from integrator.channel.load import Run, Source
 from integrator.channel.locations import KafkaLocation, TopicCreation
@@ -22,9 +22,9 @@ from integrator.plan.definitions import read_tables
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import kafka_settings
 from integrator.plan.layout import layout_of
+from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
-from integrator.plan.scene import Scene, absent_tables
 from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, read_of
 from integrator.plan.tables import table_recipe
@@ -112,8 +112,8 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
     """Make the plan, with the columns that came while the channel ran; `problems` are those found before."""
     channel, source = read.channel, read.source
     tables = [adding.with_columns(table, came) for table in read.tables]
-    problems += scope.unknown_words(channel, source)
-    problems += scope.unknown_scopes(channel, (table.name for table in tables), source)
+    problems += scopes.unknown_words(channel, source)
+    problems += scopes.unknown_scopes(channel, (table.name for table in tables), source)
     kinds, named = (TABLES, "snapshot or jdbc") if read.refreshing else (CHANGES, "files or socket")
     changes = _one(channel, kinds, named, source, problems)
     kafka = _one(channel, (KafkaLocation,), "kafka", source, problems)
@@ -121,16 +121,16 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         raise ConfigurationError(problems)
     (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
     state = f"{channel.state}/{channel.channel}"
-    problems += scope.idle_actions(channel, kafka_name, source_name, source)
+    problems += scopes.idle_actions(channel, kafka_name, source_name, source)
     check_source(source_location, source_name, {table.name for table in tables}, source, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
     registry = settings_of(kafka_location, kafka_name, source, problems)
     layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, source, problems)
-    scene = Scene(channel, source, kafka_name, kafka_location, source_name, layout, problems)
+    scope = ChannelScope(channel, source, kafka_name, kafka_location, source_name, layout, problems)
     strategies: Strategies = {}
-    check_names(scene, tables)
-    absent = absent_tables(scene, tables)
-    made = [table_recipe(scene, table, strategies) for table in tables if table not in absent]
+    check_names(scope, tables)
+    absent = absent_tables(scope, tables)
+    made = [table_recipe(scope, table, strategies) for table in tables if table not in absent]
     recipes = [table for table in made if table is not None]
 
     def at_kafka(key: str, text: str) -> None:
@@ -141,12 +141,12 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
-    limit, _ = scope.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit", "Delay"])
+    limit, _ = scopes.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, source, problems)
     if problems:
         raise ConfigurationError(list(dict.fromkeys(problems)))
     recipe = Recipe(
-        read=read_of(source_location, tables, state, tuple(in_database(scene, table) for table in absent)),
+        read=read_of(source_location, tables, state, tuple(in_database(scope, table) for table in absent)),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
         messages=Messages(
             channel=channel.channel,
@@ -168,7 +168,7 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         restart=channel.restart,
         notes=(
             *read.notes,
-            *scene.notes,
+            *scope.notes,
             *money_notes(source_location, recipes),
             *notes_of(channel, kafka_location),
             *_notes_of_added(came),
@@ -177,7 +177,7 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         state=state,
         recipe=recipe,
         registry=registry,
-        conditions={table.name: conditions_of(scene, table) for table in tables},
+        conditions={table.name: conditions_of(scope, table) for table in tables},
         strategies=strategies,
         secrets=source.secrets,
         again=lambda more: _planned(read, more, []),

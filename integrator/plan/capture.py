@@ -8,23 +8,23 @@ from dataclasses import replace
 import pyarrow as pa
 
 from integrator import schema
-from integrator.channel import scope
+from integrator.channel import scope as scopes
 from integrator.contracts.recipe import CaptureRecipe
 from integrator.expressions.parse import Part, parse
 from integrator.expressions.substitutions import ExpressionError
+from integrator.plan.parameters import TableParameters
 from integrator.plan.restrict import restricted
-from integrator.plan.saying import Saying
 from integrator.schema import Column, Table, arrow_type
 from integrator.transform import sql as engine
 
 _ESCAPE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
 
-def capture_of(saying: Saying, kafka: str, group: str) -> CaptureRecipe:
+def capture_of(parameters: TableParameters, kafka: str, group: str) -> CaptureRecipe:
     """Return what is done to the change rows of a table first; what is wrong is reported, by place and parameter."""
-    in_records, names, absent = _in_records(saying)
-    table = saying.table
-    properties, said = saying.properties, CaptureRecipe()
+    in_records, names, absent = _in_records(parameters)
+    table = parameters.table
+    properties, said = parameters.properties, CaptureRecipe()
     text = [column for column in table.columns if isinstance(column.type, schema.String)]
     if properties.get("TrimWhiteSpace"):
         blanks = tuple(c.name for c in text if isinstance(c.type, schema.String) and c.type.length and not c.type.role)
@@ -33,107 +33,115 @@ def capture_of(saying: Saying, kafka: str, group: str) -> CaptureRecipe:
         moments = (c.name for c in table.columns if isinstance(c.type, schema.Timestamp) and not c.type.zoned)
         said = replace(said, days=tuple(moments))
     if text and properties.get("CharacterMapping"):
-        said = replace(said, characters=_characters(saying))
+        said = replace(said, characters=_characters(parameters))
     said = replace(
         said,
         table=in_records if in_records != table else None,
         names=names,
         absent=absent,
-        expressions=_expressions(saying, in_records),
-        trims=_trims(saying),
-        missing=_missing(saying),
-        augment=_augments(saying),
-        coalesce=_coalesces(saying),
+        expressions=_expressions(parameters, in_records),
+        trims=_trims(parameters),
+        missing=_missing(parameters),
+        augment=_augments(parameters),
+        coalesce=_coalesces(parameters),
     )
-    return restricted(said, saying, in_records, (kafka, group))
+    return restricted(said, parameters, in_records, (kafka, group))
 
 
-def _in_records(saying: Saying) -> tuple[Table, tuple[tuple[str, str], ...], tuple[str, ...]]:
+def _in_records(parameters: TableParameters) -> tuple[Table, tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Return the table as the records have it, columns that have other names there, and those that are not there."""
-    table, names, absent = saying.table, [], []
+    table, names, absent = parameters.table, [], []
     columns: list[Column] = []
-    _check_names(saying)
+    _check_names(parameters)
     for column in table.columns:
-        values, places = saying.columns_at_source.get(column.name, ({}, {}))
+        values, places = parameters.columns_at_source.get(column.name, ({}, {}))
         if values.get("Absent"):
             if column.name in table.key:
-                saying.report(places["Absent"], "Absent", f"{column.name!r} belongs to the key, which cannot be absent")
+                parameters.report(
+                    places["Absent"], "Absent", f"{column.name!r} belongs to the key, which cannot be absent"
+                )
             absent.append(column.name)
             continue
         name = values.get("BaseName") or column.name
         if name != column.name:
             names.append((column.name, name))
         if name != column.name and (table.column(name) is not None or name in {other.name for other in columns}):
-            saying.report(places["BaseName"], "BaseName", f"two columns would be named {name!r} in the records")
+            parameters.report(places["BaseName"], "BaseName", f"two columns would be named {name!r} in the records")
         columns.append(replace(column, name=name))
     of_source = dict(names)
     key = tuple(of_source.get(name, name) for name in table.key)
     return replace(table, columns=tuple(columns), key=key), tuple(names), tuple(absent)
 
 
-def _check_names(saying: Saying) -> None:
+def _check_names(parameters: TableParameters) -> None:
     """Report columns that are not the table's where something is said of them that would be done at the source."""
-    known = ", ".join(column.name for column in saying.table.columns)
-    for name, (values, places) in saying.columns_at_source.items():
-        if saying.table.column(name) is not None:
+    known = ", ".join(column.name for column in parameters.table.columns)
+    for name, (values, places) in parameters.columns_at_source.items():
+        if parameters.table.column(name) is not None:
             continue
-        for parameter in sorted(scope.AT_SOURCE["ColumnProperties"] & set(values) - {"IgnoreDuringCompare"}):
-            if name in saying.extra:
-                saying.report(places[parameter], parameter, f"{name!r} is an Extra column, which the source has not")
-            elif saying.actions[places[parameter]].group != "*":  # else the fields' own check tells
-                saying.report(places[parameter], "Name", f"{name!r} is no column of the table; known are {known}")
+        for parameter in sorted(scopes.AT_SOURCE["ColumnProperties"] & set(values) - {"IgnoreDuringCompare"}):
+            if name in parameters.extra:
+                parameters.report(
+                    places[parameter], parameter, f"{name!r} is an Extra column, which the source has not"
+                )
+            elif parameters.actions[places[parameter]].group != "*":  # else the fields' own check tells
+                parameters.report(places[parameter], "Name", f"{name!r} is no column of the table; known are {known}")
 
 
-def _expressions(saying: Saying, in_records: Table) -> tuple[tuple[str, tuple[Part, ...]], ...]:
+def _expressions(parameters: TableParameters, in_records: Table) -> tuple[tuple[str, tuple[Part, ...]], ...]:
     made = []
-    for column in saying.table.columns:
-        values, places = saying.columns_at_source.get(column.name, ({}, {}))
+    for column in parameters.table.columns:
+        values, places = parameters.columns_at_source.get(column.name, ({}, {}))
         text = values.get("CaptureExpression")
         if text is None:
             if "CaptureExpressionType" in values:
-                saying.report(places["CaptureExpressionType"], "CaptureExpressionType", "goes with CaptureExpression")
+                parameters.report(
+                    places["CaptureExpressionType"], "CaptureExpressionType", "goes with CaptureExpression"
+                )
             continue
         own = values.get("BaseName") or column.name
         try:
             parts = parse(text, in_records, "CaptureExpression", own if in_records.column(own) else "")
             engine.check(parts, in_records, column.type)
         except ExpressionError as error:
-            saying.report(places["CaptureExpression"], "CaptureExpression", str(error))
+            parameters.report(places["CaptureExpression"], "CaptureExpression", str(error))
         else:
             made.append((column.name, parts))
     return tuple(made)
 
 
-def _trims(saying: Saying) -> tuple[tuple[str, int], ...]:
+def _trims(parameters: TableParameters) -> tuple[tuple[str, int], ...]:
     """Return the columns that are cut, and to how many bytes."""
     trims = []
-    for name, (values, places) in saying.columns.items():
-        size, column = values.get("TrimDatatype"), saying.table.column(name)
-        if size is not None and name in saying.extra:
+    for name, (values, places) in parameters.columns.items():
+        size, column = values.get("TrimDatatype"), parameters.table.column(name)
+        if size is not None and name in parameters.extra:
             text = f"{name!r} is an Extra column, which the source has not"
-            saying.report(places["TrimDatatype"], "TrimDatatype", text)
+            parameters.report(places["TrimDatatype"], "TrimDatatype", text)
         if size is None or column is None:
             continue
         if isinstance(column.type, schema.String | schema.Bytes):
             trims.append((name, size))
         else:
             text = f"{name!r} is {schema.describe(column.type)}; only text and bytes can be cut"
-            saying.report(places["TrimDatatype"], "TrimDatatype", text)
+            parameters.report(places["TrimDatatype"], "TrimDatatype", text)
     return tuple(trims)
 
 
-def _characters(saying: Saying) -> tuple[tuple[str, str], ...]:
-    text, place = saying.properties.get("CharacterMapping"), saying.properties.place("CharacterMapping")
+def _characters(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
+    text, place = parameters.properties.get("CharacterMapping"), parameters.properties.place("CharacterMapping")
     rules: list[tuple[str, str]] = []
     try:
         for rule in filter(None, text.split(";")):
             given, arrow, said = rule.partition(">")
             one = _unescaped(given)
             if not arrow or len(one) != 1:
-                saying.report(place, "CharacterMapping", f"{rule!r} is no rule; write CHARACTER>TEXT;CHARACTER>TEXT")
+                parameters.report(
+                    place, "CharacterMapping", f"{rule!r} is no rule; write CHARACTER>TEXT;CHARACTER>TEXT"
+                )
             rules.append((one, _unescaped(said)))
     except ValueError as error:
-        saying.report(place, "CharacterMapping", str(error))
+        parameters.report(place, "CharacterMapping", str(error))
     return tuple(rules)
 
 
@@ -174,23 +182,23 @@ _KINDS: dict[str, Callable[[schema.Type], bool]] = {
 _IMPLIED = {"MissingRepresentationString": "", "MissingRepresentationNumeric": "0"}
 
 
-def _missing(saying: Saying) -> tuple[tuple[str, str], ...]:
+def _missing(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
     """Return what is sent for missing values, by column: where one kind is said, text and numbers have a default."""
-    given = {name: saying.properties.get(name) for name in _KINDS}
+    given = {name: parameters.properties.get(name) for name in _KINDS}
     if not any(text is not None for text in given.values()):
         return ()
     made = []
     for name, is_of in _KINDS.items():
         text = given[name] if given[name] is not None else _IMPLIED.get(name)
-        for column in saying.table.columns:
-            if text is None or not is_of(column.type) or column.name in saying.table.key:
+        for column in parameters.table.columns:
+            if text is None or not is_of(column.type) or column.name in parameters.table.key:
                 continue
             try:
                 pa.scalar(text).cast(_checked_as(column.type))
             except pa.ArrowInvalid:
                 wanted = "number" if isinstance(column.type, schema.String) else schema.describe(column.type)
                 said = f"{text!r} is no {wanted}, which {column.name!r} is"
-                saying.report(saying.properties.place(name), name, said)
+                parameters.report(parameters.properties.place(name), name, said)
             else:
                 made.append((column.name, text))
     return tuple(made)
@@ -201,16 +209,16 @@ def _checked_as(kind: schema.Type) -> pa.DataType:
     return pa.float64() if schema.is_number(kind) and isinstance(kind, schema.String) else arrow_type(kind)
 
 
-def _coalesces(saying: Saying) -> bool:
-    said = bool(saying.capture.get("Coalesce"))
-    if said and not saying.keyed:
+def _coalesces(parameters: TableParameters) -> bool:
+    said = bool(parameters.capture.get("Coalesce"))
+    if said and not parameters.keyed:
         text = "Coalesce needs a key, to tell a row's changes from another's; give the table one (Key)"
-        saying.report(saying.capture.place("Coalesce"), "Coalesce", text)
+        parameters.report(parameters.capture.place("Coalesce"), "Coalesce", text)
     return said
 
 
-def _augments(saying: Saying) -> bool:
-    how = saying.capture.get("AugmentIncomplete", "NONE")
-    types = [column.type for column in saying.table.columns]
+def _augments(parameters: TableParameters) -> bool:
+    how = parameters.capture.get("AugmentIncomplete", "NONE")
+    types = [column.type for column in parameters.table.columns]
     long = any(isinstance(t, schema.Bytes) or (isinstance(t, schema.String) and t.length is None) for t in types)
     return how == "ALL" or (how == "LOB" and long)

@@ -15,7 +15,7 @@ from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size
 from integrator.plan.expressions import check_expression, convertible, is_lossy, operations_of
 from integrator.plan.keys import UNHASHED
-from integrator.plan.saying import Merged
+from integrator.plan.parameters import ColumnParameters
 from integrator.schema import Column, Table, Type
 
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
@@ -45,7 +45,9 @@ class Rules:
     """Whether the style sends deletes and truncates."""
 
 
-def fields_of(table: Table, merged: Merged, rules: Rules, source: Source, problems: list[Problem]) -> tuple[Field, ...]:
+def fields_of(
+    table: Table, merged: ColumnParameters, rules: Rules, source: Source, problems: list[Problem]
+) -> tuple[Field, ...]:
     """Return the fields of the table's messages: its columns in their order, then the Extra columns."""
     fields: list[Field] = []
     for column in table.columns:

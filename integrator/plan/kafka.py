@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from integrator.channel import scope
+from integrator.channel import scope as scopes
 from integrator.channel.actions import Environment
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
@@ -68,7 +68,7 @@ def kafka_settings(
     kafka_access.hide(location, source.secrets)
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
-        values, set_at, disagreements = scope.merge(named, channel, (name,), "*", source)
+        values, set_at, disagreements = scopes.merge(named, channel, (name,), "*", source)
         problems += disagreements
         if values:
             chosen[variable], places[variable] = values["Value"], set_at["Value"]

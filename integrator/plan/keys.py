@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 from integrator import schema
-from integrator.plan.saying import Merged
+from integrator.plan.parameters import ColumnParameters
 from integrator.schema import Table
 
 DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
@@ -13,14 +13,14 @@ UNHASHED = (schema.Array, schema.Struct, schema.Interval)
 """Types that cannot be in a key."""
 
 
-def explicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
+def explicit_key(table: Table, merged: ColumnParameters) -> tuple[str, ...]:
     """Return the replication key that is said: surrogate columns alone, else the table's and those added."""
     surrogate = tuple(name for name, (values, _) in merged.items() if values.get("SurrogateKey"))
     added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
     return surrogate or (*table.key, *(name for name in added if name not in table.key))
 
 
-def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
+def implicit_key(table: Table, merged: ColumnParameters) -> tuple[str, ...]:
     """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it."""
     absent = {name for name, (values, _) in merged.items() if values.get("Absent")}
     return tuple(
@@ -28,7 +28,7 @@ def implicit_key(table: Table, merged: Merged) -> tuple[str, ...]:
     )
 
 
-def distribution_key(merged: Merged, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
+def distribution_key(merged: ColumnParameters, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
     """Return the columns hashed for Kafka: those flagged, else the first `limit` of the key (0 is all).
 
     Columns that match one of the patterns in `avoid`, with | between, are passed over while there are enough others.

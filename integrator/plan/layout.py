@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from integrator.channel import scope
+from integrator.channel import scope as scopes
 from integrator.channel.actions import FileFormat
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
@@ -45,7 +45,7 @@ def layout_of(
     channel: Channel, name: str, location: KafkaLocation, max_bytes: int, source: Source, problems: list[Problem]
 ) -> Layout:
     """Return how messages are laid out, of `max_bytes` at most; what is wrong is added to `problems`."""
-    values, places = scope.whole_location(FileFormat, channel, name, source, problems)
+    values, places = scopes.whole_location(FileFormat, channel, name, source, problems)
 
     def report(parameter: str, text: str) -> None:
         problems.append(source.problem(("actions", places[parameter], parameter), text))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from integrator.channel.actions import Restrict
-from integrator.plan.scene import Scene, merged_of
+from integrator.plan.parameters import ChannelScope, effective
 from integrator.schema import Table
 
 
@@ -18,8 +18,8 @@ class Conditions:
     series: str | None = None
 
 
-def conditions_of(scene: Scene, table: Table) -> Conditions:
+def conditions_of(scope: ChannelScope, table: Table) -> Conditions:
     """Return the conditions that hold for a table at its source."""
-    values, _ = merged_of(scene, table, Restrict, "source")
+    values, _ = effective(scope, table, Restrict, "source")
     names = ("RefreshCondition", "SliceCountCondition", "SliceSeriesCondition")
     return Conditions(*(values.get(name) for name in names))

@@ -8,18 +8,20 @@ from integrator import schema
 from integrator.contracts.recipe import CaptureRecipe
 from integrator.expressions.parse import Text, parse, sql
 from integrator.expressions.substitutions import ExpressionError
-from integrator.plan.saying import Saying
+from integrator.plan.parameters import TableParameters
 from integrator.schema import Table
 from integrator.transform import sql as engine
 from integrator.transform.restrict import reaching
 
 
-def restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:
+def restricted(
+    said: CaptureRecipe, parameters: TableParameters, in_records: Table, names: tuple[str, str]
+) -> CaptureRecipe:
     """Return how rows are captured, with Restrict's condition and addresses for them.
 
     names: the Kafka location's and its group's. What is wrong is reported, by place and parameter.
     """
-    values, places = saying.restrict.source
+    values, places = parameters.restrict.source
     try:
         if values.get("CaptureCondition") is not None:
             text = values["CaptureCondition"].strip()
@@ -27,8 +29,8 @@ def restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tu
             engine.check_condition(condition, in_records)
             said = replace(said, condition=condition)
     except ExpressionError as error:
-        saying.report(places["CaptureCondition"], "CaptureCondition", str(error))
-    subscribed = saying.restrict.kafka[0].get("AddressSubscribe")
+        parameters.report(places["CaptureCondition"], "CaptureCondition", str(error))
+    subscribed = parameters.restrict.kafka[0].get("AddressSubscribe")
     try:
         if values.get("AddressTo") is not None:
             aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
@@ -39,10 +41,10 @@ def restricted(said: CaptureRecipe, saying: Saying, in_records: Table, names: tu
             if all(isinstance(part, Text) for part in addresses) and not reaching(said.subscribed)(constant):
                 kafka, group = names
                 text = f"{constant!r} is never {kafka}, {group} or an alias (AddressSubscribe): nothing would be sent"
-                saying.report(places["AddressTo"], "AddressTo", text)
+                parameters.report(places["AddressTo"], "AddressTo", text)
         elif subscribed is not None:
-            place = saying.restrict.kafka[1]["AddressSubscribe"]
-            saying.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")
+            place = parameters.restrict.kafka[1]["AddressSubscribe"]
+            parameters.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")
     except ExpressionError as error:
-        saying.report(places["AddressTo"], "AddressTo", str(error))
+        parameters.report(places["AddressTo"], "AddressTo", str(error))
     return said

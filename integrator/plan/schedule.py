@@ -7,7 +7,7 @@ from datetime import datetime
 
 from cronsim import CronSim, CronSimError
 
-from integrator.channel import scope
+from integrator.channel import scope as scopes
 from integrator.channel.actions import Scheduling
 from integrator.channel.load import Source
 from integrator.channel.model import Channel
@@ -39,7 +39,7 @@ class Schedule:
 
 def schedule_of(channel: Channel, kafka: str, source: Source, problems: list[Problem]) -> Schedule:
     """Return the schedule of the integrate job; what is wrong is added to `problems`."""
-    values, places = scope.whole_location(Scheduling, channel, kafka, source, problems)
+    values, places = scopes.whole_location(Scheduling, channel, kafka, source, problems)
     times = tuple(part.strip() for part in (values.get("IntegrateStartTimes") or "").split("|") if part.strip())
     reasons = filter(None, map(_refusal, times))
     problems += [

@@ -21,47 +21,54 @@ from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
 from integrator.plan.keys import DISTRIBUTION_KEY_LIMIT, distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
+from integrator.plan.parameters import (
+    ChannelScope,
+    ColumnParameters,
+    PlacedParameters,
+    TableParameters,
+    column_properties,
+    effective,
+    effective_by_place,
+)
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
-from integrator.plan.saying import Merged, Said, Saying
-from integrator.plan.scene import Scene, column_properties, merged_of, said_of
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
 from integrator.schema import Bytes, Table
 from integrator.transform.coerce import TYPES
 
 
-def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRecipe | None:
+def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> TableRecipe | None:
     """Return how `table` is sent, or None where a problem stands in the way; its subject strategies are noted."""
-    problems, before = scene.problems, len(scene.problems)
-    merged = column_properties(scene, table, "kafka")
-    properties, set_at = merged_of(scene, table, TableProperties)
+    problems, before = scope.problems, len(scope.problems)
+    merged = column_properties(scope, table, "kafka")
+    properties, set_at = effective(scope, table, TableProperties)
     definition, table = table, replace(table, schema=properties.get("Schema") or table.schema)
-    coercion = _coercion(scene, table, properties, set_at)
-    rules = Rules(coercion, scene.location.Expression_Scopes == "APPLY", deletes=_style(merged) != "Standard")
-    fields = fields_of(table, merged, rules, scene.source, problems)
+    coercion = _coercion(scope, table, properties, set_at)
+    rules = Rules(coercion, scope.location.Expression_Scopes == "APPLY", deletes=_style(merged) != "Standard")
+    fields = fields_of(table, merged, rules, scope.source, problems)
     own_key = explicit_key(table, merged)
     keyed = replace(table, key=own_key or implicit_key(table, merged))
     named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
-    in_source = in_database(scene, definition)
-    integrate, places = merged_of(scene, table, Integrate)
-    capture = said_of(scene, table, Capture)
+    in_source = in_database(scope, definition)
+    integrate, places = effective(scope, table, Integrate)
+    capture = effective_by_place(scope, table, Capture)
 
     def report(parameter: str, text: str) -> None:
         place = places.get(parameter)
         path = ("actions", place, parameter) if place is not None else ()
-        problems.append(scene.source.problem(path, text))
+        problems.append(scope.source.problem(path, text))
 
-    message_key = key_of(integrate, keyed, fields, scene.layout, report, registry=scene.registry)
-    strategies |= _strategies(integrate, table, message_key.serializer, report, registry=scene.registry)
-    envelope = ENVELOPES.get(scene.layout.envelope)
+    message_key = key_of(integrate, keyed, fields, scope.layout, report, registry=scope.registry)
+    strategies |= _strategies(integrate, table, message_key.serializer, report, registry=scope.registry)
+    envelope = ENVELOPES.get(scope.layout.envelope)
     limit, avoid = properties.get("DistributionKeyLimit"), properties.get("DistributionKeyAvoidPattern")
     hashed = distribution_key(merged, keyed.key, DISTRIBUTION_KEY_LIMIT if limit is None else limit, avoid)
     flagged = any(values.get("DistributionKey") for values, _ in merged.values())
     if not own_key:
-        scene.notes.append(_keyless(keyed))
+        scope.notes.append(_keyless(keyed))
     made = TableRecipe(
         table=named,
-        topic=topic_of(scene, named, integrate.get("Topic"), places.get("Topic")),
+        topic=topic_of(scope, named, integrate.get("Topic"), places.get("Topic")),
         style="TimeKey" if envelope else _style(merged),  # an envelope says every change
         key=keyed.key,
         keyless=not own_key,
@@ -69,20 +76,20 @@ def table_recipe(scene: Scene, table: Table, strategies: Strategies) -> TableRec
         fields=fields,
         message_key=message_key,
         headers=headers_of(integrate, keyed, report),
-        tombstones=tombstones_of(integrate, Keys(keyed, message_key, fields, hashed, flagged), scene.layout, report),
+        tombstones=tombstones_of(integrate, Keys(keyed, message_key, fields, hashed, flagged), scope.layout, report),
         truncates=not capture.get("NoTruncate"),
         before_updates=not capture.get("NoBeforeUpdate"),
-        missing_as_null=scene.location.Missing_Values == "NULL",
-        capture=_captured(scene, keyed, merged, capture, keyed=bool(own_key)),
+        missing_as_null=scope.location.Missing_Values == "NULL",
+        capture=_captured(scope, keyed, merged, capture, keyed=bool(own_key)),
         in_database=(in_source.schema, in_source.base_name),
         coercion=coercion,
         midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
-        binary=_binary(scene, properties, set_at),
+        binary=_binary(scope, properties, set_at),
     )
-    _check_sayable(scene, made)
+    _check_sayable(scope, made)
     if not made.distribution_key:
         text = f"table {table.name}: no column can be its key; give it one (Key)"
-        problems.append(Problem(scene.source.file, 0, "", text))
+        problems.append(Problem(scope.source.file, 0, "", text))
     return made if len(problems) == before else None
 
 
@@ -107,16 +114,16 @@ def _keyless(table: Table) -> str:
     return f"{text} ({', '.join(table.key)}); give it one, if there is one: {action}"
 
 
-def _binary(scene: Scene, properties: dict[str, Any], places: dict[str, int]) -> Any:
+def _binary(scope: ChannelScope, properties: dict[str, Any], places: dict[str, int]) -> Any:
     binary = properties.get("MapBinary", "")
-    if binary and scene.layout.format not in ("JSON", "CSV"):
+    if binary and scope.layout.format not in ("JSON", "CSV"):
         path = ("actions", places["MapBinary"], "MapBinary")
-        text = f"belongs to plain JSON and Csv; the format is {scene.layout.format}"
-        scene.problems.append(scene.source.problem(path, text))
+        text = f"belongs to plain JSON and Csv; the format is {scope.layout.format}"
+        scope.problems.append(scope.source.problem(path, text))
     return binary
 
 
-def _coercion(scene: Scene, table: Table, values: dict[str, Any], places: dict[str, int]) -> Coercion:
+def _coercion(scope: ChannelScope, table: Table, values: dict[str, Any], places: dict[str, int]) -> Coercion:
     policy, text = values.get("CoerceErrorPolicy", "FATAL"), values.get("CoerceErrorType")
     types = tuple(part.strip() for part in text.split(",")) if text is not None else TYPES
     unknown = [name for name in types if name not in TYPES]
@@ -124,46 +131,48 @@ def _coercion(scene: Scene, table: Table, values: dict[str, Any], places: dict[s
         said = f"{', '.join(unknown)}: not known; accepted are {', '.join(TYPES)}"
         said = said if unknown else "says what a CoerceErrorPolicy is for, and that is FATAL"
         place = ("actions", places["CoerceErrorType"], "CoerceErrorType")
-        scene.problems.append(scene.source.problem(place, f"table {table.name}: {said}"))
+        scope.problems.append(scope.source.problem(place, f"table {table.name}: {said}"))
     return Coercion(policy, types)
 
 
-def _captured(scene: Scene, table: Table, merged: Merged, capture: Said, *, keyed: bool) -> CaptureRecipe:
+def _captured(
+    scope: ChannelScope, table: Table, merged: ColumnParameters, capture: PlacedParameters, *, keyed: bool
+) -> CaptureRecipe:
     def report(place: int | None, parameter: str, text: str) -> None:
         path: Path_ = ("actions", place, parameter) if place is not None else ()
-        problem = scene.source.problem(path, f"table {table.name}: {text}")
-        if problem not in scene.problems:
-            scene.problems.append(problem)
+        problem = scope.source.problem(path, f"table {table.name}: {text}")
+        if problem not in scope.problems:
+            scope.problems.append(problem)
 
-    saying = Saying(
+    parameters = TableParameters(
         table=table,
         keyed=keyed,
-        columns_at_source=column_properties(scene, table, "source"),
-        columns=column_properties(scene, table, "either"),
+        columns_at_source=column_properties(scope, table, "source"),
+        columns=column_properties(scope, table, "either"),
         extra=frozenset(name for name, (values, _) in merged.items() if values.get("Extra")),
-        properties=said_of(scene, table, TableProperties),
+        properties=effective_by_place(scope, table, TableProperties),
         capture=capture,
-        restrict=said_of(scene, table, Restrict),
-        actions=list(scene.channel.actions),
+        restrict=effective_by_place(scope, table, Restrict),
+        actions=list(scope.channel.actions),
         report=report,
     )
-    return capture_of(saying, scene.kafka, scene.location.group)
+    return capture_of(parameters, scope.kafka, scope.location.group)
 
 
-def _style(merged: Merged) -> str:
+def _style(merged: ColumnParameters) -> str:
     if any(values.get("TimeKey") for values, _ in merged.values()):
         return "TimeKey"
     return "SoftDelete" if any(values.get("SoftDelete") for values, _ in merged.values()) else "Standard"
 
 
-def _check_sayable(scene: Scene, table: TableRecipe) -> None:
+def _check_sayable(scope: ChannelScope, table: TableRecipe) -> None:
     """Add a problem for what the format cannot say: column, reason and remedy."""
-    said, layout = format_of(scene.layout), scene.layout
-    probe = Recipe(Read(), (table,), Messages(scene.channel.channel, scene.cap_loc, layout))
+    said, layout = format_of(scope.layout), scope.layout
+    probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
     columns = messages.columns(table, probe, Shape())
 
     def report(text: str) -> None:
-        scene.problems.append(Problem(scene.source.file, 0, "", f"table {table.table.name}, {text}"))
+        scope.problems.append(Problem(scope.source.file, 0, "", f"table {table.table.name}, {text}"))
 
     name = messages.record(table, probe)
     unnamed = said.record_refusal(name)

@@ -7,31 +7,31 @@ import re
 from integrator.channel.load import Path_
 from integrator.expressions.parse import constant_text, parse
 from integrator.expressions.substitutions import ExpressionError
-from integrator.plan.scene import Scene
+from integrator.plan.parameters import ChannelScope
 from integrator.schema import Table
 
 TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
 
-def topic_of(scene: Scene, table: Table, own: str | None, action: int | None) -> str:
+def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | None) -> str:
     """Return the topic of `table`: its `own` template's, which stands at `action`, or the location's."""
-    template = scene.location.Kafka_Default_Topic if own is None else own
-    place: Path_ = ("locations", scene.kafka, "Kafka_Default_Topic")
+    template = scope.location.Kafka_Default_Topic if own is None else own
+    place: Path_ = ("locations", scope.kafka, "Kafka_Default_Topic")
     if action is not None:
         place = ("actions", action, "Topic")
     values: dict[str, str | None] = {
         "hvr_tbl_name": table.name,
         "hvr_tbl_base_name": table.base_name,
         "hvr_schema": table.schema,
-        "hvr_cap_loc": scene.cap_loc,
-        "hvr_chn_name": scene.channel.channel,
+        "hvr_cap_loc": scope.cap_loc,
+        "hvr_chn_name": scope.channel.channel,
     }
     try:
         topic = constant_text(parse(template, table, "topic"), values)
     except ExpressionError as error:
-        scene.problems.append(scene.source.problem(place, str(error)))
+        scope.problems.append(scope.source.problem(place, str(error)))
         return ""
     if not TOPIC.fullmatch(topic) or topic in (".", ".."):
         text = f"the topic of table {table.name} would be {topic!r}; accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
-        scene.problems.append(scene.source.problem(place, text))
+        scope.problems.append(scope.source.problem(place, text))
     return topic

@@ -22,7 +22,7 @@ from integrator.decode.dialects import DIALECTS
 from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import Encoded, encoders_of
 from integrator.errors import ColumnsFound, EnvironmentFault, crossing
-from integrator.expressions.parse import Op, Sql
+from integrator.expressions.parse import depends_on
 from integrator.run.prefetch import prefetch
 from integrator.sources.runs import Run, check_unchanged
 from integrator.transform.expression import RunClock
@@ -191,13 +191,7 @@ def _after_refresh(changes: Changes, recipe: Recipe, tally: CycleCounters) -> Ch
 @lru_cache(maxsize=8)
 def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
     """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
-    counted_down = any(
-        (isinstance(part, Op) and part.name == "hvr_tx_countdown")
-        or (isinstance(part, Sql) and "hvr_tx_countdown" in part.text)
-        for table in recipe.tables
-        for expression in table.expressions
-        for part in expression
-    )
+    counted_down = any(depends_on(parts, "transaction") for table in recipe.tables for parts in table.expressions)
     return Reading(
         tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
         absent=recipe.read.absent,

@@ -1,0 +1,139 @@
+"""Which parameters of actions hold for a table of the channel, at its source and at Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from integrator.channel import scope as scopes
+from integrator.channel.actions import ColumnProperties, TableProperties
+from integrator.channel.base import Scoped
+from integrator.channel.load import Source
+from integrator.channel.locations import KafkaLocation
+from integrator.channel.model import Channel
+from integrator.contracts.layout import Layout
+from integrator.errors import Problem
+from integrator.plan.datatype_match import matcher
+from integrator.schema import Table
+
+Parameters = tuple[dict[str, Any], dict[str, int]]
+"""Parameters that hold, and the places in the channel that set them."""
+
+ColumnParameters = dict[str, Parameters]
+"""The parameters by column name."""
+
+Report = Callable[[int | None, str, str], None]
+"""Takes the place of an action, a parameter, and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class PlacedParameters:
+    """The parameters of a kind of action that hold at the source, at Kafka, and at either of them."""
+
+    source: Parameters
+    kafka: Parameters
+    either: Parameters
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a parameter that means the same wherever it is said."""
+        return self.either[0].get(name, default)
+
+    def place(self, name: str) -> int | None:
+        """Return where `get` found it."""
+        return self.either[1].get(name)
+
+
+@dataclass(frozen=True)
+class TableParameters:
+    """What is said of one table. keyed: it has a key of its own, or was given one."""
+
+    table: Table
+    keyed: bool
+    columns_at_source: ColumnParameters
+    columns: ColumnParameters
+    extra: frozenset[str]
+    properties: PlacedParameters
+    capture: PlacedParameters
+    restrict: PlacedParameters
+    actions: list[Scoped]
+    report: Report
+
+
+At = Literal["source", "kafka", "either"]
+PLACES: tuple[At, ...] = ("source", "kafka", "either")
+"""Where an action is to hold. Either: for what means the same wherever it is said."""
+
+
+@dataclass(frozen=True)
+class ChannelScope:
+    """What the recipes of all tables of a channel depend on."""
+
+    channel: Channel
+    source: Source
+    kafka: str
+    location: KafkaLocation
+    cap_loc: str
+    layout: Layout
+    problems: list[Problem]
+    notes: list[str] = field(default_factory=list)
+    """What is to be known of the plan and is not wrong."""
+
+    @property
+    def registry(self) -> bool:
+        """Whether there is a schema registry."""
+        return self.location.Kafka_Schema_Registry is not None
+
+
+def column_properties(scope: ChannelScope, table: Table, at: At) -> ColumnParameters:
+    """Return for each column name the merged properties that hold for it, and their places."""
+    names: dict[str, list[tuple[int, ColumnProperties]]] = {}
+    for place, action in enumerate(scope.channel.actions):
+        if not isinstance(action, ColumnProperties):
+            continue
+        for name in _meant(scope, table, place, action):
+            names.setdefault(name, []).append((place, action))
+    merged = {name: _merged(scope, table, actions, at) for name, actions in names.items()}
+    return {name: (values, places) for name, (values, places) in merged.items() if values}
+
+
+def _meant(scope: ChannelScope, table: Table, place: int, action: ColumnProperties) -> list[str]:
+    """Return the columns that an action means."""
+    if action.DatatypeMatch is None:
+        return [action.Name] if action.Name is not None else []
+    try:
+        matches = matcher(action.DatatypeMatch)
+    except ValueError as error:
+        problem = scope.source.problem(("actions", place, "DatatypeMatch"), str(error))
+        scope.problems.extend([problem] if problem not in scope.problems else [])
+        return []
+    return [column.name for column in table.columns if matches(column)]
+
+
+def effective(scope: ChannelScope, table: Table, kind: type[Scoped], at: At = "kafka") -> Parameters:
+    """Return the parameters of the actions of a kind that hold for `table`, and their places."""
+    return _merged(scope, table, [(n, a) for n, a in enumerate(scope.channel.actions) if isinstance(a, kind)], at)
+
+
+def _merged(scope: ChannelScope, table: Table, actions: Iterable[tuple[int, Scoped]], at: At) -> Parameters:
+    locations = {"source": (scope.cap_loc,), "kafka": (scope.kafka,), "either": (scope.cap_loc, scope.kafka)}[at]
+    ignored = {"source": scopes.elsewhere, "kafka": lambda _: frozenset(), "either": lambda _: scopes.NAMED_AT_SOURCE}[
+        at
+    ]
+    values, places, wrong = scopes.merge(actions, scope.channel, locations, table.name, scope.source, ignored)
+    scope.problems.extend(problem for problem in wrong if problem not in scope.problems)
+    return values, places
+
+
+def effective_by_place(scope: ChannelScope, table: Table, kind: type[Scoped]) -> PlacedParameters:
+    """Return what the actions of a kind say of `table`, at its source, at Kafka, and at either."""
+    return PlacedParameters(*(effective(scope, table, kind, at) for at in PLACES))
+
+
+def absent_tables(scope: ChannelScope, tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return the tables that TableProperties Absent says are not at the source, or not at Kafka."""
+    return tuple(
+        table
+        for table in tables
+        if any(effective(scope, table, TableProperties, at)[0].get("Absent") for at in ("source", "kafka"))
+    )
