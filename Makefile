@@ -5,14 +5,18 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
+COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py dialects.py debezium.py wal2json.py row_layouts.py)
+
 .PHONY: quickstart test lint bench faults fuzz lock docs clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel; what starts Spark, brokers and daemons one after another.
+# What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark, brokers and daemons
+# one after another.
 test: $(VENV)/installed lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
 	$(BIN)/pytest tests/broker tests/faults
 
 lint: $(VENV)/installed

@@ -1,7 +1,7 @@
 """Helpers over Arrow and numpy that know nothing of change data.
 
-arrays     strings and bytes as numpy arrays; masks; places of each value
+arrays     strings and bytes as numpy arrays; masks
 compiled   loops over bytes and rows as machine code
-spans      columns that lie in one array with those of other tables
+column_slices   columns that lie in one array with those of other tables
 varints, base64, durations: encodings of values
 """

@@ -4,5 +4,5 @@ recipe, layout   what executors must know: tables, fields, expressions; how rows
 changes          change rows: what dialects give and everything after them takes
 streams          what must hold over all records of a stream: positions, names of tables
 fragments        encoded rows between the two passes, and summaries of files
-outgoing         messages on their way; report: what came of them; tally: what was counted or changed
+outgoing         messages on their way; report: what came of them; counters: what was counted or changed
 """
