@@ -14,7 +14,7 @@ from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.schema import Table
 
-_TABLES_A_BLOCK, _MOST_BLOCKS = 100, 4
+_MANY_KINDS = 100
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,9 @@ class File:
     path: str
     number: int = 0
 
-    def lines(self, reading: Reading, most_bytes: int | None = None) -> Iterator[Lines]:
-        """Yield the file's lines, in blocks of at most so many bytes, or all at once where that is asked for."""
-        if reading.whole_files:
-            return whole_lines(self.path)
-        return read_lines(self.path, min(reading.block_bytes, most_bytes or reading.block_bytes))
+    def lines(self, reading: Reading) -> Iterator[Lines]:
+        """Yield the file's lines, in blocks, or all at once where that is asked for."""
+        return whole_lines(self.path) if reading.whole_files else read_lines(self.path, reading.block_bytes)
 
 
 Before = Callable[[], OpenTransaction]
@@ -75,13 +73,13 @@ class Reading:
     learned: dict[tuple[Hashable, ...], dict[str, str]] = field(default_factory=dict, compare=False)
     """As `shapes`: names in records that are no columns, or mean one, as readers found them."""
 
-    @property
+    @cached_property
     def block_bytes(self) -> int:
-        """How much of a file is decoded at once: more for many tables, of which each costs something a block.
+        """How much of a file is decoded at once: more for many tables of other columns, of which each costs something.
 
         Blocks of 16 MiB come into memory that was used before; larger ones into new pages.
         """
-        return BLOCK_BYTES * min(_MOST_BLOCKS, 1 + len(self.tables) // _TABLES_A_BLOCK)
+        return BLOCK_BYTES * (2 if len(set(self.kinds.values())) > _MANY_KINDS else 1)
 
     @cached_property
     def kinds(self) -> dict[str, int]:

@@ -7,7 +7,6 @@ import pytest
 
 from integrator.decode import contract as reading
 from integrator.decode import images, rows
-from integrator.run.first_pass import reading_of
 from tests.parts import pure
 from tests.unit.test_encode_together import outcome
 from tests.unit.test_row_layouts import DDL, WHOLE, records
@@ -222,7 +221,6 @@ def test_blocks_are_larger_for_many_tables_of_other_columns(columns, size, tmp_p
     made = pure.tables(tmp_path, many, [])
     pure.fragments(made, pure.hvr(tmp_path, {"hvr_tbl_name": "t1", "k": 1}))
     assert asked == [size]
-    assert reading_of(made).block_bytes == 64 << 20  # for dialects that decode each table alone
 
 
 NAMES = [

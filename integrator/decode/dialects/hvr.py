@@ -83,7 +83,7 @@ def _records(file: File, reading: Reading) -> Iterator[Records]:
         case "empty":
             return iter(())
         case "json":
-            return (hvr_json.records(lines, reading) for lines in hvr_json.blocks(file, reading))
+            return (hvr_json.records(lines, reading) for lines in file.lines(reading))
         case container:
             return hvr_tables.records(file.path, container, reading)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -11,11 +10,11 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, first_refused
 from integrator.decode.coding import JsonCoding
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialects.hvr_records import META, POSITION, Records
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import BLOCK_BYTES, Lines, cut
+from integrator.decode.json.lines import Lines, cut
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels, Slices, labels_of
 from integrator.decode.json.values import read_json
@@ -23,18 +22,9 @@ from integrator.decode.text.refused import ValueRefused
 from integrator.errors import DataError, shown
 from integrator.schema import arrow_type
 
-_MANY_KINDS = 100
-"""Tables of other columns, of which each costs something a block: with more of them blocks are twice as large. Other
-tables cost little, and small blocks come into memory that was used before."""
 _EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _TYPED = tuple(name for name in META if name != "hvr_tbl_name")
-
-
-def blocks(file: File, reading: Reading) -> Iterator[Lines]:
-    """Yield the lines of a file."""
-    many = len(set(reading.kinds.values())) > _MANY_KINDS
-    return file.lines(reading, 2 * BLOCK_BYTES if many else BLOCK_BYTES)
 
 
 def records(lines: Lines, reading: Reading) -> Records:
