@@ -143,18 +143,19 @@ def whole_lines(path: str) -> Iterator[Lines]:
         yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1)[0]
 
 
-def _read_on(path: str, stream: pa.NativeFile, begun: bytes, size: int) -> bytearray:
+def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: int) -> bytearray:
     """Return what is begun, and at most `size` bytes after it: read into their place, for a copy costs pages anew."""
     data, filled = bytearray(begun), len(begun)
-    for room in (min(_SMALL_BYTES, size), size - min(_SMALL_BYTES, size)):
-        data.extend(bytes(room))
+    for room in (min(_SMALL_BYTES, size), size):
+        larger = bytearray(len(begun) + room)
+        larger[:filled] = data
+        data = larger
         try:
             with memoryview(data) as view:
-                read = stream.readinto(view[filled:])
+                filled += stream.readinto(view[filled:])
         except (OSError, pa.ArrowInvalid) as error:
             raise cut_off(path, error) from error
-        filled += read
-        if read < room:
+        if filled < len(data):
             break
     del data[filled:]
     return data
