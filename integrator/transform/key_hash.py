@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
 
 from integrator.arrow.arrays import first, mask, plain_text
+from integrator.arrow.xxh64 import hex_digests
 from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import TRUNCATE, TableRecipe
 from integrator.errors import DataError
@@ -30,10 +30,7 @@ def key_hash(changes: Changes, recipe: TableRecipe) -> pa.Array:
     require_key(changes, recipe.distribution_key)
     parts = [canonical(changes.columns[name]) for name in recipe.distribution_key]
     text = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
-    encoded = text.dictionary_encode() if _repeats(text) else None
-    distinct = text if encoded is None else encoded.dictionary
-    digests = pa.array(list(map(xxhash.xxh64_hexdigest, distinct.to_numpy(zero_copy_only=False))), pa.string())
-    return digests if encoded is None else digests.take(encoded.indices)
+    return hex_digests(text)
 
 
 def require_key(changes: Changes, names: tuple[str, ...]) -> None:
@@ -46,12 +43,6 @@ def require_key(changes: Changes, names: tuple[str, ...]) -> None:
                 f"{changes.file}:{changes.line[at]}: table {changes.table}: the record has no value for {name}, which "
                 "the message key is made of; record full old images, or distribute by the table's key"
             )
-
-
-def _repeats(text: pa.Array) -> bool:
-    """Say, by a glance at the first rows, whether hashing each distinct key once is worth the looking up."""
-    sample = text.slice(0, 1000)
-    return len(sample.unique()) * 2 < len(sample)
 
 
 def canonical(values: pa.Array) -> pa.Array:
