@@ -65,7 +65,7 @@ class IntegratorError(Exception):
 
 
 class DataError(IntegratorError):
-    """A record cannot be read or said; the owner of the data acts."""
+    """A record cannot be read or written; the owner of the data acts."""
 
     kind = DATA
 
@@ -115,8 +115,8 @@ class Defect(IntegratorError):
     def of(cls, error: BaseException, where: str) -> Defect:
         """Return the defect that showed itself as `error`; its text has the traceback."""
         lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()
-        told = "\n".join(shortened(line, _TRACED) for line in lines)
-        return cls(f"{where}: a defect of the integrator, not of the data; report it with this traceback:\n{told}")
+        trace = "\n".join(shortened(line, _TRACED) for line in lines)
+        return cls(f"{where}: a defect of the integrator, not of the data; report it with this traceback:\n{trace}")
 
 
 @dataclass(frozen=True, order=True)
@@ -156,8 +156,8 @@ def from_wire(text: str) -> IntegratorError | None:
     parts = text.split(_MARK)
     if len(parts) < 3:
         return None
-    name, *said = json.loads(parts[1])
-    return _BY_NAME[name](*said)
+    name, *arguments = json.loads(parts[1])
+    return _BY_NAME[name](*arguments)
 
 
 def crossing(error: Exception, where: str) -> Exception:

@@ -18,8 +18,8 @@ def parameter(default: Any, meaning: str, *, example: str = "", differs: str = "
 
     example: how it may be written. differs: what is otherwise than in HVR, and why; "extension" where HVR has none.
     """
-    said: dict[str, Any] = {name: text for name, text in (("example", example), ("differs", differs)) if text}
-    return Field(default, description=meaning, json_schema_extra=said or None, **checks)
+    documented: dict[str, Any] = {name: text for name, text in (("example", example), ("differs", differs)) if text}
+    return Field(default, description=meaning, json_schema_extra=documented or None, **checks)
 
 
 LocationName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,11}$")]

@@ -67,7 +67,7 @@ class KafkaLocation(KafkaAccess):
     Bundle_Layout: Literal["DOCUMENT", "CONCATENATED"] | None = Field(
         None,
         description="DOCUMENT, the default: a bundle is one valid document of its format, or one row a line. "
-        "CONCATENATED: the messages of its rows one behind the other, as HVR has it (extension).",
+        "CONCATENATED: the messages of its rows one after the other, as HVR has it (extension).",
     )
     Bundle_Partition: Literal["FIRST", "ANY"] | None = Field(
         None,

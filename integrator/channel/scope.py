@@ -89,11 +89,11 @@ def merge(
             value = _with_variables(getattr(action, name), source, sql=name == "CaptureCondition")
             if name in ranks and ranks[name] == specific and values[name] != value:
                 text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
-                said = source.problem(("actions", place, name), text + "; keep one, or narrow its scope")
-                problems.append((name, specific, said))
+                problem = source.problem(("actions", place, name), text + "; keep one, or narrow its scope")
+                problems.append((name, specific, problem))
             elif name not in ranks or specific > ranks[name]:
                 values[name], ranks[name], places[name] = value, specific, place
-    return values, places, [said for name, specific, said in problems if ranks[name] == specific]
+    return values, places, [problem for name, specific, problem in problems if ranks[name] == specific]
 
 
 def whole_location(
@@ -138,14 +138,14 @@ def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> 
     problems = []
     at_kafka, at_source = (channel.locations[kafka].group, kafka), (channel.locations[cap_loc].group, cap_loc)
     for place, action in enumerate(channel.actions):
-        said = action.model_fields_set - SCOPE_KEYS
-        if not said and action.action not in HVR_WANTS:
+        given = action.model_fields_set - SCOPE_KEYS
+        if not given and action.action not in HVR_WANTS:
             problems.append(source.problem(("actions", place), "says nothing: none of its parameters is set"))
         idle: frozenset[str] | set[str] = set()
         if action.group in at_source:
-            idle, there = said - AT_SOURCE.get(action.action, frozenset()), at_kafka
+            idle, there = given - AT_SOURCE.get(action.action, frozenset()), at_kafka
         elif action.group in at_kafka:
-            idle, there = said & ONLY_AT_SOURCE, at_source
+            idle, there = given & ONLY_AT_SOURCE, at_source
         for name in sorted(idle):
             text = f"{name} does nothing at {action.group!r}; write {there[0]}, {there[1]} or *"
             problems.append(source.problem(("actions", place, "group"), text))

@@ -99,16 +99,16 @@ def check(
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
     plan = _plan(context, channel, contexts, variables, refreshing=refreshing)
-    said = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
-    said += "".join(f"\n{note}" for note in plan.notes)
+    report = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
+    report += "".join(f"\n{note}" for note in plan.notes)
     if connect:
         absent = topics.missing(plan.recipe.send.producer, plan.topics)
         if absent and plan.create_topics is None:
             topics.ensure(plan.recipe.send.producer, plan.topics, None)  # says what to do
-        said += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
-        said += f", to be created: {', '.join(absent)}" if absent else ""
-        said += "".join(f"\n{line}" for line in registry.check(plan))
-    Console(soft_wrap=True).print(said, highlight=False)
+        report += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
+        report += f", to be created: {', '.join(absent)}" if absent else ""
+        report += "".join(f"\n{line}" for line in registry.check(plan))
+    Console(soft_wrap=True).print(report, highlight=False)
 
 
 @app.command()
@@ -153,8 +153,8 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
             again = rewind.move_back(kept, back_to)
         finally:
             kept.unlock()
-        said = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
-        console.print(f"channel {made.channel} goes on behind cycle {back_to}; {said}", highlight=False)
+        report = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
+        console.print(f"channel {made.channel} goes on after cycle {back_to}; {report}", highlight=False)
     if export is not None:
         made_of = backup.export(kept, made.channel, export)
         console.print(
@@ -284,18 +284,18 @@ def main() -> int:
     try:
         ended = app(standalone_mode=False, obj=secrets)  # a code, where SIGINT ended it
     except IntegratorError as error:
-        return _told(error, secrets)
+        return _report(error, secrets)
     except typer.Exit as end:
         return end.exit_code
     except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
         if not hasattr(error, "format_message"):
-            return _told(Defect.of(error, "run.py"), secrets)
+            return _report(Defect.of(error, "run.py"), secrets)
         print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
         return 2
     return ended if isinstance(ended, int) else 0
 
 
-def _told(error: IntegratorError, secrets: list[Secrets]) -> int:
+def _report(error: IntegratorError, secrets: list[Secrets]) -> int:
     """Print an error without its secrets; return the exit code."""
     text = str(error)
     for known in secrets:

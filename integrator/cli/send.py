@@ -121,20 +121,20 @@ def _lines(
 
 
 def _check_same(path: Path, first_line: bytes, target: Target) -> None:
-    """Raise DataError if it is not the file whose lines were sent before: that is told by its first line."""
+    """Raise DataError if it is not the file whose lines were sent before: its first line shows that."""
     if not first_line.endswith(b"\n"):
         return
-    told = path.with_name(f"{path.name}.{target.sender}.sent")
+    record = path.with_name(f"{path.name}.{target.sender}.sent")
     begins = hashlib.sha256(first_line).hexdigest()
-    if not told.exists():
+    if not record.exists():
         try:
-            durable.replace(told, f"{begins}\n".encode("ascii"))
+            durable.replace(record, f"{begins}\n".encode("ascii"))
         except OSError as error:
-            raise EnvironmentFault(f"{told}: cannot be written, and is to tell which file it was: {error}") from error
-    elif told.read_text(encoding="ascii").strip() != begins:
+            raise EnvironmentFault(f"{record}: cannot be written, and is to tell which file it was: {error}") from error
+    elif record.read_text(encoding="ascii").strip() != begins:
         raise DataError(
-            f"{path}: begins otherwise than the file whose lines were sent as {target.sender} ({told}): it is another "
-            "file; send it with another --sender"
+            f"{path}: begins otherwise than the file whose lines were sent as {target.sender} ({record}): it is "
+            "another file; send it with another --sender"
         )
 
 
@@ -151,7 +151,7 @@ class _Answers:
         self.received, self.refused, self.closed = -1, "", False
         connected.settimeout(None)
         self._answers = connected.makefile("rb")
-        self._told = threading.Condition()
+        self._heard = threading.Condition()
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
@@ -159,16 +159,16 @@ class _Answers:
         try:
             for line in self._answers:
                 said = json.loads(line)
-                with self._told:
+                with self._heard:
                     self.received = said.get("received", self.received)
                     self.refused = said.get("refused", self.refused)
-                    self._told.notify_all()
+                    self._heard.notify_all()
         except (OSError, ValueError):
             pass
         finally:
-            with self._told:
+            with self._heard:
                 self.closed = True
-                self._told.notify_all()
+                self._heard.notify_all()
 
     def first(self) -> int:
         """Return how many lines were received before."""
@@ -184,9 +184,9 @@ class _Answers:
     def wait_for(self, count: int) -> None:
         """Wait until so many lines are received. Raises OSError if they are not, EnvironmentFault if we are refused."""
         deadline = time.monotonic() + _ANSWER_S
-        with self._told:
+        with self._heard:
             while self.received < count and not self.closed and time.monotonic() < deadline:
-                self._told.wait(1.0)
+                self._heard.wait(1.0)
         if self.refused:
             raise EnvironmentFault(f"the receiver refuses: {self.refused}")
         if self.received < count:

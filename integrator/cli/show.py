@@ -127,10 +127,10 @@ def _key(key: KeyRecipe) -> str:
 def _schemas(plan: Plan, name: str, console: Console) -> None:
     """Print the schemas of a table's messages, with their subjects where a registry is to have them."""
     [table] = [table for table in plan.recipe.tables if table.table.name == name]
-    found = [said for said in plan.registrations if said.table == name]
-    for said in found:
-        console.print(f"subject {said.subject} ({said.type})", highlight=False, markup=False)
-        _text(said.text, console)
+    found = [one for one in plan.registrations if one.table == name]
+    for one in found:
+        console.print(f"subject {one.subject} ({one.type})", highlight=False, markup=False)
+        _text(one.text, console)
     text = "" if found else value_schema(table, plan.recipe)
     if text:
         _text(text, console)

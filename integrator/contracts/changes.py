@@ -100,7 +100,7 @@ class Changes:
 
     @property
     def paired(self) -> Mask:
-        """Return which rows are old ones of updates whose new ones stand next: told before any row is left out."""
+        """Return which rows are old ones of updates whose new ones stand next: found before any row is left out."""
         if self.tracked is not None:
             return self.tracked
         op = self.op.to_numpy(zero_copy_only=False)
@@ -177,7 +177,7 @@ class MultiTableChanges:
     def of(
         rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[Mapping[str, pa.Array]] = ()
     ) -> MultiTableChanges:
-        """Return rows of several tables; where one ends is told by `sizes`."""
+        """Return rows of several tables; `sizes` are their numbers of rows."""
         paired = rows.paired.copy()
         paired[np.cumsum(sizes) - 1] = False
         return MultiTableChanges(replace(rows, tracked=paired), tuple(tables), tuple(sizes), tuple(own))

@@ -26,10 +26,10 @@ class CycleCounters:
         if values:
             self.warnings[reason] = self.warnings.get(reason, 0) + values
 
-    def detail(self, said: dict[str, Any]) -> None:
-        """Keep what is said of one value, as long as there are few."""
+    def detail(self, counted: dict[str, Any]) -> None:
+        """Keep the details of one value, as long as there are few."""
         if len(self.details) < MAX_DETAILS:
-            self.details.append(said)
+            self.details.append(counted)
 
     def add(self, other: CycleCounters) -> None:
         """Count what another counted."""
@@ -37,5 +37,5 @@ class CycleCounters:
             self.leave_out(reason, rows)
         for reason, values in other.warnings.items():
             self.warn(reason, values)
-        for said in other.details:
-            self.detail(said)
+        for counted in other.details:
+            self.detail(counted)

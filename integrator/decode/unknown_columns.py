@@ -98,7 +98,7 @@ def _not_added(file: str, line: int, table: str, name: str, kinds: object) -> Da
 def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataType]]) -> ColumnsFound:
     """Return what says that columns are to be added: by name the first line that has it, and what its values are.
 
-    Raises DataError for values of which no column can be made without being told of its type.
+    Raises DataError for values of which no column can be made unless its type is declared.
     """
     columns = {}
     for name, (line, kind) in found.items():
@@ -112,7 +112,7 @@ def columns_found(file: str, table: str, found: Mapping[str, tuple[int, pa.DataT
 
 
 class Finds:
-    """The columns that are found in a block, of all tables: told at once, for each telling ends a cycle."""
+    """The columns that are found in a block, of all tables: reported at once, for each report ends a cycle."""
 
     def __init__(self) -> None:
         self._found: list[ColumnsFound] = []

@@ -141,7 +141,7 @@ class Encoders:
         return self._encoders[table]
 
     def _together(self, part: MultiTableChanges | RowBatch, clock: RunClock, tally: CycleCounters) -> Encoded | None:
-        """Return fragments of several tables' rows; None where one is at fault or too large, to be told alone."""
+        """Return fragments of several tables' rows; None where one is at fault or too large, to be reported alone."""
         if isinstance(part, MultiTableChanges):
             joint, encoder = part, self._encoder(self._first_like(part.tables[0]))
         else:

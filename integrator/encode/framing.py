@@ -193,8 +193,8 @@ class Framing:
             return pc.binary_join_element_wise(
                 _of_kind(kinds.opening, first), body, _of_kind(kinds.closing, first), b""
             )
-        lead, behind = _around(kinds, starts, size)
-        pieces = [piece for piece in (lead, filled, behind) if not isinstance(piece, bytes) or piece]
+        lead, rest = _around(kinds, starts, size)
+        pieces = [piece for piece in (lead, filled, rest) if not isinstance(piece, bytes) or piece]
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)
 
@@ -236,8 +236,8 @@ def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
         _lead(int(lead) // size // size, frames[int(lead) // size % size], frames[int(lead) % size]) for lead in leads
     ]
     ends = [*(frame.after for frame in frames), *(frame.closing for frame in frames)]
-    behind = code + size * last
-    return _of_kind(_texts(texts), which), (b"" if not any(ends) else _of_kind(_texts(ends), behind))
+    rest = code + size * last
+    return _of_kind(_texts(texts), which), (b"" if not any(ends) else _of_kind(_texts(ends), rest))
 
 
 def _lead(place: int, before: Frame, frame: Frame) -> bytes:
@@ -261,10 +261,14 @@ def _fixed_headers(table: TableRecipe, value_tail: bytes) -> list[tuple[str, byt
 
     https://github.com/confluentinc/schema-registry, HeaderSchemaIdSerializer.java.
     """
-    key_format = KEYS[table.message_key.serializer].said
+    key_format = KEYS[table.message_key.serializer].of_struct
     key_tail = key_format.header_tail if key_format else b""
     parts = (("__key_schema_id", table.key_id, key_tail), ("__value_schema_id", table.value_id, value_tail))
-    return [(name, b"\x01" + UUID(said.guid).bytes + tail) for name, said, tail in parts if said and said.guid]
+    return [
+        (name, b"\x01" + UUID(schema_id.guid).bytes + tail)
+        for name, schema_id, tail in parts
+        if schema_id and schema_id.guid
+    ]
 
 
 def _texts(texts: Sequence[bytes]) -> Texts:

@@ -94,15 +94,15 @@ def record(table: TableRecipe, recipe: Recipe) -> str:
 
 def key_frame(table: TableRecipe, recipe: Recipe) -> Frame:
     """Return what stands around keys."""
-    said = table.message_key
-    options = key_options(said.serializer, recipe.messages.layout.options)
-    return KEYS[said.serializer].frame(key_record(table, recipe), said.columns, options, table.key_id)
+    key_recipe = table.message_key
+    options = key_options(key_recipe.serializer, recipe.messages.layout.options)
+    return KEYS[key_recipe.serializer].frame(key_record(table, recipe), key_recipe.columns, options, table.key_id)
 
 
 def key_record(table: TableRecipe, recipe: Recipe) -> str:
     """Return the name of a key's record (https://fivetran.com/docs/hvr6/action-reference/integrate)."""
-    said = KEYS[table.message_key.serializer].said
-    if recipe.messages.layout.envelope == "DEBEZIUM" and said is not None and not said.schema_type:
+    struct = KEYS[table.message_key.serializer].of_struct
+    if recipe.messages.layout.envelope == "DEBEZIUM" and struct is not None and not struct.schema_type:
         return ".".join(filter(None, (recipe.messages.channel, table.table.schema, table.table.base_name, "Key")))
     return f"{table.table.name}_key"
 
@@ -118,12 +118,13 @@ def registered_schemas(recipe: Recipe) -> Iterator[RegisteredSchema]:
     """Yield the schemas that a registry is to know."""
     value = format_of(recipe.messages.layout)
     for table in recipe.tables:
-        said = table.message_key
-        key = KEYS[said.serializer]
+        key_recipe = table.message_key
+        key = KEYS[key_recipe.serializer]
         if value.schema_type:
             text = value_schema(table, recipe)
             yield RegisteredSchema(table.table.name, "value", value.schema_type, text, record(table, recipe))
         if key.schema_type:
             named = key_record(table, recipe)
-            text = key.schema_text(named, said.columns, key_options(said.serializer, recipe.messages.layout.options))
+            options = key_options(key_recipe.serializer, recipe.messages.layout.options)
+            text = key.schema_text(named, key_recipe.columns, options)
             yield RegisteredSchema(table.table.name, "key", key.schema_type, text, named)

@@ -108,16 +108,16 @@ def dead_letters(
     keys = framing.keys(fragments, framing.kinds(fragments))
     for at in over.tolist():
         row = fragments.slice(at, 1)
-        told = row.to_pylist()[0]
-        source = place_of(changes, told["integ_seq"])
+        failed = row.to_pylist()[0]
+        source = place_of(changes, failed["integ_seq"])
         value = framing.values(row, np.zeros(1, np.int64), framing.kinds(row))[0].as_py()
         size, value = (NO_VALUE, b"") if value is None else (str(len(value)), value)
         key = keys[at].as_py() or b""
-        said = (
-            TOO_LARGE, told["topic"], told["table"], key[:MIN_PART], str(told["op"]), told["integ_seq"],
+        values = (
+            TOO_LARGE, failed["topic"], failed["table"], key[:MIN_PART], str(failed["op"]), failed["integ_seq"],
             f"{changes.file}:{changes.line[source]}", size,
         )  # fmt: skip
-        headers = [text if isinstance(text, bytes) else text.encode() for text in said]
+        headers = [text if isinstance(text, bytes) else text.encode() for text in values]
         room = limit - RECORD_OVERHEAD - _NAMES - len(key) - sum(map(len, headers))
         if room < MIN_PART:
             raise DataError(f"{changes.file}:{changes.line[source]}: table {changes.table}: the key alone is too large")
@@ -126,7 +126,7 @@ def dead_letters(
             numbered = [*headers, str(number + 1).encode(), str(count).encode()]
             body = value[number * room : (number + 1) * room]
             parts.append(
-                told
+                failed
                 | {"topic": topic, "rank": number, "more": False, "shape": DEAD, "headers": numbered, "payload": body}
             )
             of_part.append(at)

@@ -91,8 +91,8 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     )
     options, of_message = messages.options_of(table, channel), messages.columns(table, channel, Shape())
     members = []
-    for field, is_own, said in zip(table.fields, own, of_message, strict=True):
-        kind = Column("", _text_alike(said.type), said.nullable)
+    for field, is_own, column in zip(table.fields, own, of_message, strict=True):
+        kind = Column("", _text_alike(column.type), column.nullable)
         source = field.source if is_own and field.source else ""
         members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options)))
     return RowLayout(shared_recipe, given, tuple(members), by_column.between(of_message, options))

@@ -67,8 +67,8 @@ class Columns(NamedTuple):
 def write_rows(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, rows: Rows) -> pa.Array:
     """Return the rows. Raises pa.ArrowInvalid for more text than an array holds."""
     kind = pattern.around.type
-    behind = pa.array([b" " * _WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
-    data, offsets = flat(pa.concat_arrays([*written, pattern.around, behind]))
+    padding = pa.array([b" " * _WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
+    data, offsets = flat(pa.concat_arrays([*written, pattern.around, padding]))
     pieces = _Pieces(offsets, sum(map(len, written)), pattern.bounds)
     ends = np.empty(len(rows.table) + 1, np.int64)
     _measured(rows, columns, pieces, ends)

@@ -113,8 +113,8 @@ class RowMaker:
     def _enveloped(self, changes: Changes, columns: Columns, tally: CycleCounters) -> Rows:
         """Return envelopes of old and new images. They say every operation they can, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
-        said = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
-        found = self._events(changes, said, tally, split=envelope.split_key_updates)
+        operations = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
+        found = self._events(changes, operations, tally, split=envelope.split_key_updates)
         values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
         none = np.zeros(len(found), bool)
         return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)

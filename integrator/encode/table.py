@@ -117,10 +117,10 @@ class TableEncoder:
         keyless = gone & mask(pc.is_null(old_keys))
         if keyless.any():
             tally.leave_out("tombstones without a key", int(keyless.sum()))
-        made, behind = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
+        made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
         stays = ~(bare & keyless)  # bare rows are tombstones themselves
-        behind = np.cumsum(stays)[behind] - 1
-        return followed(fragments.filter(pa.array(stays)), order[stays], made, behind)
+        followed_rows = np.cumsum(stays)[followed_rows] - 1
+        return followed(fragments.filter(pa.array(stays)), order[stays], made, followed_rows)
 
     def _with_bare(self, changes: Changes, rows: Rows, bare: Mask) -> tuple[pa.Array, pa.Array]:
         """Return payloads and shapes, of rows that are tombstones alone none."""

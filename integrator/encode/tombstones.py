@@ -17,16 +17,16 @@ def tombstoned(op: pa.Array) -> Mask:
 
 
 def followed(
-    fragments: pa.RecordBatch, order: Places, stones: pa.RecordBatch, behind: Places
+    fragments: pa.RecordBatch, order: Places, stones: pa.RecordBatch, followed_rows: Places
 ) -> tuple[pa.RecordBatch, Places]:
     """Return fragments, and their order, with `stones` after those at the places `after`."""
     if not stones.num_rows:
         return fragments, order
     together = pa.Table.from_batches([fragments, stones]).combine_chunks()
-    places = np.concatenate([np.arange(fragments.num_rows) * 2, behind * 2 + 1])
+    places = np.concatenate([np.arange(fragments.num_rows) * 2, followed_rows * 2 + 1])
     back = np.argsort(places, kind="stable")
     [batch] = together.take(pa.array(back)).to_batches()
-    return batch, np.concatenate([order, order[behind]])[back]
+    return batch, np.concatenate([order, order[followed_rows]])[back]
 
 
 def tombstones(fragments: pa.RecordBatch, gone: Places, keys: pa.Array) -> tuple[pa.RecordBatch, Places]:
@@ -35,10 +35,10 @@ def tombstones(fragments: pa.RecordBatch, gone: Places, keys: pa.Array) -> tuple
     keys: of all rows, the keys that are gone. The old row of a change is followed by its new one, and by the tombstone
     then.
     """
-    behind = gone + np.asarray(fragments["more"], bool)[gone]
+    followed_rows = gone + np.asarray(fragments["more"], bool)[gone]
     stones, size = fragments.take(pa.array(gone)), len(gone)
     stones = with_column(stones, "key", keys.take(pa.array(gone)))
-    stones = with_column(stones, "integ_seq", fragments["integ_seq"].take(pa.array(behind)))
+    stones = with_column(stones, "integ_seq", fragments["integ_seq"].take(pa.array(followed_rows)))
     stones = with_column(stones, "rank", pa.repeat(pa.scalar(1, pa.int32()), size))
     stones = with_column(stones, "more", pa.repeat(pa.scalar(False), size))
-    return with_column(stones, "payload", pa.nulls(size, FRAGMENT.field("payload").type)), behind
+    return with_column(stones, "payload", pa.nulls(size, FRAGMENT.field("payload").type)), followed_rows

@@ -128,12 +128,12 @@ def _substitutions(part: Part) -> Iterator[str]:
 
 def _check_braces(parts: list[Part]) -> None:
     """Raise ExpressionError for a substitution that does not end, or ends with fewer braces than it begins with."""
-    for part, behind in itertools.zip_longest(parts, parts[1:]):
+    for part, after in itertools.zip_longest(parts, parts[1:]):
         torn = _TORN.search(part.text) if isinstance(part, Text) else None
         if torn is not None:
             raise ExpressionError(f"{torn[0]!r} is no substitution: it has no end; write {torn[0]}}}")
-        if isinstance(part, Text) and part.text.endswith("{") and isinstance(behind, Op | ColumnValue):
-            name = behind.name
+        if isinstance(part, Text) and part.text.endswith("{") and isinstance(after, Op | ColumnValue):
+            name = after.name
             raise ExpressionError(
                 f"the braces around {name} do not match; write {{{name}}}, or {{{{{name}}}}} with two"
             )
@@ -187,40 +187,42 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
     return _column(found[0], name, spec, table, context)
 
 
-def _substitution(said: str, op: Op, table: Table, context: Context) -> Op:
+def _substitution(written: str, op: Op, table: Table, context: Context) -> Op:
     substitution = SUBSTITUTIONS[op.name]
     if context not in substitution.contexts:
         accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
-        raise ExpressionError(f"{said} cannot stand in {with_article(context)}; accepted there are {accepted}")
+        raise ExpressionError(f"{written} cannot stand in {with_article(context)}; accepted there are {accepted}")
     if op.value_of and op.name != "hvr_key_names":
-        raise ExpressionError(f"{said}: double braces go with hvr_key_names and hvr_col_name only")
+        raise ExpressionError(f"{written}: double braces go with hvr_key_names and hvr_col_name only")
     if op.name == "hvr_schema" and table.schema is None:
-        raise ExpressionError(f"{said}: the definition of table {table.name} names no schema (TableProperties Schema)")
+        raise ExpressionError(
+            f"{written}: the definition of table {table.name} names no schema (TableProperties Schema)"
+        )
     if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
-        check_format(said, op.spec)
+        check_format(written, op.spec)
     elif op.spec.strip() and op.name not in WITH_TEXT:
-        raise ExpressionError(f"{said}: only time stamps, {' and '.join(WITH_TEXT)} have something behind their name")
+        raise ExpressionError(f"{written}: only time stamps, {' and '.join(WITH_TEXT)} have something after their name")
     if not op.spec and context in IN_A_MESSAGE and isinstance(substitution.type, schema.Timestamp):
         return Op(op.name, MESSAGE_FORMAT + ("SSS" if op.name == "hvr_integ_tstamp" else ""), op.value_of)
     return op
 
 
-def _column(said: str, name: str, spec: str, table: Table, context: Context) -> ColumnValue:
+def _column(written: str, name: str, spec: str, table: Table, context: Context) -> ColumnValue:
     column = table.column(name)
     if column is None:
         known = ", ".join(column.name for column in table.columns)
-        raise ExpressionError(f"{said} is neither a substitution nor a column of {table.name}, which has {known}")
+        raise ExpressionError(f"{written} is neither a substitution nor a column of {table.name}, which has {known}")
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
     spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
     if context == "AddressTo" and spec == LITERAL:
         return ColumnValue(name, spec, allow)
     if spec.startswith("%[") and not isinstance(column.type, schema.Timestamp):
-        raise ExpressionError(f"{said}: {spec} is not known; accepted is {ALLOW_MISSINGS}")
+        raise ExpressionError(f"{written}: {spec} is not known; accepted is {ALLOW_MISSINGS}")
     if spec and isinstance(column.type, schema.Timestamp):
-        check_format(said, spec)
+        check_format(written, spec)
     elif spec:
         kind = schema.describe(column.type)
-        raise ExpressionError(f"{said}: only time stamps have a format, and {name} is {kind}")
+        raise ExpressionError(f"{written}: only time stamps have a format, and {name} is {kind}")
     if not spec and context in IN_A_MESSAGE and isinstance(column.type, schema.Timestamp):
         spec = MESSAGE_FORMAT
     return ColumnValue(name, spec, allow)

@@ -109,17 +109,17 @@ class ExpressionError(ValueError):
     """An expression that cannot be; the text says what is accepted."""
 
 
-def check_format(said: str, spec: str) -> None:
+def check_format(written: str, spec: str) -> None:
     """Raise ExpressionError for what is no format of time stamps."""
     rest = re.sub(r"^\s*%\[(localtime|utc)\]", "", spec)
     odd = [found for found in re.findall(r"%(\[[^\]]*\]?|.|$)", rest) if found not in LETTERS or not found]
     if odd:
         letters = " ".join(f"%{letter}" for letter in LETTERS)
         raise ExpressionError(
-            f"{said}: %{odd[0]} is not known; accepted are %[localtime] or %[utc] first, then {letters}"
+            f"{written}: %{odd[0]} is not known; accepted are %[localtime] or %[utc] first, then {letters}"
         )
     if "%" not in rest:
-        raise ExpressionError(f"{said}: a format has letters behind %, such as %Y-%m-%d %H:%M:%S")
+        raise ExpressionError(f"{written}: a format has letters after %, such as %Y-%m-%d %H:%M:%S")
 
 
 def op_mapping(spec: str) -> dict[int, str]:

@@ -50,8 +50,8 @@ _TIMES = {"ms": "millis", "us": "micros", "ns": "nanos"}
 def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the Avro schema of a message: of a row, or of an array of rows."""
     record = _record(name, columns, options, _Names())
-    said = {"type": "array", "items": record} if options.array else record
-    return json.dumps(said, separators=(",", ":"), ensure_ascii=False)
+    written = {"type": "array", "items": record} if options.array else record
+    return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
 
 class _Names:
@@ -105,23 +105,23 @@ def _is_duration(options: Options) -> bool:
 
 def _annotated(kind: Type, options: Options) -> Any:
     logical = connect.connect_type(kind, replace(options, decimals="BASE64"))  # Avro has decimals of its own
-    said: dict[str, Any] = {"type": _PRIMITIVES.get(logical.base, "long" if logical.base == "int64" else "int")}
+    written: dict[str, Any] = {"type": _PRIMITIVES.get(logical.base, "long" if logical.base == "int64" else "int")}
     if options.avro_basic:
         basic = isinstance(kind, schema.Decimal | schema.Timestamp | schema.Interval)
-        return "string" if basic else said["type"]
+        return "string" if basic else written["type"]
     if isinstance(kind, schema.Decimal):
-        said = {"type": "bytes", "scale": kind.scale, "precision": kind.precision}
+        written = {"type": "bytes", "scale": kind.scale, "precision": kind.precision}
     if logical.name:
-        said["connect.version"] = 1
+        written["connect.version"] = 1
         if logical.parameters:
-            said["connect.parameters"] = dict(logical.parameters)
-        said["connect.name"] = logical.name
+            written["connect.parameters"] = dict(logical.parameters)
+        written["connect.name"] = logical.name
     if logical.base in ("int8", "int16"):
-        said["connect.type"] = logical.base
+        written["connect.type"] = logical.base
     avro_name = _logical_type(kind, options)
     if avro_name and (logical.base != "string" or isinstance(kind, schema.String)):
-        said["logicalType"] = avro_name
-    return said["type"] if len(said) == 1 else said
+        written["logicalType"] = avro_name
+    return written["type"] if len(written) == 1 else written
 
 
 def _logical_type(kind: Type, options: Options) -> str:

@@ -60,7 +60,7 @@ def sayable(kind: Type, options: Options) -> str | None:
     if isinstance(kind, schema.Struct) and not kind.fields:
         return "a struct needs fields"
     if isinstance(kind, schema.Decimal) and kind.scale > kind.precision and not options.avro_basic:
-        return "a decimal has no more digits behind the point than in all; send the column as text (Datatype: text)"
+        return "a decimal has no more digits after the point than in all; send the column as text (Datatype: text)"
     return None
 
 
@@ -165,9 +165,9 @@ def _duration(values: pa.Array) -> list[Part]:
     low = (months < 0) | (days < 0) | (nanos < 0) | (nanos // _MILLIS >= _MOST)
     wrong = first((fine | low) & there)
     if wrong is not None:
-        said = durations.iso_text(values.slice(wrong, 1))[0].as_py()
+        value = durations.iso_text(values.slice(wrong, 1))[0].as_py()
         reason = "finer than a millisecond" if fine[wrong] else "negative, or too long"
-        text = f"{said} is {reason}, which Avro's duration cannot be; send the column as text (Datatype: varchar)"
+        text = f"{value} is {reason}, which Avro's duration cannot be; send the column as text (Datatype: varchar)"
         raise RefusedValue(wrong, text)
     packed = np.column_stack([months, days, nanos // _MILLIS]).astype("<u4")
     return [Small(packed.view(np.uint8).reshape(-1, 12))]

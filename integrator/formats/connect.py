@@ -95,10 +95,10 @@ def schema_of(kind: Type, optional: bool, options: Options) -> dict[str, Any]:
             return struct_schema(name, fields, options, optional=optional)
         case _:
             logical = connect_type(kind, options)
-            said: dict[str, Any] = {"type": logical.base, "optional": optional}
+            written: dict[str, Any] = {"type": logical.base, "optional": optional}
             if logical.name:
-                said |= {"name": logical.name, "version": 1}
-            return said | ({"parameters": dict(logical.parameters)} if logical.parameters else {})
+                written |= {"name": logical.name, "version": 1}
+            return written | ({"parameters": dict(logical.parameters)} if logical.parameters else {})
 
 
 def struct_schema(name: str, columns: Columns, options: Options, *, optional: bool = False) -> dict[str, Any]:
@@ -167,6 +167,6 @@ def moments(values: pa.Array, *, whole: bool) -> pa.Array:
     millis = pc.divide(integers, parts)
     index = first(pc.not_equal(pc.multiply(millis, parts), integers))
     if index is not None:
-        said = values.slice(index, 1).cast(pa.string())[0].as_py()
-        raise RefusedValue(index, f"{said} is finer than Connect's millisecond; use Json_Times: ADAPTIVE")
+        value = values.slice(index, 1).cast(pa.string())[0].as_py()
+        raise RefusedValue(index, f"{value} is finer than Connect's millisecond; use Json_Times: ADAPTIVE")
     return millis

@@ -132,11 +132,11 @@ class RefusedValue(ValueError):
         super().__init__(text)
 
 
-def refusals(said: Format, columns: Columns, options: Options) -> list[tuple[str, str]]:
+def refusals(fmt: Format, columns: Columns, options: Options) -> list[tuple[str, str]]:
     """Return the columns, and the fields of structs in them, that a format cannot say, each with the reason."""
-    found = [(columns[0].name, why) for why in [said.columns_refusal(columns)] if why and columns]
+    found = [(columns[0].name, why) for why in [fmt.columns_refusal(columns)] if why and columns]
     for column in columns:
-        reasons = [said.name_refusal(column.name), *_type_refusals(said, column.type, options)]
+        reasons = [fmt.name_refusal(column.name), *_type_refusals(fmt, column.type, options)]
         found += [(column.name, reason) for reason in reasons if reason]
         inside = column.type
         while isinstance(inside, Array):
@@ -145,13 +145,13 @@ def refusals(said: Format, columns: Columns, options: Options) -> list[tuple[str
             names = [field.name for field in inside.fields]
             if len(set(names)) < len(names):
                 found.append((column.name, "two of its fields have the same name"))
-            found += [(f"{column.name}.{name}", why) for name, why in refusals(said, inside.fields, options)]
+            found += [(f"{column.name}.{name}", why) for name, why in refusals(fmt, inside.fields, options)]
     return found
 
 
-def _type_refusals(said: Format, kind: Type, options: Options) -> list[str | None]:
-    inside = _type_refusals(said, kind.item, options) if isinstance(kind, Array) else []
-    return [said.refusal(kind, options), *inside]
+def _type_refusals(fmt: Format, kind: Type, options: Options) -> list[str | None]:
+    inside = _type_refusals(fmt, kind.item, options) if isinstance(kind, Array) else []
+    return [fmt.refusal(kind, options), *inside]
 
 
 def prefix(schema_id: SchemaId | None) -> bytes:

@@ -41,18 +41,18 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
 
 
 def _writer(kind: Type, options: Options) -> Write:
-    said = options.csv
-    null = said.null.encode()
+    dialect = options.csv
+    null = dialect.null.encode()
 
     def write(values: pa.Array) -> pa.Array:
         text = binary_as(values, options.binary) if _is_bytes(kind, options) else text_of(kind, options)(values)
         fields = text.view(pa.binary()) if pa.types.is_string(text.type) else text
-        if _may_need_quotes(kind, said):
-            fields = _quoted(fields, said)
+        if _may_need_quotes(kind, dialect):
+            fields = _quoted(fields, dialect)
         return pc.fill_null(fields, null) if fields.null_count else fields
 
     if isinstance(kind, schema.Bytes) and options.binary == "COPY":
-        return lambda values: pc.fill_null(_quoted(values, said), null)
+        return lambda values: pc.fill_null(_quoted(values, dialect), null)
     return write
 
 
@@ -60,49 +60,49 @@ def _is_bytes(kind: Type, options: Options) -> bool:
     return isinstance(kind, schema.Bytes) and options.binary != "COPY"
 
 
-def _may_need_quotes(kind: Type, said: Csv) -> bool:
+def _may_need_quotes(kind: Type, dialect: Csv) -> bool:
     """Return whether values of a type could hold a character that matters, or look like null."""
-    usual = said.field_separator in ",;|\t\x1f" and said.line_separator in ("\n", "\r\n")
-    plain = usual and said.quote == '"' and said.escape in '"\\' and not said.null
+    usual = dialect.field_separator in ",;|\t\x1f" and dialect.line_separator in ("\n", "\r\n")
+    plain = usual and dialect.quote == '"' and dialect.escape in '"\\' and not dialect.null
     return not (plain and isinstance(kind, _PLAIN))
 
 
-def _none_special(fields: pa.Array, said: Csv, special: list[str]) -> bool:
+def _none_special(fields: pa.Array, dialect: Csv, special: list[str]) -> bool:
     """Say, by a look at the bytes of all fields at once, that none can need quotes."""
-    if said.null or pc.any(pc.equal(pc.binary_length(fields), 0)).as_py():
+    if dialect.null or pc.any(pc.equal(pc.binary_length(fields), 0)).as_py():
         return False
     data, _ = flat(fields)
     return not any((data == text.encode()[0]).any() for text in dict.fromkeys(special) if text)
 
 
-def _quoted(fields: pa.Array, said: Csv) -> pa.Array:
-    special = [said.quote, said.escape, said.field_separator, *said.line_separator, "\n", "\r"]
-    if _none_special(fields, said, special):
+def _quoted(fields: pa.Array, dialect: Csv) -> pa.Array:
+    special = [dialect.quote, dialect.escape, dialect.field_separator, *dialect.line_separator, "\n", "\r"]
+    if _none_special(fields, dialect, special):
         return fields
     pattern = "|".join(re.escape(text) for text in dict.fromkeys(special) if text)
-    if said.null:
-        needs = pc.or_(pc.match_substring_regex(fields, pattern), pc.equal(fields, said.null.encode()))
+    if dialect.null:
+        needs = pc.or_(pc.match_substring_regex(fields, pattern), pc.equal(fields, dialect.null.encode()))
     else:
         needs = pc.match_substring_regex(fields, f"{pattern}|^$")
     needs = pc.fill_null(needs, fill_value=False)
     if not pc.any(needs).as_py():
         return fields
     odd = fields.filter(needs)
-    for text in dict.fromkeys((said.escape, said.quote)):
+    for text in dict.fromkeys((dialect.escape, dialect.quote)):
         if text:
-            odd = pc.replace_substring(odd, text.encode(), (said.escape + text).encode())
-    quote = said.quote.encode()
+            odd = pc.replace_substring(odd, text.encode(), (dialect.escape + text).encode())
+    quote = dialect.quote.encode()
     return pc.replace_with_mask(fields, needs, pc.binary_join_element_wise(quote, odd, quote, b""))
 
 
 def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) -> Frame:
     """Return the header line, if it is asked for, and the file's terminator."""
-    said = options.csv
+    dialect = options.csv
     head = b""
-    if said.header_line:
-        names = _quoted(pa.array([column.name.encode() for column in columns], pa.binary()), said)
-        head = said.field_separator.encode().join(names.to_pylist()) + said.line_separator.encode()
-    return Frame(head, said.file_terminator.encode())
+    if dialect.header_line:
+        names = _quoted(pa.array([column.name.encode() for column in columns], pa.binary()), dialect)
+        head = dialect.field_separator.encode().join(names.to_pylist()) + dialect.line_separator.encode()
+    return Frame(head, dialect.file_terminator.encode())
 
 
 FORMAT = Format(

@@ -48,8 +48,8 @@ def _encoded(data: pa.Array, codec: str) -> pa.Array:
     except UnicodeEncodeError as error:
         index = first_refused(len(data), lambda start, stop: _encodes(data.slice(start, stop - start), codec))
         character = error.object[error.start]
-        said = f"{codec} has no character {character!r} (U+{ord(character):04X}); choose another Encoding"
-        raise RefusedValue(index, said) from None
+        refusal = f"{codec} has no character {character!r} (U+{ord(character):04X}); choose another Encoding"
+        raise RefusedValue(index, refusal) from None
     units = (octets & 0xC0) != _CONTINUATION
     count = np.concatenate([[0], np.cumsum(units, dtype=np.int64)])
     if codec.startswith("utf-16"):

@@ -52,10 +52,10 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
                     text = write(arrays[name])
             except RefusedValue as error:
                 raise Unsayable(name, error.index, str(error)) from None
-            said = pc.binary_join_element_wise(start, text, f"</{element}>", "")
-            said = pc.fill_null(said, null) if said.null_count else said
+            element_text = pc.binary_join_element_wise(start, text, f"</{element}>", "")
+            element_text = pc.fill_null(element_text, null) if element_text.null_count else element_text
             gone = missing.get(name)
-            parts.append(said if gone is None else pc.if_else(pa.array(gone), "", said))
+            parts.append(element_text if gone is None else pc.if_else(pa.array(gone), "", element_text))
         return pc.binary_join_element_wise(f"<{row}>", *parts, f"</{row}>", "")
 
     return encode_rows

@@ -39,10 +39,10 @@ def string_schema() -> str:
 def _object(name: str, columns: Columns, options: Options) -> dict[str, Any]:
     properties = {}
     for index, column in enumerate(columns):
-        said = _schema(column.type, options)
+        written = _schema(column.type, options)
         if column.nullable:
-            said = {"oneOf": [{"type": "null"}, said]}
-        properties[column.name] = {**said, "connect.index": index}
+            written = {"oneOf": [{"type": "null"}, written]}
+        properties[column.name] = {**written, "connect.index": index}
     head: dict[str, Any] = {"type": "object"} | ({"title": name} if name else {})
     return head | {"properties": properties, "additionalProperties": False}
 

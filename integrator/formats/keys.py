@@ -35,7 +35,7 @@ class KeyFormat:
     encode_text: Encode = lambda texts: texts
     encoder: Callable[[str, Columns, Options], Encoder] | None = None
     schema_type: SchemaType = ""
-    said: Format | None = None
+    of_struct: Format | None = None
     """The format of a struct, which says what it can say."""
 
 
@@ -57,14 +57,14 @@ def _json_text(texts: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise('"', json_text.escaped(texts), '"', "")
 
 
-def _struct(said: Format) -> KeyFormat:
+def _struct(fmt: Format) -> KeyFormat:
     return KeyFormat(
         text=False,
-        frame=said.frame,
-        schema_text=said.schema_text,
-        encoder=said.encoder,
-        schema_type=said.schema_type,
-        said=said,
+        frame=fmt.frame,
+        schema_text=fmt.schema_text,
+        encoder=fmt.encoder,
+        schema_type=fmt.schema_type,
+        of_struct=fmt,
     )
 
 

@@ -71,7 +71,7 @@ def refusal(kind: Type, options: Options) -> str | None:
     if options.parquet_version == "v1" and any(isinstance(part, schema.Decimal) for part in inside):
         return "a decimal in a list or struct is not possible in v1; use ParquetVersion v2"
     if isinstance(kind, schema.Decimal) and kind.scale > kind.precision:
-        return "a decimal has no more digits behind the point than in all; send the column as text (Datatype: text)"
+        return "a decimal has no more digits after the point than in all; send the column as text (Datatype: text)"
     if isinstance(kind, schema.Decimal) and kind.precision > 38 and options.parquet_version == "v1":
         return "a decimal of more than 38 digits is no double; use ParquetVersion v2"
     return None

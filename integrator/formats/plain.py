@@ -103,6 +103,6 @@ def _floats(values: pa.Array) -> pa.Array:
     odd = np.flatnonzero(pc.fill_null(pc.invert(pc.is_finite(values)), fill_value=False).to_numpy(zero_copy_only=False))
     if not len(odd):
         return text
-    for found, said in (("nan", "NaN"), ("inf", "INF"), ("-inf", "-INF")):
-        text = pc.if_else(pc.equal(text, found), said, text)
+    for found, word in (("nan", "NaN"), ("inf", "INF"), ("-inf", "-INF")):
+        text = pc.if_else(pc.equal(text, found), word, text)
     return text

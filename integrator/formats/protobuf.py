@@ -35,8 +35,8 @@ def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the proto3 text with the message `name`."""
     imports: set[str] = set()
     body = list(_message(name, columns, options, "", imports))
-    said = "".join(f'import "{file}";\n' for file in sorted(imports))
-    return 'syntax = "proto3";\n\n' + (said + "\n" if said else "") + "\n".join(body) + "\n"
+    imported = "".join(f'import "{file}";\n' for file in sorted(imports))
+    return 'syntax = "proto3";\n\n' + (imported + "\n" if imported else "") + "\n".join(body) + "\n"
 
 
 def _message(name: str, columns: Columns, options: Options, path: str, imports: set[str]) -> Iterator[str]:
@@ -98,8 +98,8 @@ def _meta(kind: Type) -> str:
             params = {"precision": str(precision), "scale": str(scale)}
         case _:
             return ""
-    said = ", ".join(f'{{ key: "{key}", value: "{value}" }}' for key, value in params.items())
-    return f" [(confluent.field_meta) = {{ params: [{said}] }}]"
+    entries = ", ".join(f'{{ key: "{key}", value: "{value}" }}' for key, value in params.items())
+    return f" [(confluent.field_meta) = {{ params: [{entries}] }}]"
 
 
 def _taken(path: str, options: Options) -> set[int]:

@@ -91,6 +91,6 @@ def _in_range(values: pa.Array, days: pa.Array) -> None:
     outside = pc.or_(pc.less(days, _FIRST), pc.greater(days, _LAST))
     wrong = first(pc.and_(outside, pc.is_valid(values)))
     if wrong is not None:
-        said = values.slice(wrong, 1).cast(pa.string())[0].as_py()
-        text = f"{said} is not in the years 1 to 9999, which Protobuf's dates have; send the column as text"
+        value = values.slice(wrong, 1).cast(pa.string())[0].as_py()
+        text = f"{value} is not in the years 1 to 9999, which Protobuf's dates have; send the column as text"
         raise RefusedValue(wrong, text)

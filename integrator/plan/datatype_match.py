@@ -66,13 +66,13 @@ def matcher(text: str) -> Callable[[Column], bool]:
     name, conditions = found[1].lower(), found[2]
     tests = []
     for part in (conditions or "").split("&&") if conditions is not None else []:
-        said = _CONDITION.fullmatch(part)
-        if not said:
+        test = _CONDITION.fullmatch(part)
+        if not test:
             raise ValueError(
                 f"{part.strip()!r} is no condition; write prec, scale, bytelen, charlen, encoding or null, then = <> "
                 "!= < > <= >=, then a whole number or 'text'"
             )
-        tests.append((said[1], _COMPARE[said[2]], int(said[3]) if said[3] else said[4]))
+        tests.append((test[1], _COMPARE[test[2]], int(test[3]) if test[3] else test[4]))
     if name not in known_names():
         raise ValueError(f"{name!r} is no datatype; accepted are {', '.join(sorted(known_names()))}")
 

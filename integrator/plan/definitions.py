@@ -62,6 +62,6 @@ def _twice(one: Table, file: str, other: Table, other_file: str) -> str:
     keeps = one.base_name == one.name if by_case else other.schema not in (None, *_DEFAULT_SCHEMAS)
     renamed = other if keeps else one
     name = "_".join(filter(None, (renamed.schema, renamed.name if renamed.schema else f"{renamed.name}_2")))
-    said = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
-    entry = f"{{file: {other_file if renamed is other else file}, names: {{{full_name(renamed)}: {said}}}}}"
+    renamed_to = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
+    entry = f"{{file: {other_file if renamed is other else file}, names: {{{full_name(renamed)}: {renamed_to}}}}}"
     return f"{text}, as {full_name(one)} and {full_name(other)}; name one otherwise in the channel: tables: [{entry}]"

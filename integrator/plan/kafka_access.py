@@ -51,7 +51,7 @@ _FILES = {
 
 
 def hide(location: KafkaAccess, secrets: Secrets) -> None:
-    """I7: know the passwords before anything can be said of them."""
+    """I7: know the passwords before anything can be written of them."""
     for secret in (location.Stream_Password, location.Stream_Client_Private_Key_Password):
         secrets.add(secret or "")
 
@@ -114,9 +114,9 @@ def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Re
     """Report of `extra`, HVR_KAFKA_PROPERTY's properties, what the location says too, or what its protocol ignores."""
     protocol = access.get("security.protocol", "")
     for name in extra:
-        said = _ALIASES.get(name, name)
-        if said in access:
-            text = f"{name} is what {_SAID_BY[said]} of the Kafka location says; use one of them"
+        parameter = _ALIASES.get(name, name)
+        if parameter in access:
+            text = f"{name} is what {_SAID_BY[parameter]} of the Kafka location says; use one of them"
         elif protocol and name.startswith("ssl.") and "SSL" not in protocol:
             text = f"{name} does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"
         elif protocol and name.startswith("sasl.") and "SASL" not in protocol:

@@ -33,26 +33,26 @@ def key_of(
                 )
         return KeyRecipe("NONE")
     serializer = values.get("MessageKeySerializer") or _default(values, layout, registry=registry)
-    said = KEYS[serializer]
+    key_format = KEYS[serializer]
     expression = values.get("MessageKey")
-    if said.schema_type and not registry:
+    if key_format.schema_type and not registry:
         report("MessageKeySerializer", f"{serializer} needs a schema registry (Kafka_Schema_Registry)")
-    if not said.text and expression is not None:
+    if not key_format.text and expression is not None:
         report("MessageKey", f"{serializer} writes the key columns of the row: leave the expression out")
     if serializer == "NONE":
         if expression is not None:
             report("MessageKey", "MessageKeySerializer NONE sends no key: leave the expression out")
         return KeyRecipe("NONE")
-    if said.text:
+    if key_format.text:
         text = expression if expression is not None else _default_expression(layout)
         return KeyRecipe(serializer, expression=_parsed("MessageKey", text, table, report))
     by_column = {field.column: field for field in fields if field.column is not None}
     of_key = [by_column[name] for name in table.key if name in by_column]
     columns = tuple(field.as_column(nullable=field.nullable) for field in of_key)
-    if said.said is not None:
-        for column, why in refusals(said.said, columns, layout.options):
+    if key_format.of_struct is not None:
+        for column, why in refusals(key_format.of_struct, columns, layout.options):
             report("MessageKeySerializer", f"key column {column} of table {table.name}, {serializer}: {why}")
-        unnamed = said.said.record_refusal(f"{table.name}_key")
+        unnamed = key_format.of_struct.record_refusal(f"{table.name}_key")
         if unnamed:
             report("MessageKeySerializer", f"the key's record {table.name}_key, {serializer}: {unnamed}")
     return KeyRecipe(serializer, columns=columns)
@@ -93,6 +93,6 @@ def _parsed(parameter: Any, text: str, table: Table, report: Report) -> tuple[Pa
     for part in parts:
         column = table.column(part.name) if isinstance(part, ColumnValue) else None
         if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
-            said = f"{{{column.name}}} is {schema.describe(column.type)}, which cannot become text"
-            report(parameter, f"table {table.name}: {said}")
+            kind = f"{{{column.name}}} is {schema.describe(column.type)}, which cannot become text"
+            report(parameter, f"table {table.name}: {kind}")
     return parts

@@ -121,13 +121,15 @@ def registrations(recipe: Recipe, strategies: Strategies) -> tuple[Registration,
     topics = {table.table.name: table.topic for table in recipe.tables}
     return tuple(
         Registration(
-            said.table,
-            said.part,
-            STRATEGIES[strategies[said.table, said.part]](topics[said.table], said.table, said.record, said.part),
-            said.type,
-            said.text,
+            schema.table,
+            schema.part,
+            STRATEGIES[strategies[schema.table, schema.part]](
+                topics[schema.table], schema.table, schema.record, schema.part
+            ),
+            schema.type,
+            schema.text,
         )
-        for said in messages.registered_schemas(recipe)
+        for schema in messages.registered_schemas(recipe)
     )
 
 
@@ -135,11 +137,11 @@ def clashes(found: Iterable[Registration]) -> list[str]:
     """Return what is wrong where two tables would share a subject with different schemas."""
     first: dict[str, Registration] = {}
     wrong = []
-    for said in found:
-        other = first.setdefault(said.subject, said)
-        if other.text != said.text:
+    for registration in found:
+        other = first.setdefault(registration.subject, registration)
+        if other.text != registration.text:
             wrong.append(
-                f"the {said.part} schemas of tables {other.table} and {said.table} would share the subject "
-                f"{said.subject}; give them topics of their own, or use TopicRecordNameStrategy"
+                f"the {registration.part} schemas of tables {other.table} and {registration.table} would share the "
+                f"subject {registration.subject}; give them topics of their own, or use TopicRecordNameStrategy"
             )
     return wrong

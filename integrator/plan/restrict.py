@@ -15,7 +15,7 @@ from integrator.transform.restrict import reaching
 
 
 def restricted(
-    said: CaptureRecipe, parameters: TableParameters, in_records: Table, names: tuple[str, str]
+    capture: CaptureRecipe, parameters: TableParameters, in_records: Table, names: tuple[str, str]
 ) -> CaptureRecipe:
     """Return how rows are captured, with Restrict's condition and addresses for them.
 
@@ -27,7 +27,7 @@ def restricted(
             text = values["CaptureCondition"].strip()
             condition = sql(text.removeprefix("sql:").strip(), in_records, "CaptureExpression")
             engine.check_condition(condition, in_records)
-            said = replace(said, condition=condition)
+            capture = replace(capture, condition=condition)
     except ExpressionError as error:
         parameters.report(places["CaptureCondition"], "CaptureCondition", str(error))
     subscribed = parameters.restrict.kafka[0].get("AddressSubscribe")
@@ -36,9 +36,9 @@ def restricted(
             aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
             addresses = parse(values["AddressTo"], in_records, "AddressTo")
             engine.check(addresses, in_records, schema.String())
-            said = replace(said, addresses=addresses, subscribed=(*names, *aliases))
+            capture = replace(capture, addresses=addresses, subscribed=(*names, *aliases))
             constant = "".join(part.text for part in addresses if isinstance(part, Text))
-            if all(isinstance(part, Text) for part in addresses) and not reaching(said.subscribed)(constant):
+            if all(isinstance(part, Text) for part in addresses) and not reaching(capture.subscribed)(constant):
                 kafka, group = names
                 text = f"{constant!r} is never {kafka}, {group} or an alias (AddressSubscribe): nothing would be sent"
                 parameters.report(places["AddressTo"], "AddressTo", text)
@@ -47,4 +47,4 @@ def restricted(
             parameters.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")
     except ExpressionError as error:
         parameters.report(places["AddressTo"], "AddressTo", str(error))
-    return said
+    return capture

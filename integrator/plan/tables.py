@@ -128,10 +128,10 @@ def _coercion(scope: ChannelScope, table: Table, values: dict[str, Any], places:
     types = tuple(part.strip() for part in text.split(",")) if text is not None else TYPES
     unknown = [name for name in types if name not in TYPES]
     if unknown or (text is not None and policy == "FATAL"):
-        said = f"{', '.join(unknown)}: not known; accepted are {', '.join(TYPES)}"
-        said = said if unknown else "says what a CoerceErrorPolicy is for, and that is FATAL"
+        wrong = f"{', '.join(unknown)}: not known; accepted are {', '.join(TYPES)}"
+        wrong = wrong if unknown else "says what a CoerceErrorPolicy is for, and that is FATAL"
         place = ("actions", places["CoerceErrorType"], "CoerceErrorType")
-        scope.problems.append(scope.source.problem(place, f"table {table.name}: {said}"))
+        scope.problems.append(scope.source.problem(place, f"table {table.name}: {wrong}"))
     return Coercion(policy, types)
 
 
@@ -167,7 +167,7 @@ def _style(merged: ColumnParameters) -> str:
 
 def _check_sayable(scope: ChannelScope, table: TableRecipe) -> None:
     """Add a problem for what the format cannot say: column, reason and remedy."""
-    said, layout = format_of(scope.layout), scope.layout
+    fmt, layout = format_of(scope.layout), scope.layout
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
     columns = messages.columns(table, probe, Shape())
 
@@ -175,11 +175,11 @@ def _check_sayable(scope: ChannelScope, table: TableRecipe) -> None:
         scope.problems.append(Problem(scope.source.file, 0, "", f"table {table.table.name}, {text}"))
 
     name = messages.record(table, probe)
-    unnamed = said.record_refusal(name)
+    unnamed = fmt.record_refusal(name)
     if unnamed:
         report(f"{layout.format}, record {name}: {unnamed}")
     options = messages.options_of(table, probe)
-    for column, why in refusals(said, columns, options):
+    for column, why in refusals(fmt, columns, options):
         report(f"column {column}, {layout.format}: {why}")
     names = [column.name for column in columns]
     for twice in sorted({name for name in names if names.count(name) > 1}):

@@ -31,11 +31,11 @@ class Keys:
 def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Report) -> bool:
     """Return whether the deletes of a table are followed by tombstones; `values` are its Integrate parameters."""
     key, table = keys.key, keys.table
-    said, envelope = values.get("OnDeleteSendTombstone"), ENVELOPES.get(layout.envelope)
+    asked, envelope = values.get("OnDeleteSendTombstone"), ENVELOPES.get(layout.envelope)
     keyless = key.serializer == "NONE"
-    if said and keyless:
+    if asked and keyless:
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
-    wanted = bool(envelope and envelope.tombstones and not keyless) if said is None else bool(said)
+    wanted = bool(envelope and envelope.tombstones and not keyless) if asked is None else bool(asked)
     missing = _missing(keys) if wanted and not keyless else ()
     if missing or (wanted and _runs_together(key.expression)):
         lacks = f"its message key does not tell {', '.join(missing)}" if missing else "its message key's values touch"
@@ -46,18 +46,18 @@ def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Re
 
 def _missing(keys: Keys) -> tuple[str, ...]:
     """Return the columns of the table's key by whose values message keys do not differ."""
-    told: set[str] = set()
+    known: set[str] = set()
     for part in keys.key.expression:
         match part:
             case ColumnValue(name, spec=""):
-                told.add(name)
+                known.add(name)
             case Op(name="hvr_key_hash"):
-                told |= set(keys.hashed)
+                known |= set(keys.hashed)
             case Op(name="hvr_key_names", value_of=True):
-                told |= set(keys.table.key)
+                known |= set(keys.table.key)
     if not keys.key.expression:
-        told = {field.column for field in keys.fields if field.column and not field.expression and not field.lossy}
-    return tuple(name for name in keys.table.key if name not in told)
+        known = {field.column for field in keys.fields if field.column and not field.expression and not field.lossy}
+    return tuple(name for name in keys.table.key if name not in known)
 
 
 def _runs_together(parts: tuple[Part, ...]) -> bool:

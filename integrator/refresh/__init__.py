@@ -1,6 +1,6 @@
 """Bulk refresh: whole tables into Kafka, slice by slice, through the same encoders and the same delivery as changes.
 
-options   what the command was told
+options   what the command was given
 slices    a table's rows cut into slices by conditions
 tables    Spark's reader of one slice
 rows      its rows -> fragments

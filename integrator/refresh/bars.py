@@ -19,8 +19,8 @@ _EVERY_S = 0.5
 class Bars:
     """A bar a table: slices that are through, rows, rows a second, time left."""
 
-    def __init__(self, slices: list[Slice], told: Path) -> None:
-        self._told, self._numbers = told, {part.name: number for number, part in enumerate(slices, 1)}
+    def __init__(self, slices: list[Slice], directory: Path) -> None:
+        self._directory, self._numbers = directory, {part.name: number for number, part in enumerate(slices, 1)}
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -54,7 +54,7 @@ class Bars:
             self._progress.update(task, rows=new + self._before.get(table, 0), rate=rate)
 
     def _read(self, part: Slice) -> int:
-        paths = self._told.glob(f"{self._numbers[part.name]}.[0-9]*")
+        paths = self._directory.glob(f"{self._numbers[part.name]}.[0-9]*")
         return sum(int(path.read_text() or 0) for path in paths if not path.name.endswith(".tmp"))
 
     @contextmanager

@@ -47,7 +47,7 @@ _UNREADABLE = re.compile(r"\[(?:MALFORMED|CAST|CANNOT_PARSE|ARITHMETIC|NUMERIC|D
 
 @dataclass(frozen=True)
 class Options:
-    """What the command was told. tables: all, where none is named. online: the rows stand at the source's moment."""
+    """What the command was given. tables: all, where none is named. online: the rows stand at the source's moment."""
 
     tables: tuple[str, ...] = ()
     slices: tuple[str, ...] = ()
@@ -124,8 +124,8 @@ class _Refresh:
         quote = quoting(database_of(location))
         self._slices = slices_of(in_source, options.slices, plan.conditions, quote)
         self._ledger = Ledger(state.path)
-        self._told = self._ledger.path / "rows"
-        self._bars = Bars(self._slices, self._told)
+        self._progress = self._ledger.path / "rows"
+        self._bars = Bars(self._slices, self._progress)
 
     def run(self) -> dict[str, int]:
         """Send what is not through yet."""
@@ -178,8 +178,8 @@ class _Refresh:
         return run
 
     def _send(self, run: Run) -> None:
-        self._told.mkdir(exist_ok=True)
-        for path in self._told.glob("*"):
+        self._progress.mkdir(exist_ok=True)
+        for path in self._progress.glob("*"):
             path.unlink()
         left = []
         for part in self._slices:
@@ -210,7 +210,7 @@ class _Refresh:
 
     def _rows(self, run: Run, table: str, number: int) -> Rows:
         commit = run.moment or BEGINNING
-        return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._told))
+        return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._progress))
 
     def _slice(self, run: Run, part: Slice, stop: threading.Event) -> None:
         if stop.is_set():
@@ -223,11 +223,15 @@ class _Refresh:
         rows, messages = sum(note.rows for note in notes), sum(report.messages for report in reports)
         seconds = time.monotonic() - started
         counted = {name: summed(getattr(note, name) for note in notes) for name in ("not_sent", "warnings")}
-        said = {name: counts for name, counts in counted.items() if counts}
-        self._ledger.mark(part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3), **said})  # I1
+        counts_given = {name: counts for name, counts in counted.items() if counts}
+        self._ledger.mark(
+            part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3), **counts_given}
+        )  # I1
         self._bars.through(part, rows)
         rate = round(rows / seconds) if seconds else 0
-        self._log.info("slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate, **said)
+        self._log.info(
+            "slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate, **counts_given
+        )
 
     def _deliver(self, source: DataFrame, rows: Rows) -> list[Report]:
         second = second_pass(rows.recipe, str(self._state.path), max(1, self._options.parallel))

@@ -94,10 +94,10 @@ class Ledger:
         of = mark.get("run")  # earlier versions did not record it
         return mark if of is None or unfinished is None or of == unfinished.started else None
 
-    def mark(self, part: Slice, said: dict[str, Any]) -> None:
+    def mark(self, part: Slice, result: dict[str, Any]) -> None:
         """Write down that a slice is through: after every acknowledgement (I1)."""
         run = self.unfinished()
-        self._write(f"{part.name}.json", {**said, "run": run.started if run else None})
+        self._write(f"{part.name}.json", {**result, "run": run.started if run else None})
 
     def end(self) -> None:
         """Write down that the run is through."""
@@ -107,8 +107,8 @@ class Ledger:
         """Forget a run that was begun, of which nothing is through: the next one may be another."""
         durable.remove([self.path / "run.json"])
 
-    def _write(self, name: str, said: dict[str, Any]) -> None:
-        durable.replace(self.path / name, json.dumps(said).encode())
+    def _write(self, name: str, content: dict[str, Any]) -> None:
+        durable.replace(self.path / name, json.dumps(content).encode())
 
 
 def now() -> str:

@@ -36,7 +36,7 @@ BEGINNING = "0" * 20
 class Rows:
     """What the rows of a slice are: of which table; the slice's number in the run, from 1 (0 is a truncate's).
 
-    commit: the moment that they stand at, 20 hex digits. started: of the run. told: the directory in which each task
+    commit: the moment that they stand at, 20 hex digits. started: of the run. progress_directory: where each task
     says how many rows it has read so far, for the bars; what counts is in its Note.
     """
 
@@ -45,7 +45,7 @@ class Rows:
     number: int
     commit: str
     started: datetime
-    told: str
+    progress_directory: str
 
 
 def fragments(rows: Rows, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -63,7 +63,7 @@ class _Task:
         self._encoder = TableEncoder(self._table, rows.recipe, framing_of(rows.recipe))
         context = TaskContext.get()
         self._part = context.partitionId() if context is not None else 0
-        self._count, self._tally, self._told = 0, CycleCounters(), 0.0
+        self._count, self._tally, self._reported = 0, CycleCounters(), 0.0
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # apart from the keys of changes by the second bit; each part of a slice has numbers of its own
@@ -76,15 +76,17 @@ class _Task:
                 self._count += batch.num_rows
                 self._tell()
         self._tell(last=True)
-        said = self._tally
-        note = Note(self._part, self._count, OpenTransaction(), said.not_sent, 0, said.warnings, said.details)
+        counters = self._tally
+        note = Note(
+            self._part, self._count, OpenTransaction(), counters.not_sent, 0, counters.warnings, counters.details
+        )
         yield note.to_fragment()
 
     def _tell(self, *, last: bool = False) -> None:
-        directory = Path(self._rows.told)
-        if (not last and time.monotonic() - self._told < _TELL_S) or not directory.is_dir():  # another machine's
+        directory = Path(self._rows.progress_directory)
+        if (not last and time.monotonic() - self._reported < _TELL_S) or not directory.is_dir():  # another machine's
             return
-        self._told = time.monotonic()
+        self._reported = time.monotonic()
         path = directory / f"{self._rows.number}.{self._part}"
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.write_text(str(self._count), encoding="ascii")

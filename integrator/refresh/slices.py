@@ -43,7 +43,7 @@ def slices_of(
     [T.]COL%N, [T.]COL<B1<B2, [T.]N, [T.]V1;V2; without a table, for each. Raises ConfigurationError.
     """
     known = list(tables)
-    told: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     problems: list[str] = []
     named: set[str] = set()
     for text in wanted:
@@ -53,12 +53,12 @@ def slices_of(
             problems.append(f"--slice {text!r}: {f'table {name}' if name else 'each table'} has one already")
         named.add(name)
         for table in known:
-            if name in ("", table.name) and (name or table.name not in told):
-                told[table.name] = expression
+            if name in ("", table.name) and (name or table.name not in expressions):
+                expressions[table.name] = expression
     result: list[Slice] = []
     for table in known:
         try:
-            parts = _conditions(table, told.get(table.name), conditions.get(table.name, Conditions()), quote)
+            parts = _conditions(table, expressions.get(table.name), conditions.get(table.name, Conditions()), quote)
         except ValueError as error:
             problems.append(f"--slice, table {table.name}: {error}")
             continue
@@ -70,7 +70,7 @@ def slices_of(
     return result
 
 
-def _conditions(table: Table, expression: str | None, said: Conditions, quote: Callable[[str], str]) -> list[str]:
+def _conditions(table: Table, expression: str | None, own: Conditions, quote: Callable[[str], str]) -> list[str]:
     if expression is None:
         return [""]
     if modulo := _MODULO.fullmatch(expression):
@@ -78,21 +78,21 @@ def _conditions(table: Table, expression: str | None, said: Conditions, quote: C
     if "<" in expression:
         name, *bounds = (part.strip() for part in expression.split("<"))
         if not all(bounds):
-            raise ValueError("there is nothing behind a <")
+            raise ValueError("there is nothing after a <")
         if _is_number(table, name) and not all(map(_NUMBER.fullmatch, bounds)):
             raise ValueError(f"{name!r} is a number, and of the bounds {', '.join(bounds)} not all are")
         return _between(_column(table, name, quote), [_literal(bound) for bound in bounds])
     if expression.strip().isdigit():
-        if said.count is None:
+        if own.count is None:
             raise ValueError("a number of slices needs Restrict SliceCountCondition at the source")
         total = int(expression)
         fill = {"{hvr_slice_total}": str(total)}
-        return [_filled(said.count, fill | {"{hvr_slice_num}": str(number)}) for number in range(total)]
+        return [_filled(own.count, fill | {"{hvr_slice_num}": str(number)}) for number in range(total)]
     if ";" in expression:
-        if said.series is None:
+        if own.series is None:
             raise ValueError("a series of values needs Restrict SliceSeriesCondition at the source")
         values = [part.strip().replace("'", "''") for part in expression.split(";")]
-        return [_filled(said.series, {"{hvr_slice_value}": value}) for value in values if value]
+        return [_filled(own.series, {"{hvr_slice_value}": value}) for value in values if value]
     raise ValueError(f"{expression!r} is none of COL%N, COL<B1<B2, a number, or V1;V2")
 
 

@@ -33,7 +33,7 @@ _FILES = {
     "json": {},
 }
 """How files are read where options do not say otherwise: CSV as in RFC 4180; an empty field is null, a quoted
-one is empty text (Spark is told to take a noncharacter for null, which nobody writes)."""
+one is empty text (Spark takes a noncharacter for null, which nobody writes)."""
 _LOOKED_AT = 1000
 """Rows of JSON files in which the names are looked for."""
 _DRIVERS = {
@@ -90,9 +90,9 @@ def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
     try:
         return spark.read.format("jdbc").options(**options).load()
     except (PySparkException, Py4JError) as error:
-        told = [str(one).splitlines() for one in (error, getattr(error, "_cause", None)) if one]
-        said = "; ".join(line.strip() for lines in told for line in lines[:2] if line and "\tat " not in line)
-        raise EnvironmentFault(f"{location.url.partition('?')[0]}: cannot be queried: {said}") from error
+        texts = [str(one).splitlines() for one in (error, getattr(error, "_cause", None)) if one]
+        reason = "; ".join(line.strip() for lines in texts for line in lines[:2] if line and "\tat " not in line)
+        raise EnvironmentFault(f"{location.url.partition('?')[0]}: cannot be queried: {reason}") from error
 
 
 def _bits(spark: SparkSession, location: JdbcLocation, table: Table) -> dict[str, int]:
@@ -110,10 +110,10 @@ def _select(table: Table, database: str, condition: str, bits: dict[str, int]) -
     quote = quoting(database)
     asked = {column.name: _asked(column, database, quote) for column in table.columns}
     asked |= {name: f"lpad(bin({quote(name)} + 0), {length}, '0')" for name, length in bits.items() if name in asked}
-    columns = ", ".join(f"{said} as {quote(name)}" for name, said in asked.items())
+    columns = ", ".join(f"{expression} as {quote(name)}" for name, expression in asked.items())
     name = ".".join(quote(part) for part in (table.schema, table.base_name) if part)
-    said = f"select {columns} from {name}"  # noqa: S608 - names are quoted, and the condition is the channel's SQL
-    return f"{said} where {condition}" if condition else said
+    query = f"select {columns} from {name}"  # noqa: S608 - names are quoted, and the condition is the channel's SQL
+    return f"{query} where {condition}" if condition else query
 
 
 def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
@@ -174,6 +174,6 @@ def _names(spark: SparkSession, path: str, table: Table) -> list[str]:
     absent, others = columns.keys() - found.keys(), found.keys() - columns.keys()
     if absent and others:
         lost = ", ".join(columns[name] for name in columns if name in absent)
-        said = ", ".join(found.values())
-        raise EnvironmentFault(f"{path}: has no {lost}, which table {table.name} has; its first rows have {said}")
+        present = ", ".join(found.values())
+        raise EnvironmentFault(f"{path}: has no {lost}, which table {table.name} has; its first rows have {present}")
     return [found.get(name, column) for name, column in columns.items()]

@@ -37,7 +37,10 @@ def resolve(plan: Plan) -> Plan:
     client = _client(plan.registry)
     settings = plan.registry
     plan = replace(plan, recipe=_with_numbers(plan, client))
-    ids = {(said.table, said.part): _registered(client, settings, said) for said in plan.registrations}
+    ids = {
+        (registration.table, registration.part): _registered(client, settings, registration)
+        for registration in plan.registrations
+    }
     tables = tuple(
         replace(table, value_id=ids.get((table.table.name, "value")), key_id=ids.get((table.table.name, "key")))
         for table in plan.recipe.tables
@@ -55,21 +58,21 @@ def check(plan: Plan) -> list[str]:
     return [f"{one.subject}: {_checked(client, settings, one)}" for one in plan.registrations]
 
 
-def _checked(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> str:
-    latest = _latest(client, settings, said.subject)
+def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> str:
+    latest = _latest(client, settings, registration.subject)
     if settings.use_latest or not settings.auto_register:
-        _found(client, settings, said, latest)
+        _found(client, settings, registration, latest)
         return "there"
     if latest is None:
         return "new"
-    if _lookup(client, settings, said) is not None:
+    if _lookup(client, settings, registration) is not None:
         return "there"
     try:
-        fits = client.test_compatibility(said.subject, Schema(said.text, said.type))
-    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
-        raise _told(error, settings, said, latest) from None
+        fits = client.test_compatibility(registration.subject, Schema(registration.text, registration.type))
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
+        raise _explained(error, settings, registration, latest) from None
     if not fits:
-        raise _refused("the registry says it is not compatible", said, latest)
+        raise _refused("the registry says it is not compatible", registration, latest)
     return "a new version, compatible"
 
 
@@ -86,10 +89,10 @@ def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
     if settings is None or plan.recipe.messages.layout.format != "REGISTRY_PROTOBUF":
         return plan.recipe
     taken: dict[str, tuple[tuple[str, int], ...]] = {}
-    for said in plan.registrations:
-        latest = _latest(client, settings, said.subject) if said.part == "value" else None
+    for registration in plan.registrations:
+        latest = _latest(client, settings, registration.subject) if registration.part == "value" else None
         if latest is not None and latest.schema.schema_str and latest.schema.schema_type == "PROTOBUF":
-            taken[said.table] = numbers_of(latest.schema.schema_str)
+            taken[registration.table] = numbers_of(latest.schema.schema_str)
 
     def numbered(table: TableRecipe) -> TableRecipe:
         return replace(table, numbers=taken.get(table.table.name, ()))
@@ -97,46 +100,57 @@ def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
     return replace(plan.recipe, tables=tuple(map(numbered, plan.recipe.tables)))
 
 
-def _registered(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> SchemaId:
-    latest = _latest(client, settings, said.subject)
+def _registered(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> SchemaId:
+    latest = _latest(client, settings, registration.subject)
     if settings.use_latest or not settings.auto_register:
-        return _id(settings, said, _found(client, settings, said, latest))
+        return _id(settings, registration, _found(client, settings, registration, latest))
     try:
-        made = client.register_schema_full_response(said.subject, Schema(said.text, said.type), settings.normalize)
-    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
-        raise _told(error, settings, said, latest) from None
-    return _id(settings, said, made)
+        made = client.register_schema_full_response(
+            registration.subject, Schema(registration.text, registration.type), settings.normalize
+        )
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
+        raise _explained(error, settings, registration, latest) from None
+    return _id(settings, registration, made)
 
 
 def _found(
-    client: SchemaRegistryClient, settings: RegistrySettings, said: Registration, latest: RegisteredSchema | None
+    client: SchemaRegistryClient,
+    settings: RegistrySettings,
+    registration: Registration,
+    latest: RegisteredSchema | None,
 ) -> RegisteredSchema:
     """Return the schema that is to be there already: the subject's latest version, or ours."""
     if settings.use_latest:
         if latest is None:
-            raise ConfigurationError(f"{said.subject}: no version is registered, and Use_Latest_Version asks for one")
+            raise ConfigurationError(
+                f"{registration.subject}: no version is registered, and Use_Latest_Version asks for one"
+            )
         theirs = latest.schema.schema_type or "AVRO"
-        same = theirs == said.type
-        why = why_unreadable(said.type, said.text, latest.schema.schema_str or "") if same else f"it is {theirs}"
+        same = theirs == registration.type
+        why = (
+            why_unreadable(registration.type, registration.text, latest.schema.schema_str or "")
+            if same
+            else f"it is {theirs}"
+        )
         if why:
-            raise _refused(f"its latest version cannot read our messages: {why}", said, latest)
+            raise _refused(f"its latest version cannot read our messages: {why}", registration, latest)
         return latest
-    found = _lookup(client, settings, said)
+    found = _lookup(client, settings, registration)
     if found is None:
         raise ConfigurationError(
-            f"{said.subject}: the schema of table {said.table} is not registered, and Auto_Register is false; "
-            f"register it, or let the integrator do it:\n{_pretty(said.text)}"
+            f"{registration.subject}: the schema of table {registration.table} is not registered, and Auto_Register is "
+            f"false; register it, or let the integrator do it:\n{_pretty(registration.text)}"
         )
     return found
 
 
-def _id(settings: RegistrySettings, said: Registration, found: RegisteredSchema) -> SchemaId:
+def _id(settings: RegistrySettings, registration: Registration, found: RegisteredSchema) -> SchemaId:
     if found.schema_id is None:
-        raise EnvironmentFault(f"{said.subject}: the registry gave no id for the schema")
+        raise EnvironmentFault(f"{registration.subject}: the registry gave no id for the schema")
     if settings.in_header and not found.guid:
         raise ConfigurationError(
-            f"{said.subject}: the registry gives no GUID, which Schema_Id_In: HEADER needs; use PREFIX, or another "
-            "registry"
+            f"{registration.subject}: the registry gives no GUID, which Schema_Id_In: HEADER needs; use PREFIX, or "
+            "another registry"
         )
     return SchemaId(found.schema_id, found.guid if settings.in_header else None)
 
@@ -145,28 +159,32 @@ def _latest(client: SchemaRegistryClient, settings: RegistrySettings, subject: s
     return _if_there(lambda: client.get_latest_version(subject), settings, None)
 
 
-def _lookup(client: SchemaRegistryClient, settings: RegistrySettings, said: Registration) -> RegisteredSchema | None:
-    schema = Schema(said.text, said.type)
-    return _if_there(lambda: client.lookup_schema(said.subject, schema, settings.normalize), settings, said)
+def _lookup(
+    client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration
+) -> RegisteredSchema | None:
+    schema = Schema(registration.text, registration.type)
+    return _if_there(
+        lambda: client.lookup_schema(registration.subject, schema, settings.normalize), settings, registration
+    )
 
 
 def _if_there(
-    ask: Callable[[], RegisteredSchema], settings: RegistrySettings, said: Registration | None
+    ask: Callable[[], RegisteredSchema], settings: RegistrySettings, registration: Registration | None
 ) -> RegisteredSchema | None:
-    """Return what the registry answers, or None where it has no such thing; every other error is told."""
+    """Return what the registry answers, or None where it has no such thing; every other error is raised."""
     try:
         return ask()
-    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is told
+    except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
         if isinstance(error, SchemaRegistryError) and error.http_status_code == NOT_FOUND:
             return None
-        raise _told(error, settings, said, None) from None
+        raise _explained(error, settings, registration, None) from None
 
 
-def _told(
-    error: Exception, settings: RegistrySettings, said: Registration | None, latest: RegisteredSchema | None
+def _explained(
+    error: Exception, settings: RegistrySettings, registration: Registration | None, latest: RegisteredSchema | None
 ) -> IntegratorError:
     """Return our error for one of the client's: who acts, on what."""
-    where = f"{said.subject}: " if said else ""
+    where = f"{registration.subject}: " if registration else ""
     urls = ", ".join(settings.urls)
     if not isinstance(error, SchemaRegistryError):
         reason = f"{type(error).__name__}: {shortened(str(error), _MOST_SAID)}"
@@ -175,10 +193,12 @@ def _told(
             "Kafka_Schema_Registry; nothing was sent"
         )
     message = shortened(error.error_message or "", _MOST_SAID)
-    if error.http_status_code == CONFLICT and said is not None:
-        return _refused(message or "not compatible", said, latest)
-    if error.http_status_code == INVALID and said is not None:
-        return ConfigurationError(f"{where}the registry cannot read the schema: {message}\n{_pretty(said.text)}")
+    if error.http_status_code == CONFLICT and registration is not None:
+        return _refused(message or "not compatible", registration, latest)
+    if error.http_status_code == INVALID and registration is not None:
+        return ConfigurationError(
+            f"{where}the registry cannot read the schema: {message}\n{_pretty(registration.text)}"
+        )
     if error.http_status_code in DENIED:
         return ConfigurationError(
             f"{where}the registry at {urls} refuses us ({error.http_status_code}: {message}); mend "
@@ -187,14 +207,15 @@ def _told(
     return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")
 
 
-def _refused(reason: str, said: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
+def _refused(reason: str, registration: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
     """Return the error for a schema that the registry will not have: its reason, the difference, and the choices."""
     before = _pretty((latest.schema.schema_str if latest else "") or "").splitlines()
     difference = "\n".join(
-        difflib.unified_diff(before, _pretty(said.text).splitlines(), "registered", "ours", lineterm="", n=1)
+        difflib.unified_diff(before, _pretty(registration.text).splitlines(), "registered", "ours", lineterm="", n=1)
     )
     return ConfigurationError(
-        f"{said.subject}: the registry refuses the schema of table {said.table}: {reason}\n{difference}\n"
+        f"{registration.subject}: the registry refuses the schema of table {registration.table}: {reason}\n"
+        f"{difference}\n"
         "choices: let new columns be nullable; set the subject's compatibility to NONE; write to another topic or "
         "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)"
     )

@@ -104,9 +104,9 @@ def _json(ours: Any, theirs: Any, where: str) -> str | None:
     if ours.get("type") == "array":
         return _json(ours["items"], theirs["items"], f"an item of {where}")
     mine, known = ours.get("properties", {}), theirs.get("properties", {})
-    for name, said in mine.items():
+    for name, branch in mine.items():
         if name in known:
-            why = _json(said, known[name], f"property {name}")
+            why = _json(branch, known[name], f"property {name}")
             if why:
                 return why
         elif theirs.get("additionalProperties") is False:
@@ -125,7 +125,7 @@ def _nullable(ours: Any, theirs: Any, where: str) -> str | None:
     return _json(mine[1][0], known[1][0], where)
 
 
-def _branches(said: Any) -> tuple[bool, list[Any]]:
-    options = said.get("oneOf", [said])
+def _branches(schema: Any) -> tuple[bool, list[Any]]:
+    options = schema.get("oneOf", [schema])
     others = [option for option in options if option.get("type") != "null"]
     return len(others) < len(options), others

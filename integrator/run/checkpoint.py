@@ -64,14 +64,14 @@ class Checkpoint:
         path = self.path / "commits" / str(cycle)
         lines = _lines(path)
         if len(lines) != 1 or not isinstance(_json(path, lines[0]), dict):
-            raise Damaged(f"{path}: has not one line of JSON behind {_VERSION.decode()}")
+            raise Damaged(f"{path}: has not one line of JSON after {_VERSION.decode()}")
 
     def last_file(self, cycle: int) -> int:
         """Return the number of the last file of `cycle` or of those before it. Raises Damaged."""
         path = self.path / "offsets" / str(cycle)
         lines = _lines(path)
         if len(lines) != 2:
-            raise Damaged(f"{path}: has not two lines of JSON behind {_VERSION.decode()}")
+            raise Damaged(f"{path}: has not two lines of JSON after {_VERSION.decode()}")
         known, offset = (_json(path, line) for line in lines)
         files = offset.get("files") if isinstance(offset, dict) else None
         if not isinstance(known, dict) or type(files) is not int or files < 0:

@@ -26,7 +26,7 @@ from integrator.run.sync import Cycle, verdict
 def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None]) -> Callable[[DataFrame, int], None]:
     """Return what Spark calls with each micro-batch of runs. It returns only when the cycle is synced.
 
-    `tasks` is how many send at once; `synced` is told of each synced cycle. Raises IntegratorError.
+    `tasks` is how many send at once; `synced` is called with each synced cycle. Raises IntegratorError.
     """
 
     def integrate(runs: DataFrame, number: int) -> None:

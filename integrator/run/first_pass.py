@@ -103,15 +103,15 @@ class _Task:
                     self._pairs.end()
                 self._last = (run.ordinal, batch)
                 self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, run.path)
-                said = self._tally
+                counters = self._tally
                 yield Note(
                     run.ordinal,
                     self._rows,
                     batch,
-                    said.not_sent,
+                    counters.not_sent,
                     self._unheld,
-                    said.warnings,
-                    said.details,
+                    counters.warnings,
+                    counters.details,
                     run.stream,
                     run.path,
                     self._span,

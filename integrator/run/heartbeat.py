@@ -35,7 +35,7 @@ class Heart:
         if doing != self._doing:
             self._doing, self._since = doing, now
         self._last = time.monotonic()
-        said = {
+        status = {
             "time": now,
             "channel": self._channel,
             "pid": os.getpid(),
@@ -45,7 +45,7 @@ class Heart:
         }
         temporary = self._path.with_suffix(".tmp")
         try:
-            temporary.write_text(json.dumps(said) + "\n", encoding="utf-8")
+            temporary.write_text(json.dumps(status) + "\n", encoding="utf-8")
             temporary.replace(self._path)
         except OSError as error:  # what is integrated does not depend on it; its age tells that it is not written
             structlog.get_logger().warning("no heartbeat", channel=self._channel, error=str(error))

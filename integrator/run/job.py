@@ -121,13 +121,13 @@ class Job:
 
     def _while_suspended(self) -> None:
         """Wait until the channel is resumed."""
-        told = False
+        reported = False
         while (reason := self.state.suspended) is not None and not self._stopping.is_set():
-            if not told:
+            if not reported:
                 self._log.info("suspended", reason=reason)
-            told = True
+            reported = True
             self.heart.rest(_SUSPENDED_POLL_S, self._stopping, "suspended")
-        if told and not self._stopping.is_set():
+        if reported and not self._stopping.is_set():
             self._log.info("resumed")
 
     def _listing(self) -> Listing:
@@ -176,14 +176,14 @@ class Job:
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
-        told = False
+        reported = False
         while not self._stopping.is_set():
             try:
                 held.enter_context(self.state.integrating(_SUSPENDED_POLL_S))
             except EnvironmentFault as fault:
-                if not told:
+                if not reported:
                     self._log.info("waiting", reason=str(fault))
-                told = True
+                reported = True
                 self.heart.beat("waiting for a refresh")
             else:
                 return True

@@ -176,7 +176,7 @@ class State:
         made_by: the fingerprint of the recipe that made the rows which wait for the next cycle.
         """
         if cycle.details:
-            lines = (json.dumps({"cycle": cycle.cycle, **said}, ensure_ascii=False) for said in cycle.details)
+            lines = (json.dumps({"cycle": cycle.cycle, **detail}, ensure_ascii=False) for detail in cycle.details)
             durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
         self.marks.write(cycle, made_by, self._beginning.of(cycle.carry.ordinal))
 

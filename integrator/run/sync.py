@@ -66,7 +66,7 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
         split=summed(report.split for report in reports),
         held=sum(report.held for report in reports),
         warnings=summed(note.warnings for note in notes),
-        details=[said for note in notes for said in note.details],
+        details=[detail for note in notes for detail in note.details],
     )
 
 

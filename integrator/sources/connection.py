@@ -189,7 +189,7 @@ class Connection:
 
     async def _first(self, lines: bytes) -> bytes:
         """Take a hello, if there is one; return the lines after it. Raises Refused."""
-        line, _, behind = lines.partition(b"\n")
+        line, _, rest = lines.partition(b"\n")
         if not line.replace(b" ", b"").startswith(_HELLO):
             if self._endpoint.secret is not None:
                 raise Refused("the first line is no hello, and the channel has a secret")
@@ -214,7 +214,7 @@ class Connection:
             raise Refused(f"it begins with line {first}, and {received} lines are received: some would be lost")
         self._skip = received + 1 - first if "from" in hello else 0
         self.answer({"received": received})
-        return behind
+        return rest
 
     async def _enter(self, sender: str) -> None:
         self.sender = await self._host.enter(sender)
@@ -253,12 +253,12 @@ class Connection:
         if sealing or time.monotonic() - self._opened >= self._limits.segment_seconds:
             await asyncio.to_thread(self._out.seal)
 
-    def answer(self, said: dict[str, object]) -> None:
-        """Tell a sender that said hello."""
+    def answer(self, reply: dict[str, object]) -> None:
+        """Answer the hello of a sender."""
         if not self._answers or self._writer.is_closing():
             return
         if self._writer.transport.get_write_buffer_size() < _MOST_UNREAD:  # a later one says as much
-            self._writer.write(json.dumps(said).encode() + b"\n")
+            self._writer.write(json.dumps(reply).encode() + b"\n")
 
     async def refuse(self, reason: str) -> None:
         """Tell why the connection is closed, and read on for a moment: else TCP may drop what was told."""

@@ -42,7 +42,7 @@ class Spool:
         durable.make_directory(directory)
         self._lock = threading.RLock()
         self._writers: dict[str, Writer] = {}
-        self._received = self._told()
+        self._received = self._recorded()
         self._next = 1
         self._sizes: dict[str, int] = {}
         for path in sorted(directory.glob(PATTERN)):
@@ -53,7 +53,7 @@ class Spool:
         for path in directory.glob("*.open"):
             self._recover(path)
 
-    def _told(self) -> dict[str, int]:
+    def _recorded(self) -> dict[str, int]:
         path = self.path / "senders.json"
         if not path.exists():
             return {}
@@ -87,7 +87,7 @@ class Spool:
         writer.go_on(path, int(found[2]), whole)
         writer.seal()
 
-    def go_on_behind(self, number: int) -> None:
+    def go_on_after(self, number: int) -> None:
         """Give the next segment a number above `number`, which was taken though its file may be gone."""
         with self._lock:
             self._next = max(self._next, number + 1)

@@ -25,7 +25,7 @@ class Spooled:
         self._taken: deque[tuple[int, str]] = deque()
         self._follow()
         if self._taken:
-            self._spool.go_on_behind(number_of(self._taken[-1][1]))
+            self._spool.go_on_after(number_of(self._taken[-1][1]))
         self._receiver = Receiver(endpoint_of(location), self._spool, limits_of(location), channel)
 
     def start(self, synced: int) -> None:

@@ -45,20 +45,20 @@ class Altering:
         cursor.take("ONLY")
         line, name = cursor.line, cursor.name()
         cursor.take("*")
-        said, last = False, ""
+        concerned, last = False, ""
         for part in parts_of(cursor.rest()):
             action = Cursor(part, self._folding, schema)
             action.take_any("WITH CHECK", "WITH NOCHECK")
             if action.take_any(*_HARMLESS) or name in self._drafts.passed or _is_of_no_key(action, self._sql_dialect):
                 continue
-            said = True
+            concerned = True
             draft = self._drafts.get(name, line)
             if self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER"):
                 self._add(draft, action)
             else:
                 last = action.word()
                 self._action(draft, action)
-        return said
+        return concerned
 
     def _action(self, draft: Draft, action: Cursor) -> None:
         match action.take_any(*_ACTIONS):

@@ -87,4 +87,4 @@ class Creating:
             if any(words[at : at + 2] == ["NOT", "NULL"] for at in range(len(words))):
                 draft.nullable[column] = (False, line)
             if "PRIMARY" in words or "UNIQUE" in words:
-                raise Cursor(part, self._folding).refuse("PRIMARY KEY and UNIQUE behind the columns")
+                raise Cursor(part, self._folding).refuse("PRIMARY KEY and UNIQUE after the columns")

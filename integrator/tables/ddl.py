@@ -78,8 +78,8 @@ def read(path: str, text: str, sql_dialect: str) -> Reading:
     tables, wrong, skipped = _read(text, sql_dialect)
     problems = [Problem(path, one.line, one.where, str(one)) for one in wrong]
     if problems and (other := _understood_as(text, sql_dialect)):
-        said = f"the file is read as {sql_dialect}, and {other} understands all of it: give its sql_dialect, {other}"
-        problems.append(Problem(path, 0, "", f"{said}: tables: [{{file: {path}, sql_dialect: {other}}}]"))
+        remedy = f"the file is read as {sql_dialect}, and {other} understands all of it: give its sql_dialect, {other}"
+        problems.append(Problem(path, 0, "", f"{remedy}: tables: [{{file: {path}, sql_dialect: {other}}}]"))
     if not tables and not problems:
         problems.append(Problem(path, 0, "", "holds no CREATE TABLE statement with columns"))
     return tables, problems, skipped

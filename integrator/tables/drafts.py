@@ -165,8 +165,8 @@ class Drafts:
             except KeyError as error:
                 problems.append(NotUnderstood(str(error.args[0]), item.line, where))
                 continue
-            said = draft.nullable.get(item.name, (item.nullable is not False, 0))[0]
-            columns[item.name] = Column(item.name, kind, said and not self.types.is_not_null(item.kind))
+            nullable = draft.nullable.get(item.name, (item.nullable is not False, 0))[0]
+            columns[item.name] = Column(item.name, kind, nullable and not self.types.is_not_null(item.kind))
         for name, (_, line) in draft.nullable.items():
             if name not in draft.columns:
                 problems.append(draft.no_column(name, line))

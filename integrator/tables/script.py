@@ -158,8 +158,8 @@ def all_words_of(*tokens: Token) -> list[str]:
 
 def words_of(tokens: Tokens, count: int = 6) -> str:
     """Return the first words of a statement as they were written, for messages."""
-    said = " ".join(token.text for token in tokens[:count])
-    return f"{said} …" if len(tokens) > count else said
+    shown = " ".join(token.text for token in tokens[:count])
+    return f"{shown} …" if len(tokens) > count else shown
 
 
 @dataclass(frozen=True)

@@ -32,17 +32,17 @@ COALESCED = "rows coalesced"
 
 def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, tally: CycleCounters) -> Changes:
     """Return the change rows by the channel's names, captured as it says. Raises DataError."""
-    said = recipe.capture
-    if said == CaptureRecipe():
+    rules = recipe.capture
+    if rules == CaptureRecipe():
         return changes
-    if said.augment:
+    if rules.augment:
         changes = augmented(changes, np.ones(len(changes), bool))
     in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
     scene = EvaluationContext(changes, in_source, channel, clock)
-    computed = {name: _computed(scene, name, parts, recipe) for name, parts in said.expressions}
-    here = _here(scene, said, channel)
-    meant = _meant(scene, said.condition) if said.condition is not None else None
-    changes = _texts(_named(changes, recipe, computed), said, tally)
+    computed = {name: _computed(scene, name, parts, recipe) for name, parts in rules.expressions}
+    here = _here(scene, rules, channel)
+    meant = _meant(scene, rules.condition) if rules.condition is not None else None
+    changes = _texts(_named(changes, recipe, computed), rules, tally)
     if here is not None:
         tally.leave_out(NOT_ADDRESSED, int((~here).sum()))
         changes = changes.where(here)
@@ -51,10 +51,10 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunC
         rows = len(changes)
         changes = conditioned(changes, true, known)
         tally.leave_out(NOT_MEANT, rows - len(changes))
-    if said.coalesce:
+    if rules.coalesce:
         changes, fewer = coalesced(changes, recipe.key)
         tally.leave_out(COALESCED, fewer)
-    return _represented(changes, said)  # of what is still missing
+    return _represented(changes, rules)  # of what is still missing
 
 
 def _computed(
@@ -85,16 +85,16 @@ def _asked(parts: tuple[Part, ...], table: Table) -> Iterator[str]:
             yield from (name for name in sql.names(part, table) if name not in part.allowed)
 
 
-def _here(scene: EvaluationContext, said: CaptureRecipe, channel: Recipe) -> Mask | None:
+def _here(scene: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> Mask | None:
     """Return which rows go to Kafka, or None for all."""
-    if not said.addresses:
+    if not rules.addresses:
         return None
     try:
-        texts = cast(scene.evaluate(said.addresses), schema.String(), channel.messages.timezone)
+        texts = cast(scene.evaluate(rules.addresses), schema.String(), channel.messages.timezone)
     except Refused as error:
         raise scene.error("AddressTo", error) from None
-    literal = isinstance(said.addresses[0], ColumnValue) and LITERAL in said.addresses[0].spec
-    reaches = said.subscribed.__contains__ if literal else reaching(said.subscribed)
+    literal = isinstance(rules.addresses[0], ColumnValue) and LITERAL in rules.addresses[0].spec
+    reaches = rules.subscribed.__contains__ if literal else reaching(rules.subscribed)
     return addressed(texts, reaches)
 
 
@@ -133,26 +133,26 @@ def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.A
     return dataclasses.replace(changes, columns=columns, missing=missing)
 
 
-def _texts(changes: Changes, said: CaptureRecipe, tally: CycleCounters) -> Changes:
+def _texts(changes: Changes, rules: CaptureRecipe, tally: CycleCounters) -> Changes:
     columns = dict(changes.columns)
-    for name in said.days:
+    for name in rules.days:
         columns[name] = pc.floor_temporal(columns[name], unit="day")
-    for name in said.blanks:
+    for name in rules.blanks:
         columns[name] = without_blanks(columns[name])
-    if said.characters:
+    if rules.characters:
         for name, values in columns.items():
-            columns[name] = mapped(values, said.characters) if pa.types.is_string(values.type) else values
-    for name, size in said.trims:
+            columns[name] = mapped(values, rules.characters) if pa.types.is_string(values.type) else values
+    for name, size in rules.trims:
         columns[name], cut = trimmed(columns[name], size)
         tally.warn(f"TrimDatatype of {changes.table}.{name}", cut)
     return dataclasses.replace(changes, columns=columns)
 
 
-def _represented(changes: Changes, said: CaptureRecipe) -> Changes:
+def _represented(changes: Changes, rules: CaptureRecipe) -> Changes:
     """Return the change rows with MissingRepresentation's values for what is missing."""
     columns, missing = dict(changes.columns), dict(changes.missing)
     real = ~mask(pc.equal(changes.op, TRUNCATE))
-    for name, text in said.missing:
+    for name, text in rules.missing:
         gone = missing.pop(name, None)
         if gone is not None:
             value = pa.scalar(text).cast(columns[name].type)

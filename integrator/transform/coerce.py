@@ -35,7 +35,7 @@ Note = Callable[[str, Mask], None]
 
 @dataclass(frozen=True)
 class Coercer:
-    """Makes values fit: where the kind of misfit is among `types`, else they are refused; `note` is told of each."""
+    """Makes values fit where the kind of misfit is among `types`, else refuses them; `note` is called with each."""
 
     types: tuple[str, ...]
     note: Note
@@ -95,7 +95,7 @@ class Coercer:
         except pa.ArrowInvalid:
             escaped = [None if one is None else one.decode("utf-8", "surrogateescape") for one in values.to_pylist()]
         made = [None if one is None else _ESCAPED.sub("?", one) for one in escaped]
-        wrong = np.array([text != said for text, said in zip(escaped, made, strict=True)], bool)
+        wrong = np.array([text != given for text, given in zip(escaped, made, strict=True)], bool)
         self._fix("ENCODING", wrong, values, schema.String())
         return pa.array(made, pa.string())
 
@@ -193,7 +193,7 @@ class Coercer:
         replaced = values.filter(pa.array(beyond)).to_pylist()
         made = [text.encode(encoding, "replace").decode(encoding) for text in replaced]
         wrong = beyond.copy()
-        wrong[beyond] = [text != said for text, said in zip(replaced, made, strict=True)]
+        wrong[beyond] = [text != given for text, given in zip(replaced, made, strict=True)]
         self._fix("ENCODING", wrong, values, schema.String())
         return pc.replace_with_mask(values, pa.array(beyond), pa.array(made, pa.string()))
 

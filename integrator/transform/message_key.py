@@ -25,17 +25,17 @@ Keys = Callable[[Changes, Columns, RunClock], pa.Array]
 
 def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     """Return a function from change rows and their fields to what stands inside each key's frame; null is no key."""
-    said = recipe.message_key
-    key_format = KEYS[said.serializer]
-    if said.columns and key_format.encoder is not None:
-        options = key_options(said.serializer, channel.messages.layout.options)
-        encoder = key_format.encoder(f"{recipe.table.name}_key", said.columns, options)
+    key_recipe = recipe.message_key
+    key_format = KEYS[key_recipe.serializer]
+    if key_recipe.columns and key_format.encoder is not None:
+        options = key_options(key_recipe.serializer, channel.messages.layout.options)
+        encoder = key_format.encoder(f"{recipe.table.name}_key", key_recipe.columns, options)
         return lambda changes, columns, _clock: _of_columns(changes, columns, recipe, encoder)
-    if not said.expression:
+    if not key_recipe.expression:
         return lambda changes, _columns, _clock: pa.nulls(len(changes), pa.binary())
 
     def of_text(changes: Changes, _columns: Columns, clock: RunClock) -> pa.Array:
-        texts = _text(said.expression, "MessageKey", changes, recipe, channel, clock)
+        texts = _text(key_recipe.expression, "MessageKey", changes, recipe, channel, clock)
         encoded = key_format.encode_text(texts)
         return encoded.cast(pa.binary())
 

@@ -20,18 +20,18 @@ SEPARATORS = re.compile(r"[;:,]")
 
 
 def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
-    """Return the rows for which a condition is `true`; truncates stay. `known`: it could be told.
+    """Return the rows for which a condition is `true`; truncates stay. `known`: whether it is known.
 
-    Update conversion: an update out of the condition is a delete, one into it an insert. What cannot be told of a new
-    row is what was true of the old one, for a value that an update leaves out is unchanged; what cannot be told at all
+    Update conversion: an update out of the condition is a delete, one into it an insert. What is not known of a new
+    row is what was true of the old one, for a value that an update leaves out is unchanged; what is not known at all
     counts as true, so that nothing is taken away that may be there.
     """
     op = changes.op.to_numpy(zero_copy_only=False)
-    old, new = changes.paired, _behind(changes.paired)
+    old, new = changes.paired, _following(changes.paired)
     counts = true | ~known
-    counts = np.where(new & ~known, _behind(counts), counts)
+    counts = np.where(new & ~known, _following(counts), counts)
     leaves = old & counts & ~_before(counts)
-    enters = new & counts & ~_behind(counts)
+    enters = new & counts & ~_following(counts)
     alone = (op == UPDATE) & ~new & ~counts  # it may have been inside before
     became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
     stays = counts & ~(old & ~leaves & ~_before(counts)) | alone | (op == TRUNCATE)
@@ -39,7 +39,7 @@ def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
     return dataclasses.replace(whole, op=pa.array(became), tracked=changes.paired & ~leaves).where(stays)
 
 
-def _behind(rows: Mask) -> Mask:
+def _following(rows: Mask) -> Mask:
     """Return for each row what is said of the one before it."""
     return np.concatenate([[False], rows[:-1]]) if len(rows) else rows
 

@@ -66,14 +66,14 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
     if tree.find(exp.SimilarTo):
         raise ExpressionError("sql: SIMILAR TO is not known here; use LIKE, or ~ with a regular expression")
     for node in tree.walk():
-        said = next((text for kind, text in _REFUSED.items() if isinstance(node, kind)), None)
-        if said is None and isinstance(node, exp.Func) and node.sql_name().lower() in _REFUSED_NAMES:
-            said = "a clock, or chance"
-        if said is None and isinstance(node, exp.Anonymous) and str(node.this).lower() in _REFUSED_NAMES:
-            said = "a clock, or chance"
-        if said is not None:
+        refused = next((text for kind, text in _REFUSED.items() if isinstance(node, kind)), None)
+        if refused is None and isinstance(node, exp.Func) and node.sql_name().lower() in _REFUSED_NAMES:
+            refused = "a clock, or chance"
+        if refused is None and isinstance(node, exp.Anonymous) and str(node.this).lower() in _REFUSED_NAMES:
+            refused = "a clock, or chance"
+        if refused is not None:
             raise ExpressionError(
-                f"sql: {said} is not possible: an expression sees its row alone, and gives the same again"
+                f"sql: {refused} is not possible: an expression sees its row alone, and gives the same again"
             )
     found = tuple(dict.fromkeys(column.name for column in tree.find_all(exp.Column)))
     for name in found:
@@ -124,7 +124,7 @@ def _arrow_type(name: str, table: Table) -> pa.DataType:
 
 
 def evaluate(sql: Sql, columns: Columns, rows: int) -> pa.Array:
-    """Return the expression's value for each of the rows. Raises SqlFailed with what the engine said."""
+    """Return the expression's value for each of the rows. Raises SqlFailed with the engine's message."""
     if not rows:
         return pa.array([], _compiled(sql.text, _schema(columns)).type)
     return _compiled(sql.text, _schema(columns)).run(columns, rows)

@@ -57,7 +57,7 @@ class UpdatePairs:
         for changes in self._held.values():
             raise DataError(
                 f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the old row of an "
-                "update; write its new row into the same file, behind it"
+                "update; write its new row into the same file, after it"
             )
 
 

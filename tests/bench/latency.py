@@ -46,7 +46,7 @@ def rows(start: int, count: int) -> bytes:
 
 
 def steadily(rate: int, seconds: float, put: Callable[[bytes], None], daemon: Daemon) -> tuple[int, int]:
-    """Put rows at a steady rate, for `seconds` behind the start of Spark; return how many before those, and in all."""
+    """Put rows at a steady rate, for `seconds` after the start of Spark; return how many before those, and in all."""
     started, sent, warm = time.monotonic(), 0, 0
     warm_at = float("inf")
     while (passed := time.monotonic() - started) < warm_at + seconds:

@@ -96,7 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--jdbc", action="store_true")
-    parser.add_argument("words", nargs="*", help="further words of run.py refresh, behind --")
+    parser.add_argument("words", nargs="*", help="further words of run.py refresh, after --")
     given = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="refresh-") as name,

@@ -41,7 +41,7 @@ def descriptor(text: str) -> bytes:
 
 @functools.cache
 def compiled(text: str) -> tuple[descriptor_pb2.FileDescriptorSet, descriptor_pb2.FileDescriptorSet]:
-    """What protoc makes of a proto file, behind what it imports."""
+    """What protoc makes of a proto file, after what it imports."""
     known = descriptor_pb2.FileDescriptorSet()
     for module in DEPENDENCIES:
         module.DESCRIPTOR.CopyToProto(known.file.add())

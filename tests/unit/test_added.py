@@ -147,7 +147,7 @@ def test_null_alone_is_no_column_yet(tmp_path):
     assert pure.read(channel(tmp_path), jsonl(tmp_path, hvr(k=1, v="a", n=None))) == [{"k": 1, "v": "a"}]
 
 
-def test_a_column_is_null_before_it_came_and_missing_behind_that(tmp_path):
+def test_a_column_is_null_before_it_came_and_missing_after_that(tmp_path):
     first = jsonl(tmp_path, hvr(k=1, v="a"))
     second = jsonl(tmp_path, hvr(k=2, v="b"), hvr(k=3, v="c", n=5), hvr(k=4, v="d"), name="b.jsonl")
     third = jsonl(tmp_path, hvr(k=5, v="e"), name="c.jsonl")

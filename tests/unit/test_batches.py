@@ -36,7 +36,7 @@ def test_a_topic_with_full_batches_does_not_wait():
 
 
 def test_those_that_waited_longest_go_first():
-    batches = Batches(full_bytes=1000, most_behind=3 * 102)
+    batches = Batches(full_bytes=1000, most_after=3 * 102)
     assert shown(batches.add(messages("a", "a1"))) == []
     assert shown(batches.add(messages("b", "b1"))) == []
     assert shown(batches.add(messages("a", "a2"))) == [("a", "a1"), ("a", "a2")]
@@ -47,7 +47,7 @@ def test_those_that_waited_longest_go_first():
 
 def test_a_message_does_not_wait_for_ever_behind_a_busy_topic():
     """It is a slice of what came with it, which stays in memory as long."""
-    batches = Batches(full_bytes=2 * 102, most_behind=10 * 102)
+    batches = Batches(full_bytes=2 * 102, most_after=10 * 102)
     assert shown(batches.add(messages("quiet", "q1"))) == []
     sent = [topic for at in range(20) for topic, _ in shown(batches.add(messages("busy", f"{at:02}")))]
     assert sent[:10] == ["busy"] * 8 + ["quiet", "busy"]
@@ -60,7 +60,7 @@ def test_empty_messages_fill_batches_too():
 
 def test_i3_i4_all_come_out_once_each_topic_in_order():
     chance = random.Random(5)
-    batches, given, sent = Batches(full_bytes=1000, most_behind=5000), [], []
+    batches, given, sent = Batches(full_bytes=1000, most_after=5000), [], []
     for number in range(2000):
         topic = chance.choice("abcdefgh" if number % 3 else "a")
         texts = [f"{number}.{at}" for at in range(chance.randrange(1, 4))]

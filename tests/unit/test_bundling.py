@@ -112,7 +112,7 @@ def test_a_bundle_is_one_document_or_a_row_a_line(fmt, expected, tmp_path):
     "fmt", [fmt for fmt, _ in LAYOUTS] + ["Json: true", "Json: true, JsonMode: TABLE_OBJECT", "Avro: true"]
 )
 @pytest.mark.parametrize("topic", [ONE_TOPIC, ""])
-def test_concatenated_is_the_messages_of_the_rows_one_behind_the_other(fmt, topic, tmp_path):
+def test_concatenated_is_the_messages_of_the_rows_one_after_the_other(fmt, topic, tmp_path):
     path = pure.hvr(tmp_path, *STREAM[:4])
     rows = pure.messages(channel(tmp_path, "ROW", fmt, topic), path)
     together = pure.messages(channel(tmp_path, "THRESHOLD", fmt, topic, kafka=", Bundle_Layout: CONCATENATED"), path)

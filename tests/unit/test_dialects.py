@@ -278,7 +278,7 @@ def test_the_zone_of_moments_that_say_none(name, record, zone, tmp_path):
 FILES = {
     "a header": 'Op,id,qty,name\nI,1,2,"a, b"\nU,1,NULL,\nD,1,,""\n',
     "no header, every column": 'I,1,2,"a, b",,,\nU,1,NULL,,,,\nD,1,,"",,,\n',
-    "a timestamp behind Op": 'I,2024-01-01 10:00:00.5,1,2,"a, b",,,\nU,2024-01-01 10:00:00.5,1,NULL,,,,\nD,2024-01-01 10:00:00.5,1,,"",,,\n',
+    "a timestamp after Op": 'I,2024-01-01 10:00:00.5,1,2,"a, b",,,\nU,2024-01-01 10:00:00.5,1,NULL,,,,\nD,2024-01-01 10:00:00.5,1,,"",,,\n',
 }
 
 

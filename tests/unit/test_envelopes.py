@@ -211,7 +211,7 @@ UNSAYABLE = [
     ('create table "t-u"(a int primary key)', "PROTOBUF", "table t-u, REGISTRY_PROTOBUF: an Avro name|table t-u"),
     ("create table t(a int primary key, b_list int, b int[])", "PROTOBUF", "columns b and b_list clash"),
     ("create table int(a int primary key)", "AVRO", "int is a type of Avro's"),
-    ("create table t(a numeric(2,2) primary key, b numeric(2,5))", "AVRO", "no more digits behind the point"),
+    ("create table t(a numeric(2,2) primary key, b numeric(2,5))", "AVRO", "no more digits after the point"),
     ("create table t(a int primary key, b int[][])", "PROTOBUF", "column b, REGISTRY_PROTOBUF: a repeated field"),
 ]
 

@@ -64,7 +64,7 @@ def test_records_are_the_same(seed, separators, tmp_path, monkeypatch):
 
 
 def test_names_may_be_in_any_order(tmp_path, monkeypatch):
-    """The one that is expected is what came behind the name before the last time."""
+    """The one that is expected is what came after the name before the last time."""
     made = [dict(chance.sample(list(row.items()), len(row))) for chance in map(random.Random, range(9)) for row in FULL]
     path = written(tmp_path, *(json.dumps(row, separators=(",", ":")) for row in made))
     together, alone = both(channel(tmp_path), path, monkeypatch)

@@ -225,7 +225,7 @@ def test_properties_of_the_location_become_librdkafkas(properties, expected, mak
 
 
 @pytest.mark.parametrize(("properties", "told"), REFUSED)
-def test_what_is_missing_or_would_do_nothing_is_told(properties, told, make):
+def test_what_is_missing_or_would_do_nothing_is_reported(properties, told, make):
     with pytest.raises(ConfigurationError) as raised:
         make(properties)
     assert f"channel.yaml:4: $.locations.kaf.{told}" in str(raised.value)

@@ -59,7 +59,7 @@ def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
         ({"enable.idempotence": "true", "acks": "1"}, "the Kafka client does not start: .*acks"),
     ],
 )
-def test_wrong_properties_are_told(properties, told):
+def test_wrong_properties_are_reported(properties, told):
     with pytest.raises(EnvironmentFault, match=told):
         Client(properties, lambda _: None, lambda _, __: None)
 
@@ -91,7 +91,7 @@ def test_i1_what_a_call_back_raises_is_raised():
     client.close()
 
 
-def test_messages_that_are_refused_are_counted_and_told():
+def test_messages_that_are_refused_are_counted_and_reported():
     properties = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0", "queue.buffering.max.messages": "1"}
     client = Client(properties, lambda _: None, lambda _, __: None)
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))

@@ -97,7 +97,7 @@ SLOW = [
     # a line of a megabyte that was looked at once for each of its spaces
     ("spaces before a word", b" " * MEGABYTE + b"x\n"),
     ("spaces before an object", b" " * MEGABYTE + b"{}\n"),
-    ("spaces behind an object", b"{}" + b" " * MEGABYTE + b"x\n"),
+    ("spaces after an object", b"{}" + b" " * MEGABYTE + b"x\n"),
     ("spaces in an object", b'{"a":' + b" " * MEGABYTE + b"1}\n"),
     ("many ends of objects, and spaces", b'{"a":"' + (b"}" + b" " * 100) * (MEGABYTE // 101) + b'"}x\n'),
     ("many names", b"{" + b",".join(b'"k%d": 1' % at for at in range(MEGABYTE // 12)) + b"}\n"),

@@ -71,6 +71,6 @@ def test_files_are_those_that_arrow_lists(tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
-def test_a_place_that_is_not_there_is_told(scheme, tmp_path):
+def test_a_place_that_is_not_there_is_reported(scheme, tmp_path):
     with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
         listing(f"{scheme}{tmp_path}/nothing").files()

@@ -357,8 +357,8 @@ def test_a_socket_that_cannot_be(location, reason, tmp_path):
     assert reason in str(raised.value)
 
 
-def test_a_sender_that_reconnects_behind_an_old_row_is_told_of_it(tmp_path):
-    """The segment stays open behind an old row; its lines are received all the same, and not sent again."""
+def test_a_sender_that_reconnects_after_an_old_row_hears_of_it(tmp_path):
+    """The segment stays open after an old row; its lines are received all the same, and not sent again."""
     old, new = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
     with Receiving(tmp_path) as receiving:
         with receiving.connect() as sender:
@@ -425,7 +425,7 @@ def test_closing_while_a_sender_streams(turn, tmp_path):
     assert not closing.is_alive()
 
 
-def test_we_connect_again_and_again_and_end_when_we_are_told(tmp_path):
+def test_we_connect_again_and_again_and_end_when_we_are_stopped(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         spool = Spool(tmp_path)
         endpoint = Endpoint("127.0.0.1", server.getsockname()[1], listen=False)
@@ -491,7 +491,7 @@ def test_a_file_is_sent_once_and_gone_on_with(tmp_path):
             sending(tmp_path, records(10).decode(), receiving.receiver.port)
 
 
-def test_another_file_of_the_same_name_is_told(tmp_path):
+def test_another_file_of_the_same_name_is_refused(tmp_path):
     with Receiving(tmp_path / "spool") as receiving:
         assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
         with pytest.raises(DataError, match="begins otherwise than the file whose lines were sent as s"):
@@ -500,7 +500,7 @@ def test_another_file_of_the_same_name_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("rotate", [lambda path: path.rename(f"{path}.1"), lambda path: os.truncate(path, 4)])
-def test_a_file_that_is_replaced_while_it_is_followed_is_told(rotate, tmp_path):
+def test_a_file_that_is_replaced_while_it_is_followed_is_reported(rotate, tmp_path):
     path, ended = tmp_path / "f.jsonl", threading.Event()
     path.write_bytes(records(5))
     with Receiving(tmp_path / "spool") as receiving:

@@ -52,7 +52,7 @@ GONE = {"the next one": (4, 5), "one after it": (5, 6)}
 
 
 @pytest.mark.parametrize("case", GONE)
-def test_i4_a_segment_that_is_gone_before_it_was_taken_is_told(case, spool):
+def test_i4_a_segment_that_is_gone_before_it_was_taken_is_reported(case, spool):
     """What follows it would never be taken."""
     number, told = GONE[case]
     (spool / f"{number:012d}.a.{number}.jsonl").unlink()
@@ -64,14 +64,14 @@ def test_i4_a_segment_that_is_gone_before_it_was_taken_is_told(case, spool):
 
 
 @pytest.mark.parametrize("content", ["", "\0\0\0", "[]", '{"a": "x"}', '{"a":'])
-def test_damaged_counts_of_senders_are_told(content, spool):
+def test_damaged_counts_of_senders_are_reported(content, spool):
     (spool / "senders.json").write_text(content)
     with pytest.raises(EnvironmentFault, match=r"senders\.json: is damaged .*; restore it, or remove it"):
         Spool(spool)
 
 
 @pytest.mark.parametrize("name", [b"1.a.1.jsonl", b"0\xff.jsonl"])
-def test_a_file_that_is_no_segment_is_told(name, spool):
+def test_a_file_that_is_no_segment_is_reported(name, spool):
     (spool / os.fsdecode(name)).write_bytes(b"{}\n")
     with pytest.raises(EnvironmentFault, match=r"is no segment of the spool .*; move it elsewhere") as raised:
         Spool(spool)

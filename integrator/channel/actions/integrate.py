@@ -67,7 +67,7 @@ class Integrate(InContext):
         None,
         "A delete is followed by a message without value.",
         example="true",
-        differs="In all formats, and for the old key of a key update too. Behind the deleted row, where that is sent.",
+        differs="In all formats, and for the old key of a key update too. After the deleted row, where that is sent.",
     )
     KeySubjectStrategy: SubjectStrategy | None = parameter(
         None, "The subject of key schemas.", example="TopicNameStrategy"

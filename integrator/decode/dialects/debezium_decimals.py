@@ -65,11 +65,13 @@ def variable(values: pa.Array) -> pa.Array:
 
 
 def _of_structs(values: pa.Array) -> pa.Array:
-    told = [None if text is None else json.loads(text) for text in values.to_pylist()]
-    if not all(one is None or (_is_scale(one.get("scale")) and isinstance(one.get("value"), str)) for one in told):
+    structs = [None if text is None else json.loads(text) for text in values.to_pylist()]
+    if not all(one is None or (_is_scale(one.get("scale")) and isinstance(one.get("value"), str)) for one in structs):
         raise ValueError('expected {"scale":…,"value":"…"}')
-    numbers = from_base64(pa.array([one and one["value"] for one in told], pa.string())).to_pylist()
-    texts = (None if one is None else _plain(number, one["scale"]) for number, one in zip(numbers, told, strict=True))
+    numbers = from_base64(pa.array([one and one["value"] for one in structs], pa.string())).to_pylist()
+    texts = (
+        None if one is None else _plain(number, one["scale"]) for number, one in zip(numbers, structs, strict=True)
+    )
     return pa.array(texts, pa.string())
 
 

@@ -162,7 +162,7 @@ def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumMo
         return exact(from_base64(values), field.scale or 0)
     is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
     if is_scale_lost and values.null_count < len(values):
-        raise ValueError("the scale of so long a decimal is told by a schema only: let the connector write it")
+        raise ValueError("the scale of so long a decimal is given by a schema only: let the connector write it")
     return values
 
 
@@ -181,12 +181,12 @@ def _check_range(numbers: pa.Array, least: int, most: int, what: str) -> None:
 
 def _duration(values: pa.Array, nanos: int) -> pa.Array:
     """Return numbers of so many nanoseconds as intervals; with days, of 24 hours, where these are too many."""
-    told = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    units = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     a_day = 86_400 * PER_SECOND["ns"] // nanos
-    long = np.abs(told.astype(np.float64)) * nanos >= 2**63
-    floor = told // a_day
-    days = np.where(long, floor + ((told < 0) & (floor * a_day != told)), 0)  # towards zero, as the rest
-    return from_parts(np.zeros(len(told), np.int64), days, (told - days * a_day) * nanos, pc.is_valid(values))
+    long = np.abs(units.astype(np.float64)) * nanos >= 2**63
+    floor = units // a_day
+    days = np.where(long, floor + ((units < 0) & (floor * a_day != units)), 0)  # towards zero, as the rest
+    return from_parts(np.zeros(len(units), np.int64), days, (units - days * a_day) * nanos, pc.is_valid(values))
 
 
 def unit_of(kind: schema.Time | schema.Timestamp, field: Field, modes: DebeziumModes) -> str:

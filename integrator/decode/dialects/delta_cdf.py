@@ -161,8 +161,8 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File,
         raise DataError(f"{file.path}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
     parts = [rows[name].combine_chunks().cast(pa.string()) for name in table.key]
     lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "null") for part in parts]
-    told = [text for part, length in zip(parts, lengths, strict=True) for text in (length, pc.fill_null(part, ""))]
-    names = pc.binary_join_element_wise(version, *told, " ")
+    measured = [text for part, length in zip(parts, lengths, strict=True) for text in (length, pc.fill_null(part, ""))]
+    names = pc.binary_join_element_wise(version, *measured, " ")
     place = pc.index_in(names.take(pa.array(post)), names.take(pa.array(pre)))
     found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)
     before[post[found >= 0]] = pre[found[found >= 0]]

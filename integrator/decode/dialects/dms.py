@@ -7,7 +7,7 @@ more, the timestamp. Control records are counted.
 
 Positions: the order of files and lines; in messages, a transaction is what has one `transaction-id`.
 
-An image of a message lacks what is null or unchanged, if DMS was not told to IncludeNullAndEmpty: that is missing. So
+An image of a message lacks what is null or unchanged, if DMS was not set to IncludeNullAndEmpty: that is missing. So
 is what an old image does not have, which holds the key, or all but large values (ColumnFilter). In CSV, the word NULL
 is null, as is an empty field.
 """
@@ -75,7 +75,7 @@ def _written(file: File, table: Table) -> Csv:
     if before is None:
         raise DataError(
             f"{file.path}:1: {len(row)} fields, and no header; table {table.name} has {len(columns)} columns, which "
-            "stand alone, behind Op, or behind Op and a timestamp"
+            "stand alone, after Op, or after Op and a timestamp"
         )
     return Csv((*before, *columns), ("NULL", ""))
 

@@ -12,7 +12,7 @@ from integrator.deliver.kafka.librdkafka import Records, records_of
 
 FULL_BYTES = 1_000_000
 """Bytes of a topic's messages that wait for no more: as many as a batch has (batch.size)."""
-MOST_BEHIND = 96 * 1024 * 1024
+MOST_AFTER = 96 * 1024 * 1024
 """Bytes of messages, of all topics, that come after one that waits. Of 500 topics those that go are some 190 kB each,
 where the rows of one block would be 30 kB: the broker's time is for requests (docs/speed.md)."""
 
@@ -69,7 +69,7 @@ class Batches:
     """
 
     full_bytes: int = FULL_BYTES
-    most_behind: int = MOST_BEHIND
+    most_after: int = MOST_AFTER
     _waiting: dict[str, Batch] = field(default_factory=dict)
     """By topic; those that wait longest come first."""
     _come: int = 0
@@ -91,7 +91,7 @@ class Batches:
             self._come += size
             if batch.size >= self.full_bytes:
                 yield self._waiting.pop(topic)
-            while self._waiting and self._come - next(iter(self._waiting.values())).since >= self.most_behind:
+            while self._waiting and self._come - next(iter(self._waiting.values())).since >= self.most_after:
                 yield self._waiting.pop(next(iter(self._waiting)))
 
     def rest(self) -> Iterator[Batch]:

@@ -112,7 +112,7 @@ def library() -> ctypes.CDLL:
     package = Path(confluent_kafka.__file__).parent
     shipped = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
     places = [*map(str, shipped), "librdkafka.so.1", "librdkafka.1.dylib"]  # built from source: the system's
-    told = []
+    reasons = []
     for place in places:
         try:
             loaded = ctypes.CDLL(place)
@@ -120,11 +120,11 @@ def library() -> ctypes.CDLL:
                 function = getattr(loaded, name)
                 function.restype, function.argtypes = result, arguments
         except (OSError, AttributeError) as error:
-            told.append(str(error))
+            reasons.append(str(error))
         else:
             return loaded
     raise EnvironmentFault(
-        f"confluent-kafka's librdkafka is not found ({'; '.join(told)}); install its wheel from PyPI"
+        f"confluent-kafka's librdkafka is not found ({'; '.join(reasons)}); install its wheel from PyPI"
     )
 
 
@@ -158,11 +158,11 @@ class Client:
     ) -> None:
         """Make a producer; EnvironmentFault says what is wrong with its properties.
 
-        failed: is told of each message that was not delivered, once. noticed: of each error of the client, and whether
+        failed: is called with each message that was not delivered, once. noticed: with each error, and whether
         it is fatal.
         """
         self._library = library()
-        self._failed, self._told = failed, noticed
+        self._failed, self._on_error = failed, noticed
         self._callbacks = (_Reported(self._reported), _Noticed(self._noticed))  # which C does not keep alive
         self._topics: dict[str, int] = {}
         self._raised: BaseException | None = None
@@ -179,7 +179,7 @@ class Client:
             raise EnvironmentFault(f"the Kafka client does not start: {text.value.decode()}")
 
     def close(self) -> None:
-        """End the client. What is on its way is lost; `failed` is not told."""
+        """End the client. What is on its way is lost; `failed` is not called."""
         for topic in self._topics.values():
             self._library.rd_kafka_topic_destroy(topic)
         self._topics = {}
@@ -243,8 +243,8 @@ class Client:
         return self._topics[name]
 
     def _named(self, error: int) -> str:
-        said = self._library.rd_kafka_err2str(error).decode()
-        return f"{said} ({self._library.rd_kafka_err2name(error).decode()})"
+        message = self._library.rd_kafka_err2str(error).decode()
+        return f"{message} ({self._library.rd_kafka_err2name(error).decode()})"
 
     def _raise(self) -> None:
         if self._raised is not None:
@@ -262,11 +262,11 @@ class Client:
     def _noticed(self, handle: int, error: int, reason: bytes, _opaque: int) -> None:
         try:
             fatal = error == _FATAL
-            said = reason.decode(errors="replace")
+            message = reason.decode(errors="replace")
             if fatal:
                 text = ctypes.create_string_buffer(_TEXT_BYTES)
                 error = self._library.rd_kafka_fatal_error(handle, text, len(text))
-                said = text.value.decode(errors="replace")
-            self._told(f"{said} ({self._library.rd_kafka_err2name(error).decode()})", fatal)
+                message = text.value.decode(errors="replace")
+            self._on_error(f"{message} ({self._library.rd_kafka_err2name(error).decode()})", fatal)
         except BaseException as raised:  # noqa: BLE001 - as above: a fatal error is not to be lost
             self._raised = raised

@@ -55,7 +55,7 @@ def _offset(zone: str) -> int:
 
 
 def timestamp(text: str, digits: int, notes: Notes, *, zone: str = "refused") -> int:
-    """Return a wall clock reading. zone: whether Z and +00 behind it are `refused`, `loose`, or `read`."""
+    """Return a wall clock reading. zone: whether Z and +00 after it are `refused`, `loose`, or `read`."""
     value, found = _moment(text, digits, notes)
     if found:
         if zone == "refused" or _offset(found):
