@@ -29,6 +29,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.files_to_kafka
 	$(BIN)/python -m tests.bench.steps
 	$(BIN)/python -m tests.bench.encoders
+	$(BIN)/python -m tests.bench.dialects
+	$(BIN)/python -m tests.bench.peers
 
 faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
