@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,11 @@ class Source:
         return Problem(self.file, self.lines.get(known, 1), shown, self.secrets.mask(text))
 
 
-def load(file: str, run: Run) -> tuple[Channel, Source]:
-    """Read the channel in `file`, for `run`. Raises ConfigurationError with every problem that its text alone shows."""
+def load(file: str, run: Run, dialects: Sequence[str]) -> tuple[Channel, Source]:
+    """Read the channel in `file`, for `run`; `dialects` are the names that a source's dialect may have.
+
+    Raises ConfigurationError with every problem that its text alone shows.
+    """
     try:
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -63,7 +67,7 @@ def load(file: str, run: Run) -> tuple[Channel, Source]:
         raise ConfigurationError([Problem(file, 1, "", "is empty; a channel has channel, locations and tables")])
     data = _Reader(source, problems).value(root, ())
     try:
-        channel = Channel.model_validate(data)
+        channel = Channel.model_validate(data, context={"dialects": dialects})
     except ValidationError as error:
         for found in error.errors():
             path = _path(data, found["loc"])

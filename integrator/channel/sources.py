@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from integrator.channel.base import Group, Model
 
@@ -16,6 +16,14 @@ def zone(name: str) -> str:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError("no IANA time zone, such as Europe/Berlin or UTC") from None
+    return name
+
+
+def known_dialect(name: str, info: ValidationInfo) -> str:
+    """Return the name of a dialect. Raises ValueError for one that is not among the context's `dialects`."""
+    known = (info.context or {}).get("dialects", [name])
+    if name not in known:
+        raise ValueError(f"{name!r} is not one of {', '.join(map(repr, known))}")
     return name
 
 
@@ -49,7 +57,7 @@ class SourceLocation(Model):
     """Where change records come from, whatever way they take."""
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
-    dialect: str = Field(
+    dialect: Annotated[str, AfterValidator(known_dialect)] = Field(
         "auto",
         description="The shape of the records, see sources.md; auto: each file's, by the names in its first record.",
     )

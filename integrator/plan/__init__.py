@@ -16,6 +16,7 @@ from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
 from integrator.contracts.recipe import Messages, Recipe, Send
+from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
@@ -88,7 +89,7 @@ def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool =
     `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
     integrate changes.
     """
-    channel, source = loading.load(file, run or Run())
+    channel, source = loading.load(file, run or Run(), tuple(DIALECTS))
     problems: list[Problem] = []
     tables, notes = read_tables(channel, source, problems)
     came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}

@@ -62,9 +62,6 @@ def check_source(location: AnySource, name: str, known: set[str], source: Source
             if not Path(jar).is_file():
                 problems.append(source.problem(("locations", name, "jars", at), f"there is no file {jar}"))
         return
-    if location.dialect not in DIALECTS:
-        problem("dialect", f"{location.dialect!r} is not one of {', '.join(map(repr, DIALECTS))}")
-        return
     if location.table is not None and DIALECTS[location.dialect].names_tables:
         problem("table", f"records of the {location.dialect} dialect name their tables: leave it out")
     if location.table is not None and location.table not in known:

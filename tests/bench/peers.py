@@ -160,7 +160,8 @@ def _alone(peer: Peer, peers: list[Peer]) -> Iterator[None]:
         yield
     finally:
         for process in (process for tree in trees for process in reversed(tree)):
-            process.resume()
+            with contextlib.suppress(psutil.NoSuchProcess):  # one that ended when its parent found it idle
+                process.resume()
 
 
 def main() -> None:
