@@ -6,11 +6,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from integrator.errors import DeliveryError
 
 TIMEOUT_S = 60.0
+_NO_LEADER_YET = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
         known = consumer.list_topics(timeout=TIMEOUT_S).topics
         for topic in topics:
             for partition in known[topic].partitions:
-                low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=TIMEOUT_S)
+                low, high = _bounds(consumer, TopicPartition(topic, partition))
                 if high > low:
                     ends[topic, partition] = high
         consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in ends])
@@ -59,6 +60,20 @@ def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
         return sorted(received, key=lambda message: (message.topic, message.partition, message.offset))
     finally:
         consumer.close()
+
+
+def _bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
+    """Return the first offset of a partition and the one after its last; a leader may still be chosen for a new one."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            low, high = consumer.get_watermark_offsets(partition, timeout=TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() not in _NO_LEADER_YET or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return low, high
 
 
 def _received(brokers: str, message: Message) -> Received:
