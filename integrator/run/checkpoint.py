@@ -53,11 +53,18 @@ class Checkpoint:
         durable.replace(self.path / "metadata", json.dumps({"id": str(uuid.uuid4())}).encode())
         durable.remove([self.path / ".metadata.crc"])
 
-    def remove_stray_sums(self) -> None:
-        """Remove checksums whose file is gone: Spark would take them for another stream that writes that file."""
+    def remove_unfinished(self) -> None:
+        """Remove what an ended process left of files that it had not finished: temporaries, and sums without a file.
+
+        Spark takes a sum alone for another stream that writes that file, and refuses to begin cycle 0 where `offsets`
+        or `commits` has any file (STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY).
+        """
         for part in ("offsets", "commits"):
-            sums = (self.path / part).glob(".*.crc")
-            durable.remove(path for path in sums if not path.with_name(path.name[1:-4]).exists())
+            hidden = list((self.path / part).glob(".*"))
+            durable.remove(path for path in hidden if path.suffix == ".tmp")
+            durable.remove(
+                path for path in hidden if path.suffix == ".crc" and not path.with_name(path.name[1:-4]).exists()
+            )
 
     def check_commit(self, cycle: int) -> None:
         """Raise Damaged if the commit of `cycle` cannot be read."""

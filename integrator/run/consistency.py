@@ -25,7 +25,8 @@ from integrator.sources.journal import Journal
 
 _SPARK_SAYS = re.compile(
     r"[^\n]*(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"
-    r"batch \d+ doesn't exist|STREAMING_CHECKPOINT|CONCURRENT_STREAM_LOG_UPDATE|concurrently using)[^\n]*",
+    r"batch \d+ doesn't exist|STREAMING_CHECKPOINT|CHECKPOINT_LOCATION_NOT_EMPTY|"
+    r"CONCURRENT_STREAM_LOG_UPDATE|concurrently using)[^\n]*",
     re.IGNORECASE,
 )
 
@@ -118,6 +119,7 @@ def _check_whole(state: State, cycle: int, journal: Journal) -> None:
 def _check(state: State) -> Journal:
     checkpoint, marks = Checkpoint(Path(state.checkpoint)), state.marks.cycles()
     begun, committed = checkpoint.begun(), checkpoint.committed()
+    checkpoint.remove_unfinished()
     if not begun:
         if marks or committed:
             raise Damaged(
@@ -126,7 +128,6 @@ def _check(state: State) -> Journal:
             )
         return Journal(state.journal)
     checkpoint.check_metadata()
-    checkpoint.remove_stray_sums()
     latest = begun[-1]
     ends = {cycle: checkpoint.last_file(cycle) for cycle in range(max(latest - 1, 0), latest + 1)}
     if committed:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import DATA
 from tests.faults import kill_minus_nine
-from tests.parts import brokers, channels, kafka_io
+from tests.parts import brokers, channels, kafka_io, states
 from tests.parts.daemon import Daemon
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -41,6 +41,7 @@ def started(kraft, directory, name, restart):
 def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, tmp_path, name):
     broker.create(channels.shop_topics(name))
     channel = channels.shop(tmp_path, broker.servers, name)
+    states.unfinished(tmp_path / "state" / "shop" / "checkpoint" / "offsets")  # as if a start had been killed before
     daemon = Daemon(channel, submit=submit)
     daemon.wait_for("integrating")
     shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.tmp")
@@ -52,7 +53,7 @@ def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, 
     assert synced == len([path for path in commits.glob("*") if path.name.isdigit()])
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102 * synced
     again = Daemon(channel, "--once")
-    assert again.wait() == 0
+    assert again.wait() == 0, again.lines[-20:]
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 

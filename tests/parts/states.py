@@ -51,3 +51,13 @@ def of_cycles(directory: Path, cycles: int, held: bytes = b"") -> State:
         sync(state, cycle, held if cycle == cycles - 1 else b"")
         commit(state, cycle)
     return state
+
+
+def unfinished(directory: Path) -> list[Path]:
+    """What Spark leaves in `offsets` or `commits` where its process ends before a file of it has its name."""
+    directory.mkdir(parents=True, exist_ok=True)
+    temporary = ".0.7c3b1f0e-5a41-4b0e-8a35-0f6c2d1f9a77.tmp"
+    left = [directory / temporary, directory / f".{temporary}.crc"]
+    for path in left:
+        path.write_bytes(b"v1")
+    return left

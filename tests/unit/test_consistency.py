@@ -213,6 +213,15 @@ def test_checksums_of_a_file_that_is_gone_are_removed(tmp_path):
     assert not stray.exists()
 
 
+@pytest.mark.parametrize("part", ["offsets", "commits"])
+def test_files_that_an_ended_process_had_not_finished_are_removed(part, tmp_path):
+    """Spark refuses to begin cycle 0 where they are."""
+    state = states.of_cycles(tmp_path / "state", 0)
+    left = states.unfinished(Path(state.checkpoint) / part)
+    consistency.check(state)
+    assert not any(path.exists() for path in left)
+
+
 def test_a_line_that_a_crash_cut_is_cut_off_before_more_is_added(tmp_path):
     state = states.of_cycles(tmp_path / "state", CYCLES)
     whole = state.journal.read_bytes()
