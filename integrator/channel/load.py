@@ -22,7 +22,7 @@ Path_ = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Run:
-    """What is said on the command line: contexts that actions ask for, and values for {hvr_var_NAME}."""
+    """What is given on the command line: contexts that actions ask for, and values for {hvr_var_NAME}."""
 
     contexts: frozenset[str] = frozenset()
     variables: tuple[tuple[str, str], ...] = ()
@@ -72,7 +72,7 @@ def load(file: str, run: Run, dialects: Sequence[str]) -> tuple[Channel, Source]
         for found in error.errors():
             path = _path(data, found["loc"])
             hidden = any(SENSITIVE.search(str(step)) for step in path)
-            problems.append(source.problem(path, _said(dict(found), data, hidden=hidden)))
+            problems.append(source.problem(path, _explained(dict(found), data, hidden=hidden)))
         problems += _table_problems(data)
         raise ConfigurationError(problems) from None
     if problems:
@@ -136,7 +136,7 @@ def _path(data: Any, loc: tuple[str | int, ...]) -> Path_:
     return tuple(path)
 
 
-def _said(found: dict[str, Any], data: Any, *, hidden: bool) -> str:
+def _explained(found: dict[str, Any], data: Any, *, hidden: bool) -> str:
     given = HIDDEN if hidden else found.get("input")  # I7
     match found["type"]:
         case "extra_forbidden":
@@ -174,7 +174,7 @@ def _instead(loc: tuple[str | int, ...], data: Any) -> str:
 
 
 def _table_problems(data: Any) -> list[Problem]:
-    """Also read the table definitions of a channel whose other parts are wrong, so that one run tells everything."""
+    """Also read the table definitions of a channel whose other parts are wrong, so that one run reports everything."""
     from integrator import tables  # noqa: PLC0415 - only this road needs them here
 
     listed = data.get("tables") if isinstance(data, dict) else None

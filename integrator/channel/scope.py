@@ -118,7 +118,7 @@ def whole_location(
 
 
 def _with_variables(value: Any, source: Source, *, sql: bool) -> Any:
-    """Return a text with the run's variables in the place of {hvr_var_NAME}; of unknown ones the parser tells.
+    """Return a text with the run's variables in the place of {hvr_var_NAME}; the parser reports unknown ones.
 
     In SQL quotes in them are doubled, so that '{hvr_var_NAME}' is the variable's value, whatever that is.
     """

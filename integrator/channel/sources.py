@@ -167,7 +167,7 @@ class JdbcLocation(Model):
     )
     user: str | None = Field(None, description="Its user.")
     password: str | None = Field(None, description="That user's password, as ${NAME} best.")
-    driver: str | None = Field(None, description="The driver's Java class, where Spark cannot tell it by the URL.")
+    driver: str | None = Field(None, description="The driver's Java class, where Spark does not know it by the URL.")
     jars: list[str] = Field(
         default=[], description="The driver's jar file, where it is not in Spark's own directory of jars."
     )

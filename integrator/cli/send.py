@@ -130,7 +130,7 @@ def _check_same(path: Path, first_line: bytes, target: Target) -> None:
         try:
             durable.replace(record, f"{begins}\n".encode("ascii"))
         except OSError as error:
-            raise EnvironmentFault(f"{record}: cannot be written, and is to tell which file it was: {error}") from error
+            raise EnvironmentFault(f"{record}: cannot be written, and names the file that was sent: {error}") from error
     elif record.read_text(encoding="ascii").strip() != begins:
         raise DataError(
             f"{path}: begins otherwise than the file whose lines were sent as {target.sender} ({record}): it is "
@@ -158,10 +158,10 @@ class _Answers:
     def _read(self) -> None:
         try:
             for line in self._answers:
-                said = json.loads(line)
+                answer = json.loads(line)
                 with self._heard:
-                    self.received = said.get("received", self.received)
-                    self.refused = said.get("refused", self.refused)
+                    self.received = answer.get("received", self.received)
+                    self.refused = answer.get("refused", self.refused)
                     self._heard.notify_all()
         except (OSError, ValueError):
             pass
@@ -176,7 +176,7 @@ class _Answers:
         return self.received
 
     def check(self, seconds: float) -> None:
-        """Raise EnvironmentFault if we are refused, of which the receiver tells within so many seconds."""
+        """Raise EnvironmentFault if we are refused, which the receiver answers within so many seconds."""
         self._thread.join(seconds)
         if self.refused:
             raise EnvironmentFault(f"the receiver refuses: {self.refused}")

@@ -86,24 +86,24 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         _schemas(plan, table.table.name, console)
 
 
-def captured(said: CaptureRecipe) -> Iterator[str]:
+def captured(capture: CaptureRecipe) -> Iterator[str]:
     """Yield what is done to the change rows of a table first, a line each."""
-    if said.condition is not None:
-        yield f"only rows for which {said.condition.text}"
-    if said.addresses:
-        yield f"only rows for {', '.join(said.subscribed)}, by {expression_text(said.addresses)}"
-    yield from (f"{name} is {expression_text(parts)}" for name, parts in said.expressions)
-    yield from (f"{name} is {source} in the records" for name, source in said.names)
-    yield from (f"{name} is not in the records" for name in said.absent)
-    yield from (f"{name} is cut to {size} bytes" for name, size in said.trims)
-    for names, what in ((said.blanks, "without blanks at the end"), (said.days, "without time")):
+    if capture.condition is not None:
+        yield f"only rows for which {capture.condition.text}"
+    if capture.addresses:
+        yield f"only rows for {', '.join(capture.subscribed)}, by {expression_text(capture.addresses)}"
+    yield from (f"{name} is {expression_text(parts)}" for name, parts in capture.expressions)
+    yield from (f"{name} is {source} in the records" for name, source in capture.names)
+    yield from (f"{name} is not in the records" for name in capture.absent)
+    yield from (f"{name} is cut to {size} bytes" for name, size in capture.trims)
+    for names, what in ((capture.blanks, "without blanks at the end"), (capture.days, "without time")):
         if names:
             yield f"{', '.join(names)} {what}"
-    yield from (f"{one!r} becomes {other!r}" for one, other in said.characters)
-    yield from (f"{name} is {text!r} where it is missing" for name, text in said.missing)
-    if said.augment:
+    yield from (f"{one!r} becomes {other!r}" for one, other in capture.characters)
+    yield from (f"{name} is {text!r} where it is missing" for name, text in capture.missing)
+    if capture.augment:
         yield "what a new row lacks is taken from the old one"
-    if said.coalesce:
+    if capture.coalesce:
         yield "changes of a key in a transaction are one"
 
 

@@ -275,7 +275,7 @@ class OpenTransaction:
     tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
     rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
     so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
-    where the part says nothing of that. identity: what tells the transaction from others, where `tx` does not: parts
+    where the part does not show it. identity: what identifies the transaction, where `tx` does not: parts
     that begin at different places of it write another `tx`.
     """
 

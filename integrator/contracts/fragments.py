@@ -154,7 +154,7 @@ class Note:
     warnings: dict[str, int] = field(default_factory=dict)
     """Values that were changed, by reason."""
     details: list[dict[str, Any]] = field(default_factory=list)
-    """What is said of some of those."""
+    """Details of some of those."""
     stream: str = ""
     path: str = ""
     span: Span = field(default_factory=Span)

@@ -34,15 +34,15 @@ Convert = Callable[[Type, pa.Array], pa.Array]
 
 
 class Coding(Protocol):
-    """How a dialect writes values. key: it tells codings from others."""
+    """How a dialect writes values. key: it identifies the coding."""
 
     @property
     def key(self) -> Hashable:
-        """What tells the coding from others."""
+        """What identifies the coding."""
         ...
 
     def variant_key(self, variant: int) -> Hashable:
-        """Return what tells a variant of records, by which their values are read, from others."""
+        """Return what identifies a variant of records, by which their values are read."""
         ...
 
     def kind(self, column: Column, variant: int) -> Hashable:
@@ -70,7 +70,7 @@ class TextCoding:
 
     @property
     def key(self) -> Hashable:
-        """What tells the coding from others."""
+        """What identifies the coding."""
         return self.name
 
     def variant_key(self, variant: int) -> Hashable:

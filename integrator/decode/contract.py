@@ -110,7 +110,7 @@ class Reading:
 class Batch:
     """A part of a file: its change rows, where it ended, and what in it was no change row of the channel.
 
-    changes: by table, or of alike tables together.
+    changes: by table, or of tables of the same columns together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
     span: the positions of the first and the last change of the file so far, without the dialect.
     sources: of which table of the source the records of a table are, where its definition leaves that open.

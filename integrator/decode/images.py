@@ -71,7 +71,7 @@ class JsonImages:
     variant: Ints | None = None
     infers: bool = False
     whole: bool = False
-    alike: ClassVar[bool] = True
+    joint: ClassVar[bool] = True
 
     def variants(self) -> Ints | None:
         """Return of each record a number by which its values are read; None where it is the same for all."""

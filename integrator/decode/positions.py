@@ -31,7 +31,7 @@ ENDED = OpenTransaction(since_start=False, goes_on=False)
 class Positions:
     """Where records stand in their source, in source order; consecutive ones of the same `transaction` share it.
 
-    transaction: what tells it from others; null: the record is one for itself. commit: 20 hex digits, and segment: 16;
+    transaction: what identifies it; null: the record is one for itself. commit: 20 hex digits, and segment: 16;
     those of its first record count for all. rows: how many change rows each makes. ends: whether its transaction ends
     with it; None where the source does not say. closed: the transaction that was open ends before the first.
     """

@@ -78,7 +78,7 @@ def change_rows(
         return [], ignored, {}
     variants = records.values.variants()
     parts, order = arranged(
-        found, table[kept], None if variants is None else variants[kept], counts[kept], reading, records.values.alike
+        found, table[kept], None if variants is None else variants[kept], counts[kept], reading, records.values.joint
     )
     rows, second, operation = _rows(records, parts, kept[order], counts)
     rank = placed.rank[rows.record] + second

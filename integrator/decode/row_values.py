@@ -32,7 +32,7 @@ class RowValues:
     have no value in it.
     """
 
-    alike: ClassVar[bool] = False
+    joint: ClassVar[bool] = False
     rows: pa.Table
     new: Ints
     old: Ints

@@ -20,7 +20,7 @@ from integrator.schema import Table
 Ints = npt.NDArray[np.int64]
 
 _MOST_SHORT = 1 << 15
-_ALIKE_ROWS = 400
+_JOINT_ROWS = 400
 """Rows of small tables with the same columns, from which on they are one part."""
 
 
@@ -104,7 +104,7 @@ class Values(Protocol):
     """The values of records."""
 
     @property
-    def alike(self) -> bool:
+    def joint(self) -> bool:
         """Whether small tables with the same columns can be one part."""
         ...
 
@@ -152,11 +152,11 @@ _ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
 
 
 def arranged(
-    tables: Sequence[Table], table: Ints, variant: Ints | None, counts: Ints, reading: Reading, alike: bool
+    tables: Sequence[Table], table: Ints, variant: Ints | None, counts: Ints, reading: Reading, joint: bool
 ) -> tuple[list[list[Share]], Ints]:
     """Return the parts of records, and the records in the order of these.
 
-    table, variant, counts: of each record the place of its table, by what its values are read, and its rows. alike:
+    table, variant, counts: of each record the place of its table, by what its values are read, and its rows. joint:
     whether small tables with the same columns may be one part.
     """
     variants = 1 if variant is None else int(variant.max()) + 2  # -1 is one, too
@@ -167,7 +167,7 @@ def arranged(
         for one in np.flatnonzero(np.bincount(key)).tolist()
     }
     keys = list(shares)
-    places = _parts(list(shares.values()), reading.kinds, alike=alike)
+    places = _parts(list(shares.values()), reading.kinds, joint=joint)
     parts = [[shares[keys[place]] for place in part] for part in places]
     if len(shares) == 1:
         return parts, np.arange(len(table))
@@ -176,8 +176,8 @@ def arranged(
     return parts, np.argsort(rank[key], kind="stable")
 
 
-def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, alike: bool) -> list[list[int]]:
-    """Return shares, by their places, in parts: small ones of tables with the same columns together, if `alike`.
+def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, joint: bool) -> list[list[int]]:
+    """Return shares, by their places, in parts: small ones of tables with the same columns together, if `joint`.
 
     kinds: of each table a number, the same for tables with the same columns.
     """
@@ -185,13 +185,13 @@ def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, alike: bool) ->
     parts: list[list[int]] = []
     shares_of = Counter(share.table.name for share in shares)
     for place, share in enumerate(shares):
-        if not alike or share.size >= FEW_ROWS or shares_of[share.table.name] > 1:
+        if not joint or share.size >= FEW_ROWS or shares_of[share.table.name] > 1:
             parts.append([place])
         else:
             small.setdefault((kinds[share.table.name], share.variant), []).append(place)
     for places in small.values():
         sizes = [shares[place].size for place in places]
-        if sum(sizes) < _ALIKE_ROWS:
+        if sum(sizes) < _JOINT_ROWS:
             parts += [[place] for place in places]
         else:
             parts += in_groups(places, sizes)

@@ -58,7 +58,7 @@ class Others:
             for name, columns in self._found.items():
                 with finds.noted():
                     self._tell(name, dict(sorted(columns.items(), key=lambda item: item[1][0])))
-            finds.tell()
+            finds.report()
         return self._counts
 
     def _tell(self, table: str, columns: Mapping[str, tuple[int, pa.DataType | None, str]]) -> None:
@@ -125,7 +125,7 @@ class Finds:
         except ColumnsFound as found:
             self._found.append(found)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Raise ColumnsFound for all that was noted, if anything was."""
         if self._found:
             text, more = str(self._found[0]), len(self._found) - 1

@@ -51,21 +51,21 @@ class Encoders:
         self._shared: dict[TableRecipe, TableRecipe] = {}
         self._layouts: dict[str, RowLayout | None] = {}
 
-    def encode(self, parts: Sequence[AnyChanges], clock: RunClock, tally: CycleCounters) -> Iterator[Encoded]:
+    def encode(self, parts: Sequence[AnyChanges], clock: RunClock, counters: CycleCounters) -> Iterator[Encoded]:
         """Yield fragments of a batch's change rows, and their order: of each table, or of some tables together."""
         for part in self._by_layout(self._groups(parts)):
-            yield from self._encoded(part, clock, tally)
+            yield from self._encoded(part, clock, counters)
 
-    def _encoded(self, part: AnyChanges | RowBatch, clock: RunClock, tally: CycleCounters) -> Iterator[Encoded]:
+    def _encoded(self, part: AnyChanges | RowBatch, clock: RunClock, counters: CycleCounters) -> Iterator[Encoded]:
         if isinstance(part, Changes):
-            yield self._encoder(part.table).encode(part, clock, tally)
+            yield self._encoder(part.table).encode(part, clock, counters)
             return
-        made = self._together(part, clock, tally)
+        made = self._together(part, clock, counters)
         if made is not None:
             yield made
         else:
             for one in part.apart():
-                yield from self._encoded(one, clock, tally)
+                yield from self._encoded(one, clock, counters)
 
     def _by_layout(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | RowBatch]:
         """Return the parts, those of tables that share a recipe and have few rows together."""
@@ -99,25 +99,27 @@ class Encoders:
         return [*map(part.only, sharing.values()), *others]
 
     def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
-        """Return the parts, those of tables that are alike and have few rows together; each in its order."""
+        """Return the parts, small ones of tables of the same columns together; each in its order."""
         tables = [table for part in parts for table in part.tables]
         if len(set(tables)) < len(tables):
             return [one for part in parts for one in part.apart()]
         ready: list[AnyChanges] = []
         groups: dict[str, list[Changes]] = {}
         for part in itertools.chain.from_iterable(map(self._divided, parts)):
-            if isinstance(part, MultiTableChanges) and (part.own or len(set(map(self._first_like, part.tables))) == 1):
+            if isinstance(part, MultiTableChanges) and (
+                part.own or len(set(map(self._representative, part.tables))) == 1
+            ):
                 ready.append(part)
                 continue
             for one in part.apart():
                 if len(one) < FEW_ROWS:
-                    groups.setdefault(self._first_like(one.table), []).append(one)
+                    groups.setdefault(self._representative(one.table), []).append(one)
                 else:
                     ready.append(one)
-        small = [part for alike in groups.values() for part in in_groups(alike, list(map(len, alike)))]
+        small = [part for group in groups.values() for part in in_groups(group, list(map(len, group)))]
         return [*map(_joined, small), *ready]
 
-    def _first_like(self, table: str) -> str:
+    def _representative(self, table: str) -> str:
         if table not in self._like:
             kind = nameless(self._tables[table])
             self._like[table] = table if kind is None else self._first.setdefault(kind, table)
@@ -140,10 +142,10 @@ class Encoders:
             self._encoders[table] = TableEncoder(self._tables[table], self._recipe, self._framing)
         return self._encoders[table]
 
-    def _together(self, part: MultiTableChanges | RowBatch, clock: RunClock, tally: CycleCounters) -> Encoded | None:
+    def _together(self, part: MultiTableChanges | RowBatch, clock: RunClock, counters: CycleCounters) -> Encoded | None:
         """Return fragments of several tables' rows; None where one is at fault or too large, to be reported alone."""
         if isinstance(part, MultiTableChanges):
-            joint, encoder = part, self._encoder(self._first_like(part.tables[0]))
+            joint, encoder = part, self._encoder(self._representative(part.tables[0]))
         else:
             joint = part.joint()
             encoder = TableEncoder(part.layouts[0].shared_recipe, self._recipe, self._framing, part.encode)
@@ -163,7 +165,7 @@ class Encoders:
         fragments = with_column(fragments, "topic", pa.array([self._tables[name].topic for name in names]).take(at))
         if len(encoder.above(fragments, names)[0]):
             return None
-        tally.add(counted)
+        counters.add(counted)
         return fragments, order
 
 

@@ -28,7 +28,7 @@ from integrator.formats.contract import Arrays, Missing, RefusedValue, Unsayable
 class RowBatch:
     """Change rows of tables with the same shared recipe: parts of one table, of several with the same columns, or not.
 
-    layouts: how each segment is divided; a part of tables that are not alike has one for each of them, others are one.
+    layouts: how each segment is divided; a part of tables of unlike columns has one for each of them, others are one.
     """
 
     parts: Sequence[AnyChanges]
@@ -106,10 +106,10 @@ class RowBatch:
         starts, quotes = np.empty(len(columns), np.int64), []
         ends = np.flatnonzero(np.diff(members.writer[order])) + 1
         for at in np.split(order, ends) if len(order) else ():
-            alike, number = columns.take(at), int(members.writer[at[0]])
-            start, quote = written.add(members.by_number[number], alike.joined())
+            same, number = columns.take(at), int(members.writer[at[0]])
+            start, quote = written.add(members.by_number[number], same.joined())
             quotes.append((number, quote))
-            starts[at] = start + np.cumsum(alike.size) - alike.size
+            starts[at] = start + np.cumsum(same.size) - same.size
         return starts, tuple(quotes)
 
 

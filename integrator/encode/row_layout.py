@@ -27,7 +27,7 @@ _NUMBERS = itertools.count()
 
 @dataclass(frozen=True)
 class Writer:
-    """What writes columns: one for all that can be written in one call. number: it tells it from others."""
+    """What writes columns: one for all that can be written in one call. number: it identifies the writer."""
 
     number: int
     write: Write
@@ -79,7 +79,7 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     keys = {column.name for column in table.message_key.columns}
     computed = tuple(f for f, is_own in zip(table.fields, own, strict=True) if not is_own or f.name in keys)
     given = _given(table, parts, computed)
-    columns = (Column(name, _text_alike(types[source])) for name, source in given)
+    columns = (Column(name, _same_text(types[source])) for name, source in given)
     place = Column(ROW, schema.Integer(64), nullable=False)
     shared_recipe = replace(
         nameless,
@@ -92,7 +92,7 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     options, of_message = messages.options_of(table, channel), messages.columns(table, channel, Shape())
     members = []
     for field, is_own, column in zip(table.fields, own, of_message, strict=True):
-        kind = Column("", _text_alike(column.type), column.nullable)
+        kind = Column("", _same_text(column.type), column.nullable)
         source = field.source if is_own and field.source else ""
         members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options)))
     return RowLayout(shared_recipe, given, tuple(members), by_column.between(of_message, options))
@@ -131,6 +131,6 @@ def _given(table: TableRecipe, parts: Sequence[Part], computed: Sequence[Field])
     return (*((name, name) for name in sorted(read)), *of_hash)
 
 
-def _text_alike(kind: Type) -> Type:
+def _same_text(kind: Type) -> Type:
     """Return the type by which values are written: for text of any length the same."""
     return schema.String() if isinstance(kind, schema.String) else kind

@@ -60,40 +60,40 @@ class RowMaker:
         self._format = messages.format_of(channel.messages.layout)
         self._old = messages.old_fields(recipe, channel.messages.layout)
 
-    def rows(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> tuple[Changes, Columns, Rows]:
+    def rows(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[Changes, Columns, Rows]:
         """Return the change rows that rows are made of, their fields, and the rows; counts what is left out (I4)."""
         if not self._recipe.before_updates:
-            changes = self._without(BEFORE_UPDATE, changes, tally)
+            changes = self._without(BEFORE_UPDATE, changes, counters)
         if not (self._layout.envelope or self._layout.before):
-            changes = self._sent(changes, tally)
-        columns = to_columns(changes, self._recipe, self._channel, clock, tally)
+            changes = self._sent(changes, counters)
+        columns = to_columns(changes, self._recipe, self._channel, clock, counters)
         if self._layout.envelope:
-            return changes, columns, self._enveloped(changes, columns, tally)
+            return changes, columns, self._enveloped(changes, columns, counters)
         if self._layout.before:
-            return changes, columns, self._merged(changes, columns, tally)
+            return changes, columns, self._merged(changes, columns, counters)
         every = np.arange(len(changes))
         retired = np.where(mask(pc.is_in(changes.op, pa.array(TOMBSTONED, pa.int8()))), every, -1)
         made = Rows(columns.values, columns.missing, columns.truncate, every, changes.op, every, retired)
         return changes, columns, made
 
-    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], tally: CycleCounters) -> None:
+    def _count(self, op: np.ndarray[tuple[int], np.dtype[np.int8]], counters: CycleCounters) -> None:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
         for code, count in zip(*np.unique(op, return_counts=True), strict=True):
             reason = f"op {code} in {how}"
-            tally.leave_out(reason, int(count))
+            counters.leave_out(reason, int(count))
 
-    def _without(self, operation: int, changes: Changes, tally: CycleCounters) -> Changes:
+    def _without(self, operation: int, changes: Changes, counters: CycleCounters) -> Changes:
         left_out = mask(pc.equal(changes.op, operation))
         if left_out.any():
-            self._count(np.full(int(left_out.sum()), operation, np.int8), tally)
+            self._count(np.full(int(left_out.sum()), operation, np.int8), counters)
         return changes.where(~left_out)
 
-    def _sent(self, changes: Changes, tally: CycleCounters) -> Changes:
+    def _sent(self, changes: Changes, counters: CycleCounters) -> Changes:
         """Return the changes that the replication style sends; the others are counted (I4)."""
         operations = self._operations()
         sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
         if not sent.all():
-            self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], tally)
+            self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], counters)
         return changes.where(sent)
 
     def _operations(self) -> tuple[int, ...]:
@@ -101,27 +101,27 @@ class RowMaker:
             tuple({*self._recipe.operations, *TOMBSTONED}) if self._recipe.bare_tombstones else self._recipe.operations
         )
 
-    def _events(self, changes: Changes, operations: tuple[int, ...], tally: CycleCounters, *, split: bool) -> Events:
+    def _events(self, changes: Changes, operations: tuple[int, ...], counters: CycleCounters, *, split: bool) -> Events:
         found = events(changes.op.to_numpy(zero_copy_only=False), changes.paired, split_key_updates=split)
         if found.unpaired:
-            tally.leave_out("old rows of updates without their new ones", found.unpaired)
+            counters.leave_out("old rows of updates without their new ones", found.unpaired)
         sent = np.isin(found.op, operations)
         if not sent.all():
-            self._count(found.op[~sent], tally)
+            self._count(found.op[~sent], counters)
         return found.where(sent)
 
-    def _enveloped(self, changes: Changes, columns: Columns, tally: CycleCounters) -> Rows:
+    def _enveloped(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
         """Return envelopes of old and new images. They say every operation they can, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
         operations = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
-        found = self._events(changes, operations, tally, split=envelope.split_key_updates)
+        found = self._events(changes, operations, counters, split=envelope.split_key_updates)
         values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
         none = np.zeros(len(found), bool)
         return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
 
-    def _merged(self, changes: Changes, columns: Columns, tally: CycleCounters) -> Rows:
+    def _merged(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""
-        found = self._events(changes, self._operations(), tally, split=False)
+        found = self._events(changes, self._operations(), counters, split=False)
         none = (found.before < 0) | (found.after < 0)
         at, before = pa.array(found.row), pa.array(found.before, mask=none)
         values = {name: column.take(at) for name, column in columns.values.items()}

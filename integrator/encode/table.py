@@ -47,9 +47,9 @@ class TableEncoder:
         self._encoders: dict[Shape, Encoder] = {} if encode is None else {Shape(): encode}
         self._framing = framing
 
-    def encode(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> tuple[pa.RecordBatch, Places]:
+    def encode(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
-        changes = self.captured(changes, clock, tally)
+        changes = self.captured(changes, clock, counters)
         limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
         cut: set[str] = set()
         for _ in range(len(changes.columns) + 1):
@@ -66,17 +66,17 @@ class TableEncoder:
             raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
-        tally.add(counted)
-        tally.warn(LEFT_OUT, len(cut))
+        counters.add(counted)
+        counters.warn(LEFT_OUT, len(cut))
         return fragments, order
 
-    def captured(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> Changes:
+    def captured(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> Changes:
         """Return the change rows as the channel captures them. Raises DataError."""
-        return captured(changes, self._recipe, self._channel, clock, tally)
+        return captured(changes, self._recipe, self._channel, clock, counters)
 
-    def fragments(self, changes: Changes, clock: RunClock, tally: CycleCounters) -> tuple[pa.RecordBatch, Places]:
+    def fragments(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Places]:
         """Return fragments, however large they are, and their order. Raises DataError."""
-        changes, columns, rows = self._rows.rows(changes, clock, tally)
+        changes, columns, rows = self._rows.rows(changes, clock, counters)
         bare = tombstoned(rows.op) & self._recipe.bare_tombstones
         payload, shape = self._with_bare(changes, rows, bare) if bare.any() else self._payloads(changes, rows)
         keys = self._keys(changes, columns, clock)
@@ -105,18 +105,18 @@ class TableEncoder:
         fragments = pa.RecordBatch.from_arrays([arrays[field.name] for field in FRAGMENT], schema=FRAGMENT)
         order = changes.order if whole else changes.order[rows.at]
         if self._recipe.tombstones:
-            return self._with_tombstones(fragments, order, rows, bare, keys, tally)
+            return self._with_tombstones(fragments, order, rows, bare, keys, counters)
         return fragments, order
 
     def _with_tombstones(
-        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, tally: CycleCounters
+        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, counters: CycleCounters
     ) -> tuple[pa.RecordBatch, Places]:
         """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
         gone = rows.retired >= 0
         old_keys = keys.take(pa.array(rows.retired, mask=~gone))
         keyless = gone & mask(pc.is_null(old_keys))
         if keyless.any():
-            tally.leave_out("tombstones without a key", int(keyless.sum()))
+            counters.leave_out("tombstones without a key", int(keyless.sum()))
         made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
         stays = ~(bare & keyless)  # bare rows are tombstones themselves
         followed_rows = np.cumsum(stays)[followed_rows] - 1

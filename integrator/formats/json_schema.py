@@ -56,18 +56,18 @@ def _schema(kind: Type, options: Options) -> dict[str, Any]:
         case _:
             pass
     logical = connect.connect_type(kind, options)
-    said: dict[str, Any] = {"type": _JSON_TYPES.get(logical.base, "integer")}
+    definition: dict[str, Any] = {"type": _JSON_TYPES.get(logical.base, "integer")}
     if isinstance(kind, schema.Decimal) and options.decimals == "NUMERIC":
-        said["type"] = "number"
+        definition["type"] = "number"
     if isinstance(kind, schema.String) and kind.role == "uuid":
-        said["format"] = "uuid"
+        definition["format"] = "uuid"
     if logical.base not in _IMPLIED:
-        said["connect.type"] = _CONNECT_TYPES.get(logical.base, logical.base)
+        definition["connect.type"] = _CONNECT_TYPES.get(logical.base, logical.base)
     if logical.name:
-        said |= {"title": logical.name, "connect.version": 1}
+        definition |= {"title": logical.name, "connect.version": 1}
     if logical.parameters:
-        said["connect.parameters"] = dict(logical.parameters)
-    return said
+        definition["connect.parameters"] = dict(logical.parameters)
+    return definition
 
 
 def encoder(_name: str, columns: Columns, options: Options) -> Encoder:

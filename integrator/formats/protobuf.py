@@ -111,7 +111,9 @@ def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
     found = proto_text.parse(text)
     paths: dict[tuple[str, ...], str] = {(found.first_message,): ""}
     size = 0
-    while size < len(paths):  # a message of ours is told from its place by the field that is of it, in the same message
+    while size < len(
+        paths
+    ):  # the field of that type, in the same message, distinguishes a message of ours from its place
         size = len(paths)
         for field in found.fields:
             inside = (*field.path, field.type)

@@ -1,4 +1,4 @@
-"""What holds at the source, and what is done to values wherever it is said -> how change rows are captured."""
+"""Actions at the source, and those on values wherever they are defined -> how change rows are captured."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def capture_of(parameters: TableParameters, kafka: str, group: str) -> CaptureRe
     """Return what is done to the change rows of a table first; what is wrong is reported, by place and parameter."""
     in_records, names, absent = _in_records(parameters)
     table = parameters.table
-    properties, said = parameters.properties, CaptureRecipe()
+    properties, recipe = parameters.properties, CaptureRecipe()
     text = [column for column in table.columns if isinstance(column.type, schema.String)]
     if properties.get("TrimWhiteSpace"):
         blanks = tuple(c.name for c in text if isinstance(c.type, schema.String) and c.type.length and not c.type.role)
-        said = replace(said, blanks=blanks)
+        recipe = replace(recipe, blanks=blanks)
     if properties.get("TrimTime") == "YES":
         moments = (c.name for c in table.columns if isinstance(c.type, schema.Timestamp) and not c.type.zoned)
-        said = replace(said, days=tuple(moments))
+        recipe = replace(recipe, days=tuple(moments))
     if text and properties.get("CharacterMapping"):
-        said = replace(said, characters=_characters(parameters))
-    said = replace(
-        said,
+        recipe = replace(recipe, characters=_characters(parameters))
+    recipe = replace(
+        recipe,
         table=in_records if in_records != table else None,
         names=names,
         absent=absent,
@@ -45,7 +45,7 @@ def capture_of(parameters: TableParameters, kafka: str, group: str) -> CaptureRe
         augment=_augments(parameters),
         coalesce=_coalesces(parameters),
     )
-    return restricted(said, parameters, in_records, (kafka, group))
+    return restricted(recipe, parameters, in_records, (kafka, group))
 
 
 def _in_records(parameters: TableParameters) -> tuple[Table, tuple[tuple[str, str], ...], tuple[str, ...]]:
@@ -74,7 +74,7 @@ def _in_records(parameters: TableParameters) -> tuple[Table, tuple[tuple[str, st
 
 
 def _check_names(parameters: TableParameters) -> None:
-    """Report columns that are not the table's where something is said of them that would be done at the source."""
+    """Report columns that are not the table's where a parameter is set for them that would be applied at the source."""
     known = ", ".join(column.name for column in parameters.table.columns)
     for name, (values, places) in parameters.columns_at_source.items():
         if parameters.table.column(name) is not None:
@@ -84,7 +84,7 @@ def _check_names(parameters: TableParameters) -> None:
                 parameters.report(
                     places[parameter], parameter, f"{name!r} is an Extra column, which the source has not"
                 )
-            elif parameters.actions[places[parameter]].group != "*":  # else the fields' own check tells
+            elif parameters.actions[places[parameter]].group != "*":  # else the fields' own check reports it
                 parameters.report(places[parameter], "Name", f"{name!r} is no column of the table; known are {known}")
 
 
@@ -133,13 +133,13 @@ def _characters(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
     rules: list[tuple[str, str]] = []
     try:
         for rule in filter(None, text.split(";")):
-            given, arrow, said = rule.partition(">")
+            given, arrow, replacement = rule.partition(">")
             one = _unescaped(given)
             if not arrow or len(one) != 1:
                 parameters.report(
                     place, "CharacterMapping", f"{rule!r} is no rule; write CHARACTER>TEXT;CHARACTER>TEXT"
                 )
-            rules.append((one, _unescaped(said)))
+            rules.append((one, _unescaped(replacement)))
     except ValueError as error:
         parameters.report(place, "CharacterMapping", str(error))
     return tuple(rules)
@@ -183,7 +183,7 @@ _IMPLIED = {"MissingRepresentationString": "", "MissingRepresentationNumeric": "
 
 
 def _missing(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
-    """Return what is sent for missing values, by column: where one kind is said, text and numbers have a default."""
+    """Return what is sent for missing values, by column: where one kind is given, text and numbers have a default."""
     given = {name: parameters.properties.get(name) for name in _KINDS}
     if not any(text is not None for text in given.values()):
         return ()
@@ -197,8 +197,8 @@ def _missing(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
                 pa.scalar(text).cast(_checked_as(column.type))
             except pa.ArrowInvalid:
                 wanted = "number" if isinstance(column.type, schema.String) else schema.describe(column.type)
-                said = f"{text!r} is no {wanted}, which {column.name!r} is"
-                parameters.report(parameters.properties.place(name), name, said)
+                problem = f"{text!r} is no {wanted}, which {column.name!r} is"
+                parameters.report(parameters.properties.place(name), name, problem)
             else:
                 made.append((column.name, text))
     return tuple(made)
@@ -210,11 +210,11 @@ def _checked_as(kind: schema.Type) -> pa.DataType:
 
 
 def _coalesces(parameters: TableParameters) -> bool:
-    said = bool(parameters.capture.get("Coalesce"))
-    if said and not parameters.keyed:
-        text = "Coalesce needs a key, to tell a row's changes from another's; give the table one (Key)"
+    wanted = bool(parameters.capture.get("Coalesce"))
+    if wanted and not parameters.keyed:
+        text = "Coalesce needs a key, which says whose row a change is; give the table one (Key)"
         parameters.report(parameters.capture.place("Coalesce"), "Coalesce", text)
-    return said
+    return wanted
 
 
 def _augments(parameters: TableParameters) -> bool:

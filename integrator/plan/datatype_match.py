@@ -96,10 +96,10 @@ def _names(kind: Type) -> set[str]:
     return {base} | {other for one, others in ALIASES.items() for other in (one, *others) if base in (one, *others)}
 
 
-def size(said: int | str | None, name: str, column: Column | None) -> int | None:
+def size(given: int | str | None, name: str, column: Column | None) -> int | None:
     """Return a size that is given, or computed from the column's own. Raises ValueError."""
-    if not isinstance(said, str):
-        return said
+    if not isinstance(given, str):
+        return given
     known = {key: value for key, value in (attributes(column) if column else {}).items() if isinstance(value, int)}
 
     def value(node: ast.AST) -> int:
@@ -116,13 +116,13 @@ def size(said: int | str | None, name: str, column: Column | None) -> int | None
                 return _ARITHMETIC[type(kind)](value(left), value(right))
             case _:
                 raise ValueError(
-                    f"{said!r} is no {name}; write a whole number, or bytelen, charlen, prec, scale and + - * /"
+                    f"{given!r} is no {name}; write a whole number, or bytelen, charlen, prec, scale and + - * /"
                 )
 
     try:
-        made = value(ast.parse(said.strip(), mode="eval"))
+        made = value(ast.parse(given.strip(), mode="eval"))
     except (SyntaxError, ZeroDivisionError) as error:
-        raise ValueError(f"{said!r} is no {name}: {error}") from None
+        raise ValueError(f"{given!r} is no {name}: {error}") from None
     if made < 0:
-        raise ValueError(f"{said!r} is {made} for this column")
+        raise ValueError(f"{given!r} is {made} for this column")
     return made

@@ -27,8 +27,8 @@ def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
     by_base_name: dict[str, list[Table]] = {}
     for table in found:
         by_base_name.setdefault(table.base_name, []).append(table)
-    for alike in by_base_name.values():
-        for one, other in combinations(alike, 2):
+    for same in by_base_name.values():
+        for one, other in combinations(same, 2):
             _check_schemas(scope, one, other)
     _check_channel_names(scope, found, {table.name: full_name(table) for table in tables})
 

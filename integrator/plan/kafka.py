@@ -120,7 +120,7 @@ def kafka_settings(
 
 
 def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
-    """I7: know the values of secret properties before anything can be said of them."""
+    """I7: know the values of secret properties before any message can hold them."""
     for _, action in actions:
         for key, _, value in (entry.partition("=") for entry in action.Value.split(";")):
             if SENSITIVE.search(key):

@@ -33,7 +33,7 @@ _CLIENT = {
     "ssl.key.password": "Stream_Client_Private_Key_Password",
 }
 _AUTHORITY = {"ssl.ca.location": "Stream_Public_Certificate"}
-_SAID_BY = {
+_SET_BY = {
     "security.protocol": "Kafka_Authentication_Method, Stream_Public_Certificate and Kafka_Tls",
     "sasl.mechanism": "Kafka_Authentication_Method",
     **_USER,
@@ -116,7 +116,7 @@ def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Re
     for name in extra:
         parameter = _ALIASES.get(name, name)
         if parameter in access:
-            text = f"{name} is what {_SAID_BY[parameter]} of the Kafka location says; use one of them"
+            text = f"{name} is what {_SET_BY[parameter]} of the Kafka location says; use one of them"
         elif protocol and name.startswith("ssl.") and "SSL" not in protocol:
             text = f"{name} does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"
         elif protocol and name.startswith("sasl.") and "SASL" not in protocol:

@@ -14,7 +14,7 @@ UNHASHED = (schema.Array, schema.Struct, schema.Interval)
 
 
 def explicit_key(table: Table, merged: ColumnParameters) -> tuple[str, ...]:
-    """Return the replication key that is said: surrogate columns alone, else the table's and those added."""
+    """Return the replication key that is defined: surrogate columns alone, else the table's and those added."""
     surrogate = tuple(name for name, (values, _) in merged.items() if values.get("SurrogateKey"))
     added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
     return surrogate or (*table.key, *(name for name in added if name not in table.key))

@@ -36,7 +36,7 @@ class PlacedParameters:
     either: Parameters
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return a parameter that means the same wherever it is said."""
+        """Return a parameter that means the same wherever it is defined."""
         return self.either[0].get(name, default)
 
     def place(self, name: str) -> int | None:
@@ -46,7 +46,7 @@ class PlacedParameters:
 
 @dataclass(frozen=True)
 class TableParameters:
-    """What is said of one table. keyed: it has a key of its own, or was given one."""
+    """The parameters of one table. keyed: it has a key of its own, or was given one."""
 
     table: Table
     keyed: bool
@@ -62,7 +62,7 @@ class TableParameters:
 
 At = Literal["source", "kafka", "either"]
 PLACES: tuple[At, ...] = ("source", "kafka", "either")
-"""Where an action is to hold. Either: for what means the same wherever it is said."""
+"""Where an action is to hold. Either: for what means the same wherever it is defined."""
 
 
 @dataclass(frozen=True)

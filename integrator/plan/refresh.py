@@ -1,4 +1,4 @@
-"""What is said of refreshing each table: conditions in the database's SQL."""
+"""How each table is refreshed: conditions in the database's SQL."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Re
     wanted = bool(envelope and envelope.tombstones and not keyless) if asked is None else bool(asked)
     missing = _missing(keys) if wanted and not keyless else ()
     if missing or (wanted and _runs_together(key.expression)):
-        lacks = f"its message key does not tell {', '.join(missing)}" if missing else "its message key's values touch"
+        lacks = f"its message key lacks {', '.join(missing)}" if missing else "its message key's values touch"
         text = f"table {table.name}: {lacks}, so that a tombstone would erase rows that were not deleted"
         report("OnDeleteSendTombstone", f"{text}; {_remedy(keys, missing)}, or say OnDeleteSendTombstone: false")
     return wanted
@@ -66,7 +66,7 @@ def _runs_together(parts: tuple[Part, ...]) -> bool:
 
 
 def _is_exact(column: Column) -> bool:
-    """Return whether a template can have a column, and its text tells all its values apart."""
+    """Return whether a template can have a column, and its text is another for each of its values."""
     return column.name.isidentifier() and not isinstance(column.type, Array | Bytes | Struct | Timestamp)
 
 

@@ -57,7 +57,7 @@ class Options:
     online: bool = False
     anew: bool = False
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return what must be the same to go on with an unfinished run."""
         return {
             "tables": list(self.tables),
@@ -160,20 +160,20 @@ class _Refresh:
             self._state.resume()
 
     def _begin(self) -> Run:
-        told = self._options.told()
+        settings = self._options.settings()
         fingerprint = hashlib.sha256(
             repr((self._plan.recipe.fingerprint, self._plan.source.model_dump(), self._slices)).encode()
         ).hexdigest()
         run = None if self._options.anew else self._ledger.unfinished()
         if run is not None:
-            self._ledger.check(run, told, fingerprint)
+            self._ledger.check(run, settings, fingerprint)
             done = sum(map(self._ledger.through, self._slices))
             self._log.info("goes on", started=run.started, through=done, slices=len(self._slices))
             return run
-        given = moment.told(self._options.select_moment) if self._options.select_moment else None
+        given = moment.given(self._options.select_moment) if self._options.select_moment else None
         if given is None and self._options.online:
             given = moment.of_database(self._spark, self._location)
-        run = Run(told, fingerprint, ledgers.now(), given, self._options.online)
+        run = Run(settings, fingerprint, ledgers.now(), given, self._options.online)
         self._ledger.begin(run)
         return run
 
@@ -256,7 +256,7 @@ class _Refresh:
 
 def _of_data(table: str, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read."""
-    found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are told one after the other
+    found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are reported one after the other
     return DataError(f"table {table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 
 

@@ -22,7 +22,7 @@ _WAIT_S = 300.0
 _POLL_S = 0.5
 
 
-def told(text: str) -> str:
+def given(text: str) -> str:
     """Return the commit that `--select-moment` names, in 20 hex digits. Raises ConfigurationError.
 
     lsn=0/16B3748 is PostgreSQL's, scn=123 Oracle's, hvr_tx_seq=1A2B any dialect's first segment of hvr_integ_seq.

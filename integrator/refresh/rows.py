@@ -63,7 +63,7 @@ class _Task:
         self._encoder = TableEncoder(self._table, rows.recipe, framing_of(rows.recipe))
         context = TaskContext.get()
         self._part = context.partitionId() if context is not None else 0
-        self._count, self._tally, self._reported = 0, CycleCounters(), 0.0
+        self._count, self._counters, self._reported = 0, CycleCounters(), 0.0
 
     def fragments(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # apart from the keys of changes by the second bit; each part of a slice has numbers of its own
@@ -72,11 +72,11 @@ class _Task:
         for batch in batches:
             if batch.num_rows:
                 clock = RunClock(self._rows.started, seed)  # rows are numbered in their part already
-                yield self._encoder.encode(self._changes(batch), clock, self._tally)[0]
+                yield self._encoder.encode(self._changes(batch), clock, self._counters)[0]
                 self._count += batch.num_rows
                 self._tell()
         self._tell(last=True)
-        counters = self._tally
+        counters = self._counters
         note = Note(
             self._part, self._count, OpenTransaction(), counters.not_sent, 0, counters.warnings, counters.details
         )

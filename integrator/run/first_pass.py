@@ -66,7 +66,7 @@ class _Task:
         """Rows of several topics have no order among each other, and those of a table are in order."""
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._unheld = 0, 0, 0
-        self._tally = CycleCounters()
+        self._counters = CycleCounters()
         self._pairs: UpdatePairs | None = None
         self._span, self._sources = Span(), dict[str, Source]()
         self._spans = dict(carry.spans)
@@ -83,19 +83,19 @@ class _Task:
                 self._rows += sum(map(len, batch.changes))
                 changes = self._to_send(batch.changes, run.ordinal)
                 tables = [table for part in changes for table in part.tables]
-                encoded = self._encoders.encode(changes, clock, self._tally)
+                encoded = self._encoders.encode(changes, clock, self._counters)
                 once = len(set(tables)) == len(tables)  # not by two names in one block
                 yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
                 self._sources = dict(batch.sources)
                 for reason, count in batch.ignored.items():
-                    self._tally.leave_out(reason, count)
+                    self._counters.leave_out(reason, count)
                 for reason, count in batch.unknown.items():
-                    self._tally.warn(reason, count)
+                    self._counters.warn(reason, count)
             elif batch is None:
                 held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
                 yield from held
-                self._rows, self._place, self._unheld, self._tally = 0, 0, sum(map(len, held)), CycleCounters()
+                self._rows, self._place, self._unheld, self._counters = 0, 0, sum(map(len, held)), CycleCounters()
                 self._span, self._sources = Span(), {}
                 self._pairs = UpdatePairs() if self._recipe.paired else None
             else:
@@ -103,7 +103,7 @@ class _Task:
                     self._pairs.end()
                 self._last = (run.ordinal, batch)
                 self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, run.path)
-                counters = self._tally
+                counters = self._counters
                 yield Note(
                     run.ordinal,
                     self._rows,
@@ -127,7 +127,7 @@ class _Task:
             return parts
         changes = self._with_added([one for part in parts for one in part.apart()], ordinal)
         whole = self._pairs.whole(changes) if self._pairs else changes
-        return [_after_refresh(part, self._recipe, self._tally) for part in whole]
+        return [_after_refresh(part, self._recipe, self._counters) for part in whole]
 
     def _with_added(self, parts: list[Changes], ordinal: int) -> list[Changes]:
         """Return the changes of a file with null in added columns where these had not come yet."""
@@ -135,7 +135,7 @@ class _Task:
         for part in parts:
             with finds.noted():
                 changes.append(null_before(part, self._added.get(part.table, ()), ordinal))
-        finds.tell()
+        finds.report()
         return changes
 
     def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
@@ -177,14 +177,14 @@ class _Task:
         return self._open[stream]
 
 
-def _after_refresh(changes: Changes, recipe: Recipe, tally: CycleCounters) -> Changes:
+def _after_refresh(changes: Changes, recipe: Recipe, counters: CycleCounters) -> Changes:
     """Leave out the changes that the table's rows had already when it was refreshed."""
     refreshed = dict(recipe.read.refreshed).get(changes.table)
     if refreshed is None:
         return changes
     before = mask(pc.less_equal(changes.tx_seq, refreshed))
     if before.any():
-        tally.leave_out("changes before the refresh", int(before.sum()))
+        counters.leave_out("changes before the refresh", int(before.sum()))
     return changes.where(~before)
 
 

@@ -47,7 +47,7 @@ class Heart:
         try:
             temporary.write_text(json.dumps(status) + "\n", encoding="utf-8")
             temporary.replace(self._path)
-        except OSError as error:  # what is integrated does not depend on it; its age tells that it is not written
+        except OSError as error:  # what is integrated does not depend on it; its age shows that it is not written
             structlog.get_logger().warning("no heartbeat", channel=self._channel, error=str(error))
 
     def rest(self, seconds: float, stopping: threading.Event, doing: str) -> bool:

@@ -38,7 +38,7 @@ def restarting(
     """
     log = structlog.get_logger().bind(channel=channel)
 
-    def tell(state: RetryCallState) -> None:
+    def report(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         seconds = state.next_action.sleep if state.next_action else 0.0
         log.warning("failed, starts again", error=str(error), seconds=round(seconds, 1), failure=state.attempt_number)
@@ -57,7 +57,7 @@ def restarting(
         wait=wait_exponential(multiplier=policy.first_seconds, max=policy.most_seconds),
         stop=stop_after_attempt(policy.tries + 1) | stop_when_event_set(stopping),
         sleep=rest,
-        before_sleep=tell,
+        before_sleep=report,
         reraise=True,
     )
     while True:

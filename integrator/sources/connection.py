@@ -1,4 +1,4 @@
-"""One sender's connection: its hello, its lines into the spool, what it is told, and why it is refused.
+"""One sender's connection: its hello, its lines into the spool, the answers to it, and why it is refused.
 
     {"hello": {"sender": "shop-1", "secret": "…", "from": 1001}}   its name, the secret, its first line's number
     {"received": 1000}      from us: so many of its lines are durable
@@ -243,7 +243,7 @@ class Connection:
             self._out.write(lines)
 
     async def _settle(self, *, sealing: bool = False) -> None:
-        """Make lines durable, tell the sender, and seal the segment when its time has come."""
+        """Make lines durable, acknowledge them to the sender, and seal the segment when its time has come."""
         if self._out is None:
             return
         if self._out.unsynced:
@@ -261,7 +261,7 @@ class Connection:
             self._writer.write(json.dumps(reply).encode() + b"\n")
 
     async def refuse(self, reason: str) -> None:
-        """Tell why the connection is closed, and read on for a moment: else TCP may drop what was told."""
+        """Send why the connection is closed, and read on for a moment: else TCP may drop that answer."""
         self.answer({"refused": reason})
         if not self._answers:
             return

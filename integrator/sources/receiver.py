@@ -16,7 +16,7 @@ from integrator.sources.connection import READ_BYTES, Connection, Endpoint, Limi
 from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
-"""Connections that have said nothing yet, where the limit of senders is lower: who comes again is one for a moment."""
+"""Connections that have sent nothing yet, where the limit of senders is lower: who comes again is one for a moment."""
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -122,7 +122,7 @@ class Receiver:
         """Count a connection that has no sender's name yet. Raises Refused where there are too many."""
         self._unknown += 1
         if self._unknown > max(self.limits.connections, _MOST_UNKNOWN):
-            raise Refused(f"{self._unknown - 1} others have not said yet who they are")
+            raise Refused(f"{self._unknown - 1} others have not sent their hello yet")
 
     async def enter(self, sender: str) -> str:
         """Give a connection its sender's name: one that is connected already is closed; a nameless one gets a name.

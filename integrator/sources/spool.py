@@ -125,7 +125,7 @@ class Spool:
     def remove(self, names: list[str]) -> None:
         """Remove segments that no cycle will be gone back to for."""
         with self._lock:
-            # before the segments that said it are gone
+            # before the segments that have it are gone
             durable.replace(self.path / "senders.json", json.dumps(self._received).encode())
             last = f"{self._next - 1:012d}."
         for name in names:
@@ -143,7 +143,7 @@ class Spool:
         path = self.path / "refused.jsonl"
         if path.exists() and path.stat().st_size > _MOST_REFUSED:
             path.replace(path.with_suffix(".old.jsonl"))
-        said = {
+        entry = {
             "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
             "peer": peer,
             "sender": sender,
@@ -152,7 +152,7 @@ class Spool:
             "begins": begins[:200].decode("utf-8", "backslashreplace"),
         }
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(said, ensure_ascii=False) + "\n")
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
 class Writer:
@@ -231,7 +231,7 @@ class Writer:
     def _cut(self) -> None:
         """Cut the segment to what is durable, for nobody knows how much of the rest was written."""
         self._torn = True
-        self._lines, self.size, self._last_line = self._durable, self._durable_size, b""  # first: nobody is told of it
+        self._lines, self.size, self._last_line = self._durable, self._durable_size, b""  # first: none is acknowledged
         if self._file is not None:
             os.ftruncate(self._file.fileno(), self._durable_size)
             os.lseek(self._file.fileno(), 0, os.SEEK_END)

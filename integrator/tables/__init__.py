@@ -1,6 +1,6 @@
 """Table definitions people already have, read into `schema.Table`: one file a notation.
 
-A definition that cannot be read is a list of Problems, never an exception, so that `check` tells all of them at once.
+A definition that cannot be read is a list of Problems, never an exception, so that `check` reports all of them at once.
 """
 
 from __future__ import annotations

@@ -50,17 +50,17 @@ class Creating:
 
     def _body(self, draft: Draft, tokens: Tokens) -> None:
         parts = [Cursor(part, self._folding, draft.name.schema) for part in parts_of(tokens)]
-        for is_like, alike in groupby(parts, lambda part: part.word() == "LIKE"):
+        for is_like, same in groupby(parts, lambda part: part.word() == "LIKE"):
             if is_like:
-                for part in alike:
+                for part in same:
                     part.take("LIKE")
                     self._like(draft, part)
             else:
-                listed = [part.all for part in alike]
+                listed = [part.all for part in same]
                 draft.add(items_of(listed, self._script, self._sql_dialect, self._folding))
 
     def _like(self, draft: Draft, cursor: Cursor) -> None:
-        """Copy the columns of another table: with its keys where that is said, and always in MySQL."""
+        """Copy the columns of another table: with its keys where the statement asks for them, and always in MySQL."""
         source = self._drafts.get(cursor.name(), cursor.line)
         words = all_words_of(*cursor.rest())
         with_keys = "ALL" in words or "INDEXES" in words or self._sql_dialect == "mysql"
@@ -77,7 +77,7 @@ class Creating:
             raise cursor.refuse("the end of PostgreSQL's CREATE TABLE; another database's has a sql_dialect")
 
     def _options(self, draft: Draft, tokens: Tokens) -> None:
-        """Read what is said of columns that the table has from another, or from a type."""
+        """Read the options of columns that the table has from another, or from a type."""
         for part in parts_of(tokens):
             if word_of(part[0]) in _CONSTRAINTS:
                 draft.add(items_of([part], self._script, self._sql_dialect, self._folding))

@@ -15,7 +15,7 @@ from integrator.tables.named_types import NamedTypes
 class Draft:
     """A table as far as it is read.
 
-    nullable: what was said of columns after they were defined. identity: the index that REPLICA IDENTITY names.
+    nullable: what a later statement sets for columns. identity: the index that REPLICA IDENTITY names.
     parents: tables whose columns it has too. whole: the table that it is a partition of, whose keys it has too.
     """
 
@@ -97,10 +97,10 @@ class Drafts:
         """Return the table of that name: where one of the names has no schema, the only one."""
         if name in self.known:
             return self.known[name]
-        alike = [
+        same = [
             one for one in self.known.values() if one.name.name == name.name and None in (one.name.schema, name.schema)
         ]
-        return alike[0] if len(alike) == 1 else None
+        return same[0] if len(same) == 1 else None
 
     def drop(self, name: Name) -> None:
         """Take a table away, if it is there."""
@@ -201,7 +201,7 @@ def _column(draft: Draft, name: str, line: int) -> str:
     """Return the column that a key names: exactly, or the only one that is so but for case."""
     if name in draft.columns:
         return name
-    alike = [column for column in draft.columns if column.lower() == name.lower()]
-    if len(alike) != 1:
+    same = [column for column in draft.columns if column.lower() == name.lower()]
+    if len(same) != 1:
         raise draft.no_column(name, line)
-    return alike[0]
+    return same[0]

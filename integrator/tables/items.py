@@ -33,7 +33,7 @@ class ColumnItem:
 
 @dataclass(frozen=True)
 class KeyItem:
-    """A primary key, or a unique constraint or index. usable: rows can be told apart by it."""
+    """A primary key, or a unique constraint or index. usable: it identifies a row."""
 
     columns: tuple[str, ...]
     line: int

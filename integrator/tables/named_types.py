@@ -100,5 +100,5 @@ def _found(known: Mapping[Name, _T], name: Name | None) -> _T | None:
     """Return what has that name; where a name has no schema, the only one of that name."""
     if name is None or name in known:
         return None if name is None else known[name]
-    alike = [key for key in known if key.name == name.name and None in (key.schema, name.schema)]
-    return known[alike[0]] if len(alike) == 1 else None
+    same = [key for key in known if key.name == name.name and None in (key.schema, name.schema)]
+    return known[same[0]] if len(same) == 1 else None

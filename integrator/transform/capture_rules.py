@@ -30,7 +30,9 @@ NOT_MEANT = "rows outside the CaptureCondition"
 COALESCED = "rows coalesced"
 
 
-def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, tally: CycleCounters) -> Changes:
+def captured(
+    changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, counters: CycleCounters
+) -> Changes:
     """Return the change rows by the channel's names, captured as it says. Raises DataError."""
     rules = recipe.capture
     if rules == CaptureRecipe():
@@ -42,18 +44,18 @@ def captured(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunC
     computed = {name: _computed(scene, name, parts, recipe) for name, parts in rules.expressions}
     here = _here(scene, rules, channel)
     meant = _meant(scene, rules.condition) if rules.condition is not None else None
-    changes = _texts(_named(changes, recipe, computed), rules, tally)
+    changes = _texts(_named(changes, recipe, computed), rules, counters)
     if here is not None:
-        tally.leave_out(NOT_ADDRESSED, int((~here).sum()))
+        counters.leave_out(NOT_ADDRESSED, int((~here).sum()))
         changes = changes.where(here)
     if meant is not None:
         true, known = meant if here is None else (meant[0][here], meant[1][here])
         rows = len(changes)
         changes = conditioned(changes, true, known)
-        tally.leave_out(NOT_MEANT, rows - len(changes))
+        counters.leave_out(NOT_MEANT, rows - len(changes))
     if rules.coalesce:
         changes, fewer = coalesced(changes, recipe.key)
-        tally.leave_out(COALESCED, fewer)
+        counters.leave_out(COALESCED, fewer)
     return _represented(changes, rules)  # of what is still missing
 
 
@@ -99,7 +101,7 @@ def _here(scene: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> Ma
 
 
 def _meant(scene: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
-    """Return for which rows a condition is true, and of which that can be told: nothing that it asks for is missing.
+    """Return for which rows a condition is true, and for which that is known: nothing that it asks for is missing.
 
     A value that the new row of an update leaves out is unchanged, and so the old row's.
     """
@@ -133,7 +135,7 @@ def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.A
     return dataclasses.replace(changes, columns=columns, missing=missing)
 
 
-def _texts(changes: Changes, rules: CaptureRecipe, tally: CycleCounters) -> Changes:
+def _texts(changes: Changes, rules: CaptureRecipe, counters: CycleCounters) -> Changes:
     columns = dict(changes.columns)
     for name in rules.days:
         columns[name] = pc.floor_temporal(columns[name], unit="day")
@@ -144,7 +146,7 @@ def _texts(changes: Changes, rules: CaptureRecipe, tally: CycleCounters) -> Chan
             columns[name] = mapped(values, rules.characters) if pa.types.is_string(values.type) else values
     for name, size in rules.trims:
         columns[name], cut = trimmed(columns[name], size)
-        tally.warn(f"TrimDatatype of {changes.table}.{name}", cut)
+        counters.warn(f"TrimDatatype of {changes.table}.{name}", cut)
     return dataclasses.replace(changes, columns=columns)
 
 

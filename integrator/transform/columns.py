@@ -32,7 +32,7 @@ class Columns:
 
 
 def to_columns(
-    changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, tally: CycleCounters
+    changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock, counters: CycleCounters
 ) -> Columns:
     """Return the fields of `changes`; what was coerced is counted. Raises DataError."""
     values: dict[str, pa.Array] = {}
@@ -40,9 +40,9 @@ def to_columns(
     scene = EvaluationContext(changes, recipe, channel, clock)
     truncate, gaps = mask(pc.equal(changes.op, TRUNCATE)), changes.gaps
     for field in recipe.fields:
-        coercer = _coercer(field, scene, tally)
+        coercer = _coercer(field, scene, counters)
         try:
-            made = _value(field, scene, coercer, tally)
+            made = _value(field, scene, coercer, counters)
             encoding = channel.messages.layout.options.encoding
             values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
         except Refused as error:
@@ -60,7 +60,7 @@ def to_columns(
     return Columns(values, missing, truncate)
 
 
-def _coercer(field: Field, scene: EvaluationContext, tally: CycleCounters) -> Coercer | None:
+def _coercer(field: Field, scene: EvaluationContext, counters: CycleCounters) -> Coercer | None:
     """Return what makes the values of a field fit, and counts it; None where a misfit is fatal."""
     coercion, changes = scene.recipe.coercion, scene.changes
     if coercion.policy == "FATAL":
@@ -69,10 +69,10 @@ def _coercer(field: Field, scene: EvaluationContext, tally: CycleCounters) -> Co
     def note(how: str, wrong: Mask) -> None:
         if coercion.policy == "SILENT":
             return
-        tally.warn(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
+        counters.warn(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
         if coercion.policy == "WARNING_FILE":
             for at in np.flatnonzero(wrong)[:MAX_DETAILS].tolist():
-                tally.detail(_detail(how, field, scene, at))
+                counters.detail(_detail(how, field, scene, at))
 
     return Coercer(coercion.types, note)
 
@@ -90,7 +90,7 @@ def _detail(how: str, field: Field, scene: EvaluationContext, at: int) -> dict[s
     return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
 
 
-def _value(field: Field, scene: EvaluationContext, coercer: Coercer | None, tally: CycleCounters) -> pa.Array:
+def _value(field: Field, scene: EvaluationContext, coercer: Coercer | None, counters: CycleCounters) -> pa.Array:
     changes, timezone = scene.changes, scene.channel.messages.timezone
     if field.soft_delete:
         deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
@@ -99,10 +99,10 @@ def _value(field: Field, scene: EvaluationContext, coercer: Coercer | None, tall
         return _computed(field, scene, coercer)
     if not field.expression:
         return _own(field, scene, coercer)
-    return _scoped(field, scene, tally)
+    return _scoped(field, scene, counters)
 
 
-def _scoped(field: Field, scene: EvaluationContext, tally: CycleCounters) -> pa.Array:
+def _scoped(field: Field, scene: EvaluationContext, counters: CycleCounters) -> pa.Array:
     """Return the expression's values for the rows of its operations, and the column's own for the others."""
     inside = _inside(field, scene.changes)
     parts, places = [], []
@@ -110,7 +110,7 @@ def _scoped(field: Field, scene: EvaluationContext, tally: CycleCounters) -> pa.
         rows = np.flatnonzero(which)
         part = EvaluationContext(scene.changes.where(which), scene.recipe, scene.channel, scene.clock)
         try:
-            parts.append(evaluate(field, part, _coercer(field, part, tally)))
+            parts.append(evaluate(field, part, _coercer(field, part, counters)))
         except Refused as error:
             raise Refused(str(error), None if error.index is None else int(rows[error.index])) from None
         places.append(rows)

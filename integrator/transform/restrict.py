@@ -40,12 +40,12 @@ def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
 
 
 def _following(rows: Mask) -> Mask:
-    """Return for each row what is said of the one before it."""
+    """Return for each row the value of the one before it."""
     return np.concatenate([[False], rows[:-1]]) if len(rows) else rows
 
 
 def _before(rows: Mask) -> Mask:
-    """Return for each row what is said of the one after it."""
+    """Return for each row the value of the one after it."""
     return np.append(rows[1:], [False]) if len(rows) else rows
 
 

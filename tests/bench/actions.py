@@ -64,10 +64,10 @@ def main() -> None:
         times: dict[str, list[float]] = {said: [] for said in recipes}
         for _ in range(options.runs):
             for said, recipe in recipes.items():  # in turns, so that all see the same state of the machine
-                clock, tally, [of_table] = RunClock(pure.NOW), CycleCounters(), recipe.tables
+                clock, counters, [of_table] = RunClock(pure.NOW), CycleCounters(), recipe.tables
                 began = time.perf_counter()
                 for changes in decoded:
-                    to_columns(captured(changes, of_table, recipe, clock, tally), of_table, recipe, clock, tally)
+                    to_columns(captured(changes, of_table, recipe, clock, counters), of_table, recipe, clock, counters)
                 times[said].append((time.perf_counter() - began) / options.rows * 1e6)
         print(f"{options.rows} rows of 13 columns, median of {options.runs}")
         for said, taken in times.items():

@@ -145,18 +145,18 @@ def make(tmp_path, **other):
     return plan.make(str(path), "UTC")
 
 
-@pytest.mark.parametrize(("other", "told"), CASES)
-def test_problems_of_the_file(other, told, tmp_path):
+@pytest.mark.parametrize(("other", "expected"), CASES)
+def test_problems_of_the_file(other, expected, tmp_path):
     with pytest.raises(ConfigurationError) as raised:
         make(tmp_path, **other)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
 
 
-@pytest.mark.parametrize(("action", "told"), ACTIONS)
-def test_problems_of_actions(action, told, tmp_path):
+@pytest.mark.parametrize(("action", "expected"), ACTIONS)
+def test_problems_of_actions(action, expected, tmp_path):
     with pytest.raises(ConfigurationError) as raised:
         make(tmp_path, actions=f"actions:\n  - {action}")
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert "channel.yaml:" in str(raised.value)
 
 

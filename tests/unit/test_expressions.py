@@ -248,10 +248,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "written", "told"), REFUSED)
-def test_what_cannot_be_is_a_problem_of_the_channel(name, written, told, tmp_path):
+@pytest.mark.parametrize(("name", "written", "expected"), REFUSED)
+def test_what_cannot_be_is_a_problem_of_the_channel(name, written, expected, tmp_path):
     action = f'  - {{action: ColumnProperties, Name: {name}, Extra: true, Datatype: varchar, IntegrateExpression: "{written}"}}'
     with pytest.raises(ConfigurationError) as raised:
         pure.recipe(tmp_path, DDL, action)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert "$.actions[1].IntegrateExpression" in str(raised.value)

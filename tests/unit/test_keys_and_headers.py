@@ -145,7 +145,7 @@ def wide(directory, key, said, actions, kafka):
 def test_a_tombstone_that_would_erase_other_rows_is_refused(key, said, actions, kafka, lacks, remedy, tmp_path):
     with pytest.raises(ConfigurationError) as raised:
         wide(tmp_path, key, said, actions, kafka)
-    assert f"OnDeleteSendTombstone: table t: its message key does not tell {lacks}, so that a" in str(raised.value)
+    assert f"OnDeleteSendTombstone: table t: its message key lacks {lacks}, so that a" in str(raised.value)
     assert remedy is None or remedy[1] in str(raised.value)
     if remedy and remedy[0] == "Integrate":
         assert wide(tmp_path, key, remedy[1], actions, kafka).tables[0].tombstones

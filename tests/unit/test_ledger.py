@@ -50,7 +50,7 @@ def test_i4_a_damaged_mark_is_told_and_no_slice_is_left_out(content, ledger):
     assert not ledger.through(SLICE)
 
 
-@pytest.mark.parametrize("content", ["", "\0\0", "[]", "{}", '{"told": 1}'])
+@pytest.mark.parametrize("content", ["", "\0\0", "[]", "{}", '{"expected": 1}'])
 def test_a_damaged_run_is_reported(content, ledger):
     (ledger.path / "run.json").write_text(content)
     with pytest.raises(EnvironmentFault, match=r"run\.json: is damaged, .*; restore it, or begin anew with --anew"):

@@ -52,15 +52,15 @@ def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
 
 
 @pytest.mark.parametrize(
-    ("properties", "told"),
+    ("properties", "expected"),
     [
         ({"no.such": "x"}, 'property no.such: No such configuration property: "no.such"'),
         ({"linger.ms": "soon"}, "property linger.ms"),
         ({"enable.idempotence": "true", "acks": "1"}, "the Kafka client does not start: .*acks"),
     ],
 )
-def test_wrong_properties_are_reported(properties, told):
-    with pytest.raises(EnvironmentFault, match=told):
+def test_wrong_properties_are_reported(properties, expected):
+    with pytest.raises(EnvironmentFault, match=expected):
         Client(properties, lambda _: None, lambda _, __: None)
 
 

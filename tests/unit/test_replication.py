@@ -146,7 +146,7 @@ def test_columns_are_renamed_left_out_retyped_and_added(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("values", "actions", "told"),
+    ("values", "actions", "expected"),
     [
         ({"k": 1, "v": "abcdef"}, "Name: v, Datatype: varchar, Length: 5", "'abcdef' is longer than varchar(5)"),
         ({"k": 70000, "v": ""}, "Name: k, Datatype: smallint", "70000 cannot become smallint"),
@@ -154,9 +154,9 @@ def test_columns_are_renamed_left_out_retyped_and_added(tmp_path):
         ({"k": 1, "v": None}, "Name: v, Datatype: text, Nullable: false", "null, where the definition says not null"),
     ],
 )
-def test_a_value_that_a_column_cannot_hold_is_an_error(values, actions, told, tmp_path):
+def test_a_value_that_a_column_cannot_hold_is_an_error(values, actions, expected, tmp_path):
     recipe = pure.recipe(tmp_path, DDL, f"  - {{action: ColumnProperties, {actions}}}")
     with pytest.raises(pure.IntegratorError) as raised:
         pure.payloads(recipe, pure.hvr(tmp_path, values))
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert f"{tmp_path}/a.jsonl:1: table t, column" in str(raised.value)

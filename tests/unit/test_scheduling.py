@@ -132,11 +132,11 @@ class Time:
 @pytest.mark.parametrize("batches", [(1, 1, 1), (5000,), (7, 0, 4000, 1)])
 def test_a_pace_lets_so_many_pass_a_second(rate, batches):
     virtual = Time()
-    pace = RateLimiter(rate, virtual.clock, virtual.sleep)
+    limiter = RateLimiter(rate, virtual.clock, virtual.sleep)
     passed = []
     for count in batches:
         parts = []
-        for start, size in pace.parts(count):
+        for start, size in limiter.parts(count):
             parts.append((start, size))
             passed.append((virtual.now, size))
         assert [start for start, _ in parts] == [sum(size for _, size in parts[:n]) for n in range(len(parts))]

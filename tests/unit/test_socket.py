@@ -192,7 +192,7 @@ def test_a_line_may_begin_long_after_the_last_one(tmp_path):
 def test_who_says_nothing_takes_no_place_for_ever(tmp_path):
     with Receiving(tmp_path, secret="s3cret", line_seconds=1.0) as receiving, contextlib.ExitStack() as held:
         silent = [held.enter_context(receiving.connect()) for _ in range(17)]
-        assert receiving.refused()[0]["reason"] == "16 others have not said yet who they are"
+        assert receiving.refused()[0]["reason"] == "16 others have not sent their hello yet"
         assert [one.makefile("rb").read() for one in silent] == [b""] * 17
         with receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","secret":"s3cret"}}\n{"n":1}\n')

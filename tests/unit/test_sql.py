@@ -111,10 +111,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "told"), REFUSED)
-def test_what_an_expression_may_not(expression, told, tmp_path):
+@pytest.mark.parametrize(("expression", "expected"), REFUSED)
+def test_what_an_expression_may_not(expression, expected, tmp_path):
     said = pure.refusal(tmp_path, DDL, action(expression))
-    assert told in said
+    assert expected in said
     assert "$.actions[2].IntegrateExpression" in said
 
 

@@ -24,7 +24,7 @@ TABLES = {
 }
 STRUCT, LIST, BYTES = pa.array([{"x": 1}] * 2), pa.array([[1]] * 2), pa.array([b"\xff"] * 2)
 CASES = [
-    # dialect, column, its values, what is said
+    # dialect, column, its values, what the text is
     ("hvr", "hvr_op", STRUCT, "a.parquet:1: hvr_op is {'x': 1}, of Arrow's type struct<x: int64>; expected is int32"),
     ("hvr", "hvr_tx_seq", LIST, "a.parquet:1: hvr_tx_seq is [1], of Arrow's type list<"),
     ("hvr", "v", pa.array([[("a", 1)]] * 2, pa.map_(pa.string(), pa.int64())), "a.parquet: table t, column v: "),
@@ -40,9 +40,9 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("dialect", "name", "values", "said"), CASES)
+@pytest.mark.parametrize(("dialect", "name", "values", "text"), CASES)
 def test_a_column_of_another_type_is_the_datas_error(
-    dialect: str, name: str, values: pa.Array, said: str, tmp_path: Path
+    dialect: str, name: str, values: pa.Array, text: str, tmp_path: Path
 ) -> None:
     """Some were told as a record that cannot be read, by an exception of Arrow's."""
     path = tmp_path / "a.parquet"
@@ -51,4 +51,4 @@ def test_a_column_of_another_type_is_the_datas_error(
     recipe = pure.recipe(tmp_path, "create table t(k int primary key, v int[]);", dialect=dialect)
     with pytest.raises(DataError) as raised:
         pure.fragments(recipe, path)
-    assert said in str(raised.value)
+    assert text in str(raised.value)

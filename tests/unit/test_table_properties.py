@@ -148,9 +148,9 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "told"), PROBLEMS)
-def test_what_cannot_be_is_a_problem_of_the_channel(said, told, tmp_path):
-    assert told in pure.refusal(tmp_path, DDL, f"{{action: TableProperties, {said}}}")
+@pytest.mark.parametrize(("said", "expected"), PROBLEMS)
+def test_what_cannot_be_is_a_problem_of_the_channel(said, expected, tmp_path):
+    assert expected in pure.refusal(tmp_path, DDL, f"{{action: TableProperties, {said}}}")
 
 
 def test_bytes_are_mapped_where_there_is_text_only(tmp_path):

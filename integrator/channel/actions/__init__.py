@@ -1,6 +1,6 @@
 """Actions: what differs from the defaults, with HVR's names (https://fivetran.com/docs/hvr6/action-reference).
 
-What HVR does not have, or has otherwise, is said by each parameter.
+Each parameter's description names what HVR does not have, or has otherwise.
 """
 
 from __future__ import annotations

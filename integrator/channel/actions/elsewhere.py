@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 ABSENT_ACTIONS: dict[str, str] = {
-    "AdaptDDL": "is said at the source location: unknown_columns: add (or unknown_columns: ignore)",
+    "AdaptDDL": "is a setting of the source location: unknown_columns: add (or unknown_columns: ignore)",
     "AgentPlugin": "is not there: run.py ends with a code and logs JSON, for what is to run around it",
     "CollisionDetect": "is for target databases",
     "DbObjectGeneration": "is for target databases",

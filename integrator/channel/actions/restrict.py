@@ -25,8 +25,8 @@ class Restrict(InContext):
         example="\"{region} = 'EU' and {amount} >= 10\"",
         differs="Evaluated here, so it sees the row alone: no subqueries. Where a row lacks a column that it asks for "
         "(a delete that has the key only), it is as for the update's other row, and else the row is sent: what cannot "
-        "be told is not taken away. An update without an old row stays one in the condition, and is a delete out of "
-        "it.",
+        "be known is not taken away. An update without a before image stays one in the condition, and is a delete out "
+        "of it.",
     )
     RefreshCondition: str | None = parameter(
         None,

@@ -136,7 +136,7 @@ class CanalCoding:
 
     @property
     def key(self) -> Hashable:
-        """What tells the coding from others."""
+        """What identifies the coding."""
         return "canal", self.zone
 
     def variant_key(self, variant: int) -> Hashable:

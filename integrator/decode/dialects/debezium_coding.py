@@ -67,7 +67,7 @@ class DebeziumCoding:
 
     @property
     def key(self) -> Hashable:
-        """What tells the coding from others."""
+        """What identifies the coding."""
         return "debezium", self.modes, self.mysql
 
     def variant_key(self, variant: int) -> Hashable:

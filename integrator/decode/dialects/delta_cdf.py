@@ -69,7 +69,7 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
 
 
 def _check_quotes(file: File) -> None:
-    """Raise DataError for quotes as Spark writes them by default, which no reader of CSV tells from backslashes."""
+    """Raise DataError for quotes as Spark writes them by default: readers of CSV take them for backslashes."""
     with open_file(file.path) as stream:
         while block := stream.read(BLOCK_BYTES):
             if b'\\"' in block:

@@ -107,7 +107,7 @@ def _changes(
     if not len(kept):
         return [], {}
     ones, tables_found = np.ones(len(kept), np.int64), [table for _, table in found.values()]
-    parts, order = arranged(tables_found, of_record[kept], None, ones, reading, alike=records.values.alike)
+    parts, order = arranged(tables_found, of_record[kept], None, ones, reading, joint=records.values.joint)
     record = kept[order]
     meta = meta if len(record) == len(meta.line) and (np.diff(record) == 1).all() else meta.take(record)
     truncates = mask(pc.equal(meta.op, TRUNCATE))

@@ -1,4 +1,4 @@
-"""Messages -> Kafka. Accepted: in librdkafka's queue. Acknowledged: the broker said so. Synced: see `sync`.
+"""Messages -> Kafka. Accepted: in librdkafka's queue. Acknowledged: the broker confirmed it. Synced: see `sync`.
 
 producer    the Kafka client, once a worker
 librdkafka  its C interface, and messages as that takes them

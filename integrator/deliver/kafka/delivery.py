@@ -34,7 +34,7 @@ class Delivery:
             return
         limit = self._recipe.messages.max_bytes - RECORD_OVERHEAD
         longest = int(messages.sizes.max(initial=0))
-        if longest > limit:  # I5; the first pass has told the row, so this is a last line
+        if longest > limit:  # I5; the first pass has named the row, so this is the last check
             ends = np.cumsum([count for _, count in messages.runs])
             topic = messages.runs[int(np.searchsorted(ends, messages.sizes.argmax(), side="right"))][0]
             raise DataError(f"{topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
@@ -59,7 +59,7 @@ class Delivery:
         if left and not error:
             error = f"{left} messages are not acknowledged after {self._recipe.send.delivery_timeout_s} s"
         if error and latch.transport:
-            error = f"{error}; the client last said: {latch.transport}"
+            error = f"{error}; the client's last message: {latch.transport}"
         if error:
             discard(self._recipe.send.producer)
         return Report(

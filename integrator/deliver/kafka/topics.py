@@ -61,7 +61,7 @@ def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminCl
         there = client.list_topics(timeout=TIMEOUT_S).topics
     except KafkaException as error:
         client.poll(0)  # hears what went wrong
-        heard_last = f"; the client last said: {heard[-1]}" if heard else ""
+        heard_last = f"; the client's last message: {heard[-1]}" if heard else ""
         raise EnvironmentFault(
             f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()})"
             f"{heard_last}; start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, "
