@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Kind:
-    """What follows from a kind of error: who acts, the process's exit code, and whether time alone may mend it."""
+    """What follows from a kind of error: who acts, the process's exit code, and whether a retry may succeed."""
 
     name: str
     who: str
@@ -25,12 +25,12 @@ class Kind:
 
 CONFIGURATION = Kind("configuration", "the author of the channel", 2, retriable=False)
 DATA = Kind("data", "the owner of the source data", 3, retriable=False)
-DELIVERY = Kind("delivery", "nobody at first: run it again; if it stays, the operator of Kafka", 4, retriable=True)
+DELIVERY = Kind("delivery", "nobody yet: run it again; if it fails again, the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
-PROCESS = Kind("process", "nobody at first: it starts again; if it stays, the operator", 5, retriable=True)
+PROCESS = Kind("process", "nobody yet: it restarts; if it fails again, the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
@@ -148,7 +148,7 @@ _BY_NAME: dict[str, type[IntegratorError]] = {
     for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ProcessLost, ColumnsFound, Defect)
 }
 _SYSTEMS = (OSError, EOFError, MemoryError)
-"""What the system says, and not this code: Spark hands these to the driver as they are, and `of_process` knows some."""
+"""System errors, not of this code: Spark hands them to the driver unchanged, and `of_process` knows some."""
 
 
 def from_wire(text: str) -> IntegratorError | None:

@@ -113,7 +113,7 @@ class _Reader:
             key = str(key_node.value)
             if key in result:
                 self._source.lines[(*path, key)] = key_node.start_mark.line + 1
-                first = "the key stands twice; remove one of them"
+                first = "the key is given twice; remove one of them"
                 self._problems.append(self._source.problem((*path, key), first))
             self._source.lines[(*path, key)] = key_node.start_mark.line + 1
             result[key] = self.value(value_node, (*path, key))
@@ -144,7 +144,7 @@ def _explained(found: dict[str, Any], data: Any, *, hidden: bool) -> str:
         case "missing":
             return "this key is missing"
         case "union_tag_not_found":
-            return f"one key must say the kind: {found['ctx']['discriminator']}".replace("class_", "class")
+            return f"the key for the kind is missing: {found['ctx']['discriminator']}".replace("class_", "class")
         case "union_tag_invalid":
             tag = found["ctx"]["tag"]
             why = f"; HVR's {tag} {ABSENT_ACTIONS[tag]}" if tag in ABSENT_ACTIONS else ""

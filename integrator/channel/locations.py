@@ -57,7 +57,7 @@ class KafkaLocation(KafkaAccess):
     )
     Kafka_Message_Bundling: Literal["ROW", "CHANGE", "TRANSACTION", "THRESHOLD"] = Field(
         "ROW",
-        description="Which rows share a message. ROW: none. CHANGE: the old and the new row of an update. "
+        description="Which rows share a message. ROW: none. CHANGE: the before and after image of an update. "
         "TRANSACTION: those of a transaction, up to the threshold. THRESHOLD: as they come, up to the threshold. The "
         "last two have no message key.",
     )
@@ -123,9 +123,9 @@ class KafkaLocation(KafkaAccess):
     )
     Missing_Values: Annotated[Literal["REFUSE", "NULL"], BeforeValidator(lambda given: given or "NULL")] = Field(
         "REFUSE",
-        description="What becomes of values that the source left out, in formats that have no word for that (Avro, "
-        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null (YAML's own null says that too). JSON and "
-        "XML leave them out (extension).",
+        description="How missing values are sent in formats that cannot represent them (Avro, "
+        "Protobuf, CSV, Parquet): the cycle fails, or they are sent as null (YAML's null is the same). JSON and "
+        "XML omit them (extension).",
     )
 
 

@@ -27,15 +27,15 @@ class TableFile(Model):
 
 
 class Restart(Model):
-    """How the daemon goes on after a failure that time may mend, such as a broker that is away (extension)."""
+    """How the daemon restarts after a failure that a retry may resolve, such as an unreachable broker (extension)."""
 
     tries: Annotated[int, Field(ge=0)] = Field(
-        10, description="So many failures in a row, with no cycle synced between them, are outlived; 0: none."
+        10, description="Failures in a row that are retried, with no cycle synced between them; 0: none."
     )
     first_seconds: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="It starts again after so many seconds; twice as many after each further failure."
+        1.0, description="Seconds until the first restart; doubled after each further failure."
     )
-    most_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="But after so many at the most.")
+    most_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="The most seconds until a restart.")
 
 
 class Channel(Model):

@@ -134,13 +134,13 @@ def _with_variables(value: Any, source: Source, *, sql: bool) -> Any:
 
 
 def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> list[Problem]:
-    """Return a problem for each action that would do nothing: it holds elsewhere, or says nothing."""
+    """Return a problem for each action that would do nothing: it applies elsewhere, or sets no parameter."""
     problems = []
     at_kafka, at_source = (channel.locations[kafka].group, kafka), (channel.locations[cap_loc].group, cap_loc)
     for place, action in enumerate(channel.actions):
         given = action.model_fields_set - SCOPE_KEYS
         if not given and action.action not in HVR_WANTS:
-            problems.append(source.problem(("actions", place), "says nothing: none of its parameters is set"))
+            problems.append(source.problem(("actions", place), "has no effect: none of its parameters is set"))
         idle: frozenset[str] | set[str] = set()
         if action.group in at_source:
             idle, there = given - AT_SOURCE.get(action.action, frozenset()), at_kafka
@@ -153,7 +153,7 @@ def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> 
 
 
 def unknown_words(channel: Channel, source: Source) -> list[Problem]:
-    """Return a problem for each context and variable of the run that no action speaks of."""
+    """Return a problem for each context and variable of the run that no action uses."""
     contexts = {(getattr(action, "Context", None) or "").removeprefix("!") for action in channel.actions} - {""}
     texts = [str(value) for action in channel.actions for value in action.model_dump(exclude_unset=True).values()]
     variables = {name for text in texts for name in _VARIABLE.findall(text)}
@@ -161,7 +161,7 @@ def unknown_words(channel: Channel, source: Source) -> list[Problem]:
     for what, given, known in (("context", source.contexts, contexts), ("variable", source.variables, variables)):
         for name in sorted(set(given) - known):
             named = f"those are {', '.join(sorted(known))}" if known else "there is none"
-            problems.append(Problem(source.file, 0, "", f"the {what} {name!r} is in no action; {named}"))
+            problems.append(Problem(source.file, 0, "", f"no action uses the {what} {name!r}; {named}"))
     return problems
 
 

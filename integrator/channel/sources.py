@@ -47,7 +47,7 @@ class Debezium(Model):
     )
     old_images: Literal["AUTO", "FULL", "KEY"] = Field(
         "AUTO",
-        description="What old images hold beside the key: all values (PostgreSQL's REPLICA IDENTITY FULL, MySQL), or "
+        description="Before images hold, beside the key: all values (PostgreSQL's REPLICA IDENTITY FULL, MySQL), or "
         "nothing, which Debezium writes as null or as empty values. AUTO: those that have nothing but null and empty "
         "values there are taken for the latter.",
     )
@@ -121,7 +121,7 @@ class SocketLocation(SourceLocation):
         None, description="host:port that we connect to, again and again."
     )
     secret: str | None = Field(
-        None, description="What agents say in their hello; needed, or tls with an authority, beyond loopback."
+        None, description="The secret in each agent's hello; beyond loopback it, or tls with an authority, is required."
     )
     tls: SocketTls | None = Field(None, description="Have the connections encrypted.")
     line_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = Field(
@@ -131,11 +131,11 @@ class SocketLocation(SourceLocation):
         60.0, description="A sender that does not end a line that it began, for so long, is refused."
     )
     idle_seconds: Annotated[float, Field(ge=0)] = Field(
-        0.0, description="A sender that sends nothing for so long is refused; 0: it may be quiet."
+        0.0, description="A sender that is silent for longer is refused; 0: no limit."
     )
-    connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="So many agents at once.")
+    connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="The largest number of agents at once.")
     spool_bytes: Annotated[int, Field(ge=1024 * 1024)] = Field(
-        1024 * 1024 * 1024, description="When so much waits to be sent, senders have to wait too."
+        1024 * 1024 * 1024, description="Unsent bytes in the spool from which on senders must wait."
     )
 
 

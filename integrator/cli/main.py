@@ -133,7 +133,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         int | None, typer.Option("--back-to", help="Go back to this synced cycle: all that came after is sent again.")
     ] = None,
     export: Annotated[Path | None, typer.Option("--export", help="Write a backup of the progress into a file.")] = None,
-    restored: Annotated[Path | None, typer.Option("--import", help="Have the progress be as in a backup.")] = None,
+    restored: Annotated[Path | None, typer.Option("--import", help="Restore the progress from a backup.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="With --import: what is there is lost.")] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
     refreshing: Refreshing = False,
@@ -179,21 +179,21 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
         list[str] | None,
         typer.Option("--slice", help="[T.]COL%N, [T.]COL<B1<B2, [T.]N or [T.]V1;V2: cut tables into slices."),
     ] = None,
-    parallel: Annotated[int, typer.Option(min=1, help="So many slices at once.")] = 1,
+    parallel: Annotated[int, typer.Option(min=1, help="How many slices are sent at once.")] = 1,
     truncate_record: Annotated[
         bool, typer.Option("--truncate-record", help="A truncate record before the first rows of each table.")
     ] = False,
     select_moment: Annotated[
-        str | None, typer.Option("--select-moment", help="lsn=…, scn=… or hvr_tx_seq=…: where the rows stand.")
+        str | None, typer.Option("--select-moment", help="lsn=…, scn=… or hvr_tx_seq=…: position of the rows.")
     ] = None,
     online: Annotated[
         bool, typer.Option("--online", help="Changes up to the moment are passed over, those after it are applied.")
     ] = False,
-    anew: Annotated[bool, typer.Option("--anew", help="Do not go on with an unfinished refresh.")] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Start over; discard an unfinished refresh.")] = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
-    """Send whole tables into Kafka; one that was cut off goes on with the slices that are not through."""
+    """Send whole tables into Kafka; an interrupted refresh continues with the remaining slices."""
     from integrator.refresh import job  # noqa: PLC0415 - check and plan need no Spark
 
     made = _plan(context, channel, contexts, variables, refreshing=True)
@@ -236,7 +236,7 @@ def resume(
 def send(
     file: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="The file whose lines are sent.")],
     to: Annotated[str, typer.Option(help="host:port of the channel's socket.")],
-    sender: Annotated[str, typer.Option(help="Our name there: letters, digits, - and _.")],
+    sender: Annotated[str, typer.Option(help="The sender's name: letters, digits, - and _.")],
     authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
     certificate: Annotated[str | None, typer.Option(help="With TLS: PEM file of our own, its key in it.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,

@@ -133,7 +133,7 @@ def _check_same(path: Path, first_line: bytes, target: Target) -> None:
             raise EnvironmentFault(f"{record}: cannot be written, and names the file that was sent: {error}") from error
     elif record.read_text(encoding="ascii").strip() != begins:
         raise DataError(
-            f"{path}: begins otherwise than the file whose lines were sent as {target.sender} ({record}): it is "
+            f"{path}: does not begin like the file that was sent as {target.sender} ({record}): it is "
             "another file; send it with another --sender"
         )
 

@@ -26,7 +26,7 @@ def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
     grid = Grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait", box=None)
     for one in cycles:
         if isinstance(one, Damaged):
-            console.print(f"{one}; the channel cannot be gone back to that cycle", highlight=False, markup=False)
+            console.print(f"{one}; --back-to cannot reach that cycle", highlight=False, markup=False)
             continue
         numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.held)
         grid.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *map(str, numbers))
@@ -102,7 +102,7 @@ def captured(capture: CaptureRecipe) -> Iterator[str]:
     yield from (f"{one!r} becomes {other!r}" for one, other in capture.characters)
     yield from (f"{name} is {text!r} where it is missing" for name, text in capture.missing)
     if capture.augment:
-        yield "what a new row lacks is taken from the old one"
+        yield "missing values of after images are taken from before images"
     if capture.coalesce:
         yield "changes of a key in a transaction are one"
 

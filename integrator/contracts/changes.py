@@ -45,7 +45,7 @@ class RowTables:
 
 @dataclass(frozen=True)
 class Changes:
-    """Change rows of one table, in source order. An update is two adjacent rows, old then new.
+    """Change rows of one table, in source order. An update is two adjacent rows: before image, then after image.
 
     columns: typed values by the table's column names; null where the value is null or missing.
     missing: for columns that have any, True where the source record has no value (which is not null).
@@ -100,7 +100,7 @@ class Changes:
 
     @property
     def paired(self) -> Mask:
-        """Return which rows are old ones of updates whose new ones stand next: found before any row is left out."""
+        """Return which rows are before images whose after image is the next row; computed before rows are skipped."""
         if self.tracked is not None:
             return self.tracked
         op = self.op.to_numpy(zero_copy_only=False)

@@ -50,7 +50,7 @@ def following(before: Span, span: Span, file: str) -> Span:
 
 
 def one_source(known: Mapping[str, Source], table: str, source: Source, where: str) -> Source:
-    """Return of which table of the source the records of a table are, given what is known of that.
+    """Return the one source table whose records a table of the channel takes, given the `known` ones.
 
     Raises DataError where they would be of two.
     """
@@ -59,6 +59,6 @@ def one_source(known: Mapping[str, Source], table: str, source: Source, where: s
         raise DataError(
             f"{where}: a change of table {source}, and changes of {before} came before: both would be sent as table "
             f"{table}; define each with its schema and exact name "
-            f'(create table {source.schema or "schema"}."{source.name}" …), or have the source leave one out'
+            f'(create table {source.schema or "schema"}."{source.name}" …), or exclude one at the source'
         )
     return Source(before.schema or source.schema, before.name)

@@ -30,7 +30,7 @@ class File:
 
 
 Before = Callable[[], OpenTransaction]
-"""Asked for only when a file's first record needs it: finding out may mean to read the file before."""
+"""Called only when a file's first record needs it: it may read the previous file."""
 
 
 class Standing:

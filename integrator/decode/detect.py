@@ -22,7 +22,7 @@ _LINES = 100
 def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> str:
     """Return the name of the dialect that a file is in; `otherwise` for an empty one. Raises DataError where none fits.
 
-    The first mark that fits is taken: those whose names no column has come before those whose names one might have.
+    The first mark that fits is taken: names that no column has are tried before names that a column might have.
     """
     container = container_of(file)
     if container == "empty":
@@ -40,15 +40,13 @@ def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> st
                 return name
     if not records:
         raise DataError(
-            f"{file}: no line of its first ones is a JSON object; write one record a line, or say the dialect"
+            f"{file}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
         )
     for name, dialect in dialects.items():
         if dialect.bare is not None and all(names <= dialect.bare for names in records):
             return name
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
-    raise DataError(
-        f"{file}: its first record is of no dialect that is known by its names, which are {shown}; say which"
-    )
+    raise DataError(f"{file}: the names in its first record ({shown}) match no dialect; set `dialect`")
 
 
 def _records(file: str) -> list[set[str]]:

@@ -218,8 +218,8 @@ class _Batch:
         if len(wrong):
             row = int(wrong[np.argmin(self.rows.line[self.rows.record[wrong]])])
             raise DataError(
-                f"{self.rows.where(row)}: table {self.rows.table_of(row).name}: the record has no value of its row; "
-                "what makes the records must write its image"
+                f"{self.rows.where(row)}: table {self.rows.table_of(row).name}: the record has no row image; "
+                "configure its producer to write it"
             )
 
     def _arrays(self, layout: Layout, values: Slices) -> list[pa.Array]:
@@ -255,7 +255,7 @@ class _Batch:
         except _REFUSED as error:
             of_parser = isinstance(error, pa.ArrowInvalid) and "JSON" in str(error)
             raise ValueRefused(index, "" if of_parser else str(error)) from None
-        raise AssertionError("a value is refused among others, and taken alone")
+        raise AssertionError("a value was refused in a batch and accepted alone")
 
     def _refused(self, layout: Layout, own: Slices, start: int, error: ValueRefused) -> DataError:
         _, slot, row = layout.place_of(start + error.index)

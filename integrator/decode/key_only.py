@@ -51,7 +51,7 @@ def _check_whole(text: Octets, rows: Rows, layout: Layout, values: Slices, given
     wrong = first(alone & (empty | (mode == "KEY")))
     if wrong is not None:
         raise DataError(
-            f"{rows.where(start + wrong)}: table {rows.parts[part][0].table.name}: the old image may be of the columns "
+            f"{rows.where(start + wrong)}: table {rows.parts[part][0].table.name}: the before image may be of columns "
             "of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; define it (a primary "
-            "key, or a unique index), or set old_images: FULL at the source location if old images are whole"
+            "key, or a unique index), or set old_images: FULL at the source location if before images are whole"
         )

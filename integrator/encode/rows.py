@@ -104,14 +104,14 @@ class RowMaker:
     def _events(self, changes: Changes, operations: tuple[int, ...], counters: CycleCounters, *, split: bool) -> Events:
         found = events(changes.op.to_numpy(zero_copy_only=False), changes.paired, split_key_updates=split)
         if found.unpaired:
-            counters.leave_out("old rows of updates without their new ones", found.unpaired)
+            counters.leave_out("before images of updates without their after images", found.unpaired)
         sent = np.isin(found.op, operations)
         if not sent.all():
             self._count(found.op[~sent], counters)
         return found.where(sent)
 
     def _enveloped(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
-        """Return envelopes of old and new images. They say every operation they can, whatever the style."""
+        """Return envelopes of before and after images, with every operation the envelope has, whatever the style."""
         envelope = ENVELOPES[self._layout.envelope]
         operations = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
         found = self._events(changes, operations, counters, split=envelope.split_key_updates)
@@ -142,7 +142,7 @@ class RowMaker:
 
 
 def _same(old: pa.Array, new: pa.Array) -> Mask:
-    """Say where two values are the same, null among them."""
+    """Return where two values are equal; null equals null."""
     try:
         equal = mask(pc.equal(old, new))
     except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one

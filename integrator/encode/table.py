@@ -161,7 +161,7 @@ class TableEncoder:
                 line, column = changes.line[rows.at[at]], name.replace(PATH, ".")
                 raise DataError(
                     f"{changes.file}:{line}: table {changes.table}, column {column}: the record has no value, and "
-                    f"{self._layout.format} has no word for that; record full rows (REPLICA IDENTITY FULL), send "
+                    f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
                     "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON"
                 )
         return {}

@@ -68,7 +68,7 @@ def _may_need_quotes(kind: Type, dialect: Csv) -> bool:
 
 
 def _none_special(fields: pa.Array, dialect: Csv, special: list[str]) -> bool:
-    """Say, by a look at the bytes of all fields at once, that none can need quotes."""
+    """Return whether the bytes of all fields, examined at once, show that none needs quotes."""
     if dialect.null or pc.any(pc.equal(pc.binary_length(fields), 0)).as_py():
         return False
     data, _ = flat(fields)

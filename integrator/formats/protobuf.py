@@ -111,9 +111,8 @@ def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
     found = proto_text.parse(text)
     paths: dict[tuple[str, ...], str] = {(found.first_message,): ""}
     size = 0
-    while size < len(
-        paths
-    ):  # the field of that type, in the same message, distinguishes a message of ours from its place
+    # a nested message is one of ours if a field of its type is in the same message
+    while size < len(paths):
         size = len(paths)
         for field in found.fields:
             inside = (*field.path, field.type)

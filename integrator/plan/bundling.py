@@ -80,7 +80,7 @@ def oversized_of(location: KafkaLocation, layout: Layout, topics: Sequence[str],
     """Return what becomes of rows above the maximum size; what is wrong is reported, by property."""
     how, topic = location.Oversized_Rows, location.Dead_Letter_Topic
     if (topic is not None) != (how == "DEAD_LETTER"):
-        report("Dead_Letter_Topic", "goes with Oversized_Rows: DEAD_LETTER, and that with it")
+        report("Dead_Letter_Topic", "Dead_Letter_Topic and Oversized_Rows: DEAD_LETTER must be set together")
     if topic is not None and topic in topics:
         report("Dead_Letter_Topic", f"{topic} is a topic of a table too; dead letters need one of their own")
     missing = FORMATS[layout.format].missing

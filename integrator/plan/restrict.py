@@ -40,11 +40,11 @@ def restricted(
             constant = "".join(part.text for part in addresses if isinstance(part, Text))
             if all(isinstance(part, Text) for part in addresses) and not reaching(capture.subscribed)(constant):
                 kafka, group = names
-                text = f"{constant!r} is never {kafka}, {group} or an alias (AddressSubscribe): nothing would be sent"
+                text = f"{constant!r} does not match {kafka}, {group} or an alias (AddressSubscribe): no row is sent"
                 parameters.report(places["AddressTo"], "AddressTo", text)
         elif subscribed is not None:
             place = parameters.restrict.kafka[1]["AddressSubscribe"]
-            parameters.report(place, "AddressSubscribe", "no row has an address: it goes with AddressTo at the source")
+            parameters.report(place, "AddressSubscribe", "needs AddressTo at the source: no row has an address")
     except ExpressionError as error:
         parameters.report(places["AddressTo"], "AddressTo", str(error))
     return capture

@@ -83,7 +83,7 @@ def _check_socket(location: SocketLocation, problem: Any) -> None:
     if location.listen is not None and location.tls is not None and not location.tls.certificate:
         problem("tls", "to listen with TLS, a certificate is needed")
     if location.connect is not None and location.secret:
-        problem("secret", "who we connect to says no hello, and so no secret; use tls with an authority")
+        problem("secret", "with `connect` no hello is received, and so no secret; use tls with an authority")
     for key, file in (location.tls.model_dump() if location.tls else {}).items():
         if file is not None and not Path(file).is_file():
             problem("tls", f"{key}: there is no file {file}")

@@ -129,7 +129,7 @@ def _coercion(scope: ChannelScope, table: Table, values: dict[str, Any], places:
     unknown = [name for name in types if name not in TYPES]
     if unknown or (text is not None and policy == "FATAL"):
         wrong = f"{', '.join(unknown)}: not known; accepted are {', '.join(TYPES)}"
-        wrong = wrong if unknown else "says what a CoerceErrorPolicy is for, and that is FATAL"
+        wrong = wrong if unknown else "has no effect while CoerceErrorPolicy is FATAL"
         place = ("actions", places["CoerceErrorType"], "CoerceErrorType")
         scope.problems.append(scope.source.problem(place, f"table {table.name}: {wrong}"))
     return Coercion(policy, types)

@@ -38,9 +38,9 @@ def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Re
     wanted = bool(envelope and envelope.tombstones and not keyless) if asked is None else bool(asked)
     missing = _missing(keys) if wanted and not keyless else ()
     if missing or (wanted and _runs_together(key.expression)):
-        lacks = f"its message key lacks {', '.join(missing)}" if missing else "its message key's values touch"
+        lacks = f"its message key lacks {', '.join(missing)}" if missing else "its message key lacks separators"
         text = f"table {table.name}: {lacks}, so that a tombstone would erase rows that were not deleted"
-        report("OnDeleteSendTombstone", f"{text}; {_remedy(keys, missing)}, or say OnDeleteSendTombstone: false")
+        report("OnDeleteSendTombstone", f"{text}; {_remedy(keys, missing)}, or set OnDeleteSendTombstone: false")
     return wanted
 
 

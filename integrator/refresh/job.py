@@ -71,7 +71,7 @@ class Options:
 def refresh(plan: Plan, options: Options) -> dict[str, int]:
     """Send whole tables; return how many rows of each. Raises IntegratorError.
 
-    A run that was cut off is gone on with: slices that are through are not sent again.
+    An interrupted run continues: completed slices are not sent again.
     """
     _check(plan, options)
     spark = session.start(f"{plan.channel} refresh", _tables_at(plan).jars)
@@ -82,7 +82,7 @@ def refresh(plan: Plan, options: Options) -> dict[str, int]:
 
 
 def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
-    """Refresh in a session that is there. Returns and raises as `refresh`."""
+    """Refresh in an existing Spark session. Returns and raises as `refresh`."""
     _check(plan, options)
     state = State(plan.state)
     state.make()
@@ -128,7 +128,7 @@ class _Refresh:
         self._bars = Bars(self._slices, self._progress)
 
     def run(self) -> dict[str, int]:
-        """Send what is not through yet."""
+        """Send the slices that are not completed."""
         suspended, run = self._state.suspended, None
         if suspended is None:
             self._state.suspend(REASON)
@@ -138,7 +138,7 @@ class _Refresh:
                 run = self._begin()
                 self._send(run)
                 if run.online and run.moment is not None and self._options.truncate_record:
-                    # consumers begin anew: without that, a delete that is in no row would be passed over, too
+                    # consumers start from an empty table; otherwise deletes before the moment would be lost
                     self._state.mark_refreshed(dict.fromkeys(self._tables, run.moment))
                 rows = dict.fromkeys(self._tables, 0)
                 for part in self._slices:
@@ -150,7 +150,7 @@ class _Refresh:
         return rows
 
     def _go_on(self, suspended: str | None, *, begun: bool) -> None:
-        """Let the daemon go on, if nobody else suspended it, and this run does not have to be gone on with."""
+        """Resume the daemon, unless somebody else suspended it or this run must be continued."""
         if begun and not any(map(self._ledger.through, self._slices)):
             self._ledger.forget()
         unfinished = begun and self._ledger.unfinished() is not None
@@ -203,7 +203,7 @@ class _Refresh:
                 raise
 
     def _truncate(self, run: Run) -> None:
-        """Send a truncate before the first rows of each table that none of its slices is through of."""
+        """Send a truncate before the first rows of each table without a completed slice."""
         for name in self._tables:
             if not any(self._ledger.through(part) for part in self._slices if part.table == name):
                 self._deliver(self._spark.range(1).coalesce(1).toDF("id"), self._rows(run, name, 0))
@@ -249,7 +249,7 @@ class _Refresh:
         if wrong or sent != acknowledged:
             raise DeliveryError(
                 f"refresh of {rows.table}: {acknowledged} of {sent} messages acknowledged; "
-                f"{wrong[0] if wrong else 'no reason given'}; run it again, it goes on with what is not through"
+                f"{wrong[0] if wrong else 'no reason given'}; run it again to continue with the remaining slices"
             )
         return reports
 

@@ -16,7 +16,7 @@ from integrator.refresh.slices import Slice
 
 @dataclass(frozen=True)
 class Run:
-    """A refresh: what it was told, which must be the same to go on with it; when it began; and its moment."""
+    """A refresh: its options, which must be the same to continue it; when it began; and its moment."""
 
     told: dict[str, Any]
     fingerprint: str
@@ -62,9 +62,9 @@ class Ledger:
     def check(self, run: Run, told: dict[str, Any], fingerprint: str) -> None:
         """Raise EnvironmentFault if an unfinished run is another one than is asked for now."""
         if run.told != told or run.fingerprint != fingerprint:
-            what = "the channel is another" if run.told == told else f"it was told {json.dumps(run.told)}"
+            what = "the channel has changed" if run.told == told else f"it was started with {json.dumps(run.told)}"
             raise EnvironmentFault(
-                f"{self.path}: a refresh of {run.started} is not finished, and {what}; finish it as it was begun, or "
+                f"{self.path}: a refresh of {run.started} is not finished, and {what}; finish that one, or "
                 "begin anew with --anew"
             )
 
@@ -77,7 +77,7 @@ class Ledger:
         return int((self._mark(part) or {})["rows"])
 
     def _mark(self, part: Slice) -> dict[str, Any] | None:
-        """Return the mark of a slice; None if it has none, or one of another run that came back after a power cut."""
+        """Return a slice's mark; None without one, or for another run's mark that reappeared after a power cut."""
         path, run = self.path / f"{part.name}.json", self.path / "run.json"
         if not path.exists():
             return None

@@ -60,7 +60,7 @@ def _of_postgres(ask: Callable[[str], str], wait_s: float) -> str:
     while int(ask("select pg_snapshot_xmin(pg_current_snapshot())::text as xmin")) < running:
         if time.monotonic() > deadline:
             raise EnvironmentFault(
-                f"transactions that were running {wait_s:.0f} s ago are running still, and what they do could be lost; "
+                f"transactions that were running {wait_s:.0f} s ago still run, and their changes could be lost; "
                 "end them (pg_stat_activity, backend_xid), or refresh without --online"
             )
         time.sleep(_POLL_S)

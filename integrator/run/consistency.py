@@ -1,7 +1,7 @@
 """Whether the parts of a state directory belong together: the journal, Spark's checkpoint, and the marks.
 
 Cycles and files are known by their numbers. If one part is gone, damaged, or of another time (from a backup), numbers
-mean other files there, and rows would be passed over without a word (I4). So the parts are compared before a stream
+mean other files there, and rows would be skipped silently (I4). So the parts are compared before a stream
 starts and before each cycle, and what does not fit is refused with what to do about it:
 
 * journal: has every file that a mark or the checkpoint speaks of, and the files up to the last mark are those it had;
@@ -72,7 +72,7 @@ def fault(state: State, problem: str) -> EnvironmentFault:
     ways = []
     if cycle is not None:
         ways.append(
-            f"go back to cycle {cycle}, up to which all is whole (run.py state --channel FILE --back-to {cycle}; the "
+            f"go back to cycle {cycle}, the last intact one (run.py state --channel FILE --back-to {cycle}; the "
             "files that came after it are sent again)"
         )
     ways.append("import a backup (run.py state --channel FILE --import BACKUP --replace)")
@@ -170,8 +170,8 @@ def _check_gap(state: State, marks: list[int]) -> None:
     if missing:
         raise Damaged(
             f"{state.marks.path / f'{max(missing)}.json'}: is gone, and there are marks of cycles before it and "
-            f"after it; restore it, or remove those before it (up to {max(missing) - 1}.json), to which the channel "
-            "cannot be gone back then"
+            f"after it; restore it, or remove those before it (up to {max(missing) - 1}.json), which --back-to "
+            "can then no longer reach"
         )
 
 
@@ -184,8 +184,8 @@ def _compare(state: State, mark: Mark, begin: int | None, end: int) -> None:
         first = "?" if begin is None else begin + 1
         raise Damaged(
             f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_file} of "
-            f"the journal, and in {Path(state.checkpoint) / 'offsets'} it has files {first} to {end}: they are of "
-            "different times"
+            f"the journal, and in {Path(state.checkpoint) / 'offsets'} it has files {first} to {end}: the two are "
+            "from different points in time"
         )
 
 

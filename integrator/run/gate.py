@@ -1,4 +1,4 @@
-"""Between cycles and the end: cycles are let through until the end is asked for, and a stream ends between two."""
+"""Stopping a stream between two cycles: each cycle starts only while no stop is requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step works prefetch of the next, in a thread of its own: Arrow and librdkafka leave Python's lock alone."""
+"""One step runs ahead of the next in its own thread: Arrow and librdkafka release Python's lock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEPTH = 2
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield `items`, produced by another thread up to `DEPTH` prefetch; an exception of theirs is raised here."""
+    """Yield `items`, produced by another thread, at most `DEPTH` ahead; its exceptions are raised here."""
     ready: queue.Queue[tuple[bool, Item | BaseException | None]] = queue.Queue(DEPTH)
     over = threading.Event()
 

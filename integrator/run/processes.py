@@ -39,6 +39,4 @@ def of_process(failure: BaseException) -> IntegratorError | None:
             "the cores here, or Python cannot start; integrate fewer channels in one process, or give it more cores"
         )
     lost = _LOST.search(text)
-    return (
-        ProcessLost(f"a process that Spark needs was lost ({lost[0]}): killed, out of memory, away") if lost else None
-    )
+    return ProcessLost(f"a process that Spark needs was lost ({lost[0]}): killed or out of memory") if lost else None

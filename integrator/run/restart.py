@@ -20,7 +20,7 @@ from integrator.errors import IntegratorError
 
 
 class _WentOn(Exception):
-    """It failed, but cycles were synced before: the count of failures begins anew."""
+    """It failed after cycles were synced: the count of failures is reset."""
 
 
 def restarting(
@@ -33,7 +33,7 @@ def restarting(
 ) -> None:
     """Run until it ends, again after each failure of a kind that time may mend, or until `stopping` is set.
 
-    synced: how far it has come; failures in a row are those between which that does not change. rest: waits so many
+    synced: the last synced cycle; failures count as in a row while it stays the same. rest: waits so many
     seconds. Raises IntegratorError when there are more of them than the policy has tries, or for one of another kind.
     """
     log = structlog.get_logger().bind(channel=channel)

@@ -12,7 +12,7 @@ refreshed.json  tables that were refreshed online, and up to which commit
 spool/          lines that came through sockets, see sources.spool
 importing       a backup is being imported: nothing starts, see backup
 heartbeat.json  that the daemon lives, and what it does
-coerced.jsonl   values that were made to fit, where the channel wants them written down
+coerced.jsonl   coerced values, with CoerceErrorPolicy WARNING_FILE
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
 """
 
@@ -204,8 +204,8 @@ class State:
         carry = self.marks.carry(mark)
         if carry.held and made_by and (mark.made_by or made_by) != made_by:
             text = (
-                f"{mark.path.with_suffix('.held')}: rows of a transaction that is not at its end wait there, made by "
-                "the channel (or the version) as it was; run that until the end has come: then it can change"
+                f"{mark.path.with_suffix('.held')}: deferred rows of an unfinished transaction were encoded by "
+                "an earlier channel or version; run that one until the transaction has ended, then change it"
             )
             raise ConfigurationError([Problem(str(mark.path), 0, "", text)])
         return carry

@@ -116,7 +116,7 @@ class Connection:
                 continue
             if not data:
                 if self._rest:
-                    self._log.warning("the last line has no end, and is not received", sender=self.sender)
+                    self._log.warning("the last line has no newline, and is not received", sender=self.sender)
                 await self._settle(sealing=True)
                 return
             await self._take(data)
@@ -203,7 +203,7 @@ class Connection:
             raise Refused(f"a hello that cannot be read: {error}") from None
         secret = str(hello.get("secret", "")).encode(errors="replace")
         if self._endpoint.secret is not None and not hmac.compare_digest(secret, self._endpoint.secret.encode()):
-            raise Refused("the secret is another")
+            raise Refused("the secret does not match")
         if first < 1:
             raise Refused(f"it begins with line {first}; lines are counted from 1 on")
         if not _NAME.fullmatch(name):

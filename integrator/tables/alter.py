@@ -164,13 +164,13 @@ class Altering:
 
 def _is_of_no_key(action: Cursor, sql_dialect: str) -> bool:
     """Return whether ADD, if it is next, adds a constraint or an index that is no key."""
-    prefetch = Cursor(action.all, action.folding)
-    prefetch.take_any("WITH CHECK", "WITH NOCHECK")
-    if not prefetch.take("ADD"):
+    lookahead = Cursor(action.all, action.folding)
+    lookahead.take_any("WITH CHECK", "WITH NOCHECK")
+    if not lookahead.take("ADD"):
         return False
-    if prefetch.take("CONSTRAINT"):
-        prefetch.column()
-    return is_other(prefetch, sql_dialect)
+    if lookahead.take("CONSTRAINT"):
+        lookahead.column()
+    return is_other(lookahead, sql_dialect)
 
 
 def _drop(draft: Draft, action: Cursor) -> None:

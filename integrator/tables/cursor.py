@@ -62,9 +62,9 @@ class Cursor:
         found = words_of(self._tokens[self._at :], 4) or "its end"
         return NotUnderstood(f"{words_of(self._tokens)}: found {found!r}, expected {expected}", self.line)
 
-    def word(self, prefetch: int = 0) -> str:
-        """Return the word so far prefetch, or empty text."""
-        at = self._at + prefetch
+    def word(self, offset: int = 0) -> str:
+        """Return the word `offset` tokens after the next one, or empty text."""
+        at = self._at + offset
         return word_of(self._tokens[at]) if at < len(self._tokens) else ""
 
     def take(self, *words: str) -> bool:

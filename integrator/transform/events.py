@@ -1,4 +1,4 @@
-"""Change rows -> events: the old and the new row of an update become one, for messages that hold both."""
+"""Change rows -> events: the before and after image of an update become one, for messages that hold both."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Events:
     """Events among change rows: `row` is where each has its position, `before` and `after` where its images are.
 
     op: what happened, in the codes of change rows: an insert, an update, a delete or a truncate. -1 is no image.
-    retired: the change row whose key is gone with the event. unpaired: old rows of updates that no new row stands
-    after, which are in no event.
+    retired: the change row whose key is gone with the event. unpaired: the number of before images
+    without an after image, which are in no event.
     """
 
     row: Places
@@ -47,7 +47,7 @@ class Events:
 def events(op: npt.NDArray[np.int8], old: Mask, *, split_key_updates: bool) -> Events:
     """Return the events of change rows with the operations `op`.
 
-    old: which are the old rows of updates whose new ones stand next. split_key_updates: an update of the key is a
+    old: which rows are before images whose after image is the next row. split_key_updates: an update of the key is a
     delete of the old key and an insert of the new one.
     """
     rows = np.arange(len(op))

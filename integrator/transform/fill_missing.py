@@ -13,7 +13,7 @@ from integrator.contracts.fragments import Places
 
 
 def augmented(changes: Changes, which: Mask) -> Changes:
-    """Return the change rows in which the new rows of updates, of those in `which`, have what the old rows have."""
+    """Return the change rows in which after images, of those in `which`, take missing values from before images."""
     if not changes.missing:
         return changes
     rows = np.arange(len(changes))

@@ -41,7 +41,7 @@ def require_key(changes: Changes, names: tuple[str, ...]) -> None:
         if at is not None:
             raise DataError(
                 f"{changes.file}:{changes.line[at]}: table {changes.table}: the record has no value for {name}, which "
-                "the message key is made of; record full old images, or distribute by the table's key"
+                "the message key is made of; record full before images, or distribute by the table's key"
             )
 
 

@@ -22,9 +22,9 @@ SEPARATORS = re.compile(r"[;:,]")
 def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
     """Return the rows for which a condition is `true`; truncates stay. `known`: whether it is known.
 
-    Update conversion: an update out of the condition is a delete, one into it an insert. What is not known of a new
-    row is what was true of the old one, for a value that an update leaves out is unchanged; what is not known at all
-    counts as true, so that nothing is taken away that may be there.
+    Update conversion: an update out of the condition is a delete, one into it an insert. An after image for which
+    the condition is unknown takes its before image's result, because a missing value is unchanged; unknown for both
+    counts as true, so that no row is lost.
     """
     op = changes.op.to_numpy(zero_copy_only=False)
     old, new = changes.paired, _following(changes.paired)

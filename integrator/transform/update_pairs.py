@@ -1,4 +1,4 @@
-"""Old and new rows of updates are kept together: where a batch ends between them, the old one waits for the next."""
+"""Both images of an update stay together: a before image that ends a batch is deferred to the next batch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def last_place(batch: Sequence[AnyChanges]) -> int:
 
 
 class UpdatePairs:
-    """Holds back, table by table, the old row that a batch ends with, for messages that hold both images."""
+    """Defers, for each table, the before image that a batch ends with, for messages that hold both images."""
 
     def __init__(self) -> None:
         self._held: dict[str, Changes] = {}
 
     def are_whole(self, batch: Sequence[AnyChanges]) -> bool:
-        """Return whether a batch is as it is to be: no row was held back, and it does not end with an old row."""
+        """Return whether no before image is deferred, and the batch does not end with one."""
         rows = [part.rows if isinstance(part, MultiTableChanges) else part for part in batch if len(part)]
         if self._held or not rows:
             return not self._held
@@ -34,7 +34,7 @@ class UpdatePairs:
         return latest.op[int(np.argmax(latest.order))].as_py() not in OLD
 
     def whole(self, batch: list[Changes]) -> list[Changes]:
-        """Return a batch's rows, with the old row that was held back before them, without one that they end with."""
+        """Return a batch's rows after the deferred before image, without a before image at their end."""
         last = last_place(batch)
         joint = [self._after_held(changes) for changes in batch]
         alone = [_before(changes) for changes in self._held.values()]  # what follows is of another table: no update
@@ -53,11 +53,11 @@ class UpdatePairs:
         return changes.where(~at_end)
 
     def end(self) -> None:
-        """Record that the file ends. Raises DataError for an old row that is still held back."""
+        """Record that the file ends. Raises DataError for a before image that is still deferred."""
         for changes in self._held.values():
             raise DataError(
-                f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the old row of an "
-                "update; write its new row into the same file, after it"
+                f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the before image of an "
+                "update; write its after image into the same file, after it"
             )
 
 

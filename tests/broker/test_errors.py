@@ -159,7 +159,7 @@ def test_all_problems_of_a_channel_and_its_ddl_come_at_once(tmp_path):
     assert (
         "channel.yaml:3: $.locations.src.dialect: 'wal2jsn' is not one of 'auto', 'hvr', 'wal2json', 'debezium'" in told
     )
-    assert "channel.yaml:6: $.actions: the key stands twice" in told
+    assert "channel.yaml:6: $.actions: the key is given twice" in told
     assert "bad.sql:1: t.b: the type frobnicate is not known" in told
     assert "worse.sql:2: bad SQL" in told
 

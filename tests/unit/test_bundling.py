@@ -175,7 +175,7 @@ REFUSED = [
     ("THRESHOLD", "Json: true, JsonMode: TABLE_OBJECT", ONE_TOPIC, "", "the tables a, b share the topic all"),
     ("TRANSACTION", "Csv: true, HeaderLine: true", ONE_TOPIC, "", "holds one table; give each a topic"),
     ("CHANGE", "Json: true, Envelope: DEBEZIUM", "", "", "a row holds both images of an update already"),
-    ("ROW", "Json: true", "", ", Oversized_Rows: DEAD_LETTER", "goes with Oversized_Rows: DEAD_LETTER"),
+    ("ROW", "Json: true", "", ", Oversized_Rows: DEAD_LETTER", "Dead_Letter_Topic and Oversized_Rows: DEAD_LETTER must be set together"),
     ("ROW", "Json: true", "", ", Oversized_Rows: DEAD_LETTER, Dead_Letter_Topic: a", "a is a topic of a table too"),
     ("ROW", "Csv: true", "", ", Oversized_Rows: SKELETON", "SKELETON needs Missing_Values: NULL"),
 ]  # fmt: skip

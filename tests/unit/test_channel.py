@@ -19,7 +19,7 @@ CASES = [
     ({"channel": "channel: Shop-1"}, ":1: $.channel: String should match pattern"),
     ({"channel": "chanel: shop"}, ":1: $.chanel: this key is not known here"),
     ({"channel": "chanel: shop"}, ":1: $.channel: this key is missing"),
-    ({"channel": "channel: shop\nchannel: two"}, ":2: $.channel: the key stands twice"),
+    ({"channel": "channel: shop\nchannel: two"}, ":2: $.channel: the key is given twice"),
     ({"channel": "channel: ["}, "broken YAML"),
     ({"channel": "channel: 2026-99-99"}, ":1: $.channel: '2026-99-99' cannot be read"),
     ({"channel": "channel: !colour red"}, ":1: $.channel: 'red' cannot be read"),
@@ -36,7 +36,7 @@ CASES = [
         {"locations": "locations: {src: {class: pipe}}"},
         "$.locations.src: 'pipe' is not one of 'files', 'socket', 'snapshot', 'jdbc', 'kafka'",
     ),
-    ({"locations": "locations: {src: {path: x}}"}, "$.locations.src: one key must say the kind: 'class'"),
+    ({"locations": "locations: {src: {path: x}}"}, "$.locations.src: the key for the kind is missing: 'class'"),
     (
         {"locations": BASE["locations"].replace("dialect: hvr", "dialect: hvr, table: nope")},
         ":3: $.locations.src.table: 'nope' is no table; known are audit, customers, orders, products",
@@ -63,7 +63,7 @@ CASES = [
 ]
 
 ACTIONS = [
-    ("{action: Transform}", "HVR's Transform is not there: SQL changes rows"),
+    ("{action: Transform}", "HVR's Transform is not supported: SQL changes rows"),
     ("{action: AdaptDDL}", "unknown_columns: ignore"),
     ("{action: Integrate, Burst: true}", "it is in HVR: not for Kafka, which is integrated continuously"),
     ("{action: ColumnProperties, Name: x, TrimWhiteSpace: true}", "it is in HVR: a parameter of TableProperties"),
@@ -77,7 +77,7 @@ ACTIONS = [
         "{action: Restrict, group: KAFKA, CaptureCondition: 'true'}",
         "CaptureCondition does nothing at 'KAFKA'; write SOURCE",
     ),
-    ("{action: ColumnProperties, Name: nmae}", "says nothing: none of its parameters is set"),
+    ("{action: ColumnProperties, Name: nmae}", "has no effect: none of its parameters is set"),
     (
         "{action: ColumnProperties, Name: weight, table: products, Datatype: decimal, Precision: 9, Scale: 2}",
         "real cannot become",

@@ -279,11 +279,11 @@ def test_the_rows_of_an_update_in_different_batches_are_one_event(tmp_path, monk
 
 
 def test_an_old_row_without_its_new_one_is_refused_or_counted(tmp_path):
-    with pytest.raises(DataError, match=r"a.jsonl:1: table t: the file ends with the old row of an update"):
+    with pytest.raises(DataError, match=r"a.jsonl:1: table t: the file ends with the before image of an update"):
         sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 4, **ONE})
     messages, not_sent = sent(tmp_path, "Envelope: OPENCDC", {"hvr_op": 4, **ONE}, {"hvr_op": 1, **ONE})
     assert [value["operation"] for _, value in messages] == ["create"]
-    assert not_sent == {"old rows of updates without their new ones": 1}
+    assert not_sent == {"before images of updates without their after images": 1}
 
 
 def test_a_computed_key_column_is_the_key(tmp_path):

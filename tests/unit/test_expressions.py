@@ -185,8 +185,8 @@ def test_what_a_run_says_and_no_action_asks_for_is_a_mistake(tmp_path):
     run = Run(frozenset({"maskd"}), (("who", "us"), ("whom", "them")))
     with pytest.raises(ConfigurationError) as raised:
         pure.tables(tmp_path, DDL, [action], run=run)
-    assert "the context 'maskd' is in no action; those are masked" in str(raised.value)
-    assert "the variable 'whom' is in no action; those are who" in str(raised.value)
+    assert "no action uses the context 'maskd'; those are masked" in str(raised.value)
+    assert "no action uses the variable 'whom'; those are who" in str(raised.value)
 
 
 def test_a_variable_in_quotes_in_sql_is_its_value_whatever_that_is(tmp_path):

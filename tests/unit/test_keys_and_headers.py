@@ -171,7 +171,7 @@ def test_tombstones_of_keys_that_tell_all_rows_apart(key, said, kafka, tmp_path)
 
 
 def test_values_that_touch_in_a_key_do_not_tell_rows_apart(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"its message key's values touch.*'\{id\}-\{part\}'"):
+    with pytest.raises(ConfigurationError, match=r"its message key lacks separators.*'\{id\}-\{part\}'"):
         wide(tmp_path, "id, part", "MessageKey: '{id}{part}'", [], "")
 
 

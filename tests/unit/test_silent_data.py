@@ -92,7 +92,7 @@ CASES = [
     (9, "canal", ORDERS, "", [json.dumps({"database": "d", "table": "orders", "type": "INSERT", "es": 1, "isDdl": False, "data": [{"id": "1"}, {"id": "2"}]})],
      [ROW, {"id": 2, "op": 1}]),
     # 10: placeholders
-    (10, "debezium", KEYLESS, "", [debezium("d", {"id": 0, "k": 5, "v": None}, None, "keyless")], ":1: table keyless: the old image may be"),
+    (10, "debezium", KEYLESS, "", [debezium("d", {"id": 0, "k": 5, "v": None}, None, "keyless")], ":1: table keyless: the before image may be"),
     (10, "debezium", KEYLESS, ", debezium: {old_images: FULL}", [debezium("d", {"id": 0, "k": 5, "v": None}, None, "keyless")],
      [{"id": 0, "k": 5, "v": None, "op": 0}]),
     (10, "debezium", KEYLESS, "", [debezium("d", {"id": 0, "k": 5, "v": "x"}, None, "keyless")], [{"id": 0, "k": 5, "v": "x", "op": 0}]),

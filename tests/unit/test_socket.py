@@ -340,7 +340,7 @@ CHANNELS = [
     ("{class: socket, dialect: hvr, listen: '0.0.0.0:7010'}", "whoever reaches 0.0.0.0 could send changes"),
     ("{class: socket, dialect: hvr, listen: 'localhost:99999'}", "a port is 0 to 65535"),
     ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {}}", "to listen with TLS, a certificate is needed"),
-    ("{class: socket, dialect: hvr, connect: 'h:1', secret: x}", "who we connect to says no hello"),
+    ("{class: socket, dialect: hvr, connect: 'h:1', secret: x}", "with `connect` no hello is received"),
     ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {certificate: none.pem}}", "there is no file none.pem"),
 ]
 
@@ -494,7 +494,7 @@ def test_a_file_is_sent_once_and_gone_on_with(tmp_path):
 def test_another_file_of_the_same_name_is_refused(tmp_path):
     with Receiving(tmp_path / "spool") as receiving:
         assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
-        with pytest.raises(DataError, match="begins otherwise than the file whose lines were sent as s"):
+        with pytest.raises(DataError, match="does not begin like the file that was sent as s"):
             sending(tmp_path, records(8, 100).decode(), receiving.receiver.port)
         assert len(receiving.lines()) == 5
 
@@ -520,7 +520,7 @@ def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
         sending(tmp_path, bad, receiving.receiver.port)
     with (
         Receiving(tmp_path / "other", secret="x") as receiving,
-        pytest.raises(EnvironmentFault, match="the secret is another"),
+        pytest.raises(EnvironmentFault, match="the secret does not match"),
     ):
         sending(tmp_path, "{}\n", receiving.receiver.port, secret="y")
 

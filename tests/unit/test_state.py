@@ -46,7 +46,7 @@ def test_rows_that_wait_are_not_put_into_messages_of_another_make(other, tmp_pat
     assert changed.fingerprint != recipe.fingerprint
     with pytest.raises(ConfigurationError) as raised:
         state.carry(1, changed.fingerprint)
-    assert "0.held: rows of a transaction that is not at its end wait there" in str(raised.value)
+    assert "0.held: deferred rows of an unfinished transaction were encoded by" in str(raised.value)
 
 
 def test_a_channel_may_change_where_nothing_waits(tmp_path):

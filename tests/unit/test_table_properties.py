@@ -137,7 +137,7 @@ PROBLEMS = [
     ("MissingRepresentationNumeric: many", "'many' is no integer, which 'n' is"),
     ("MissingRepresentationDate: never", "'never' is no timestamp(3), which 'at' is"),
     ("CoerceErrorPolicy: WARNING, CoerceErrorType: 'NUMBERS'", "NUMBERS: not known; accepted are NUMERIC_RANGE,"),
-    ("CoerceErrorType: ROUNDING", "says what a CoerceErrorPolicy is for, and that is FATAL"),
+    ("CoerceErrorType: ROUNDING", "has no effect while CoerceErrorPolicy is FATAL"),
     ("DistributionKeyLimit: -1", "greater than or equal to 0"),
     ("TrimTime: SOMETIMES", "'SOMETIMES' is not one of 'YES', 'NO' or 'MIDNIGHT'"),
     ("MissingRepresentationNumeric: -1", 'text is wanted here: write "-1", in quotes'),

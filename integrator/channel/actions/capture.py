@@ -18,17 +18,17 @@ class Capture(Scoped):
 
     action: Literal["Capture"]
     NoBeforeUpdate: bool = parameter(
-        False, "Old rows of updates that keep the key are not sent.", example="true", differs="It may hold for a table."
+        False, "Before images of non-key updates are not sent.", example="true", differs="It may hold for a table."
     )
     NoTruncate: bool = parameter(
         False, "Truncates are not sent; then NOT NULL columns stay so in each schema.", example="true"
     )
     AugmentIncomplete: Literal["NONE", "LOB", "ALL"] = parameter(
         "NONE",
-        "A value that the new row of an update lacks is taken from its old row. LOB: in tables that have a column of "
+        "A value missing in an after image is taken from its before image. LOB: in tables that have a column of "
         "bytes or of text without length. ALL: in all tables.",
         example="ALL",
-        differs="HVR asks the database; here only the record can be asked, so what neither row has stays missing. The "
+        differs="HVR asks the database; here only the record can be asked, so what both lack stays missing. The "
         "wal2json dialect does so always.",
     )
     Coalesce: bool = parameter(

@@ -96,7 +96,7 @@ class ColumnProperties(InContext):
         False, "An Extra column: 1 where the row was deleted in the source, else 0; deletes are sent.", example="true"
     )
     TimeKey: bool = parameter(
-        False, "Every change is sent as a row of its own, old images and truncates too.", example="true"
+        False, "Every change is sent as a row of its own, before images and truncates too.", example="true"
     )
     IgnoreDuringCompare: bool = parameter(
         False,

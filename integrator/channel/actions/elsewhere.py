@@ -1,14 +1,14 @@
-"""What HVR's channels may have and ours have not, or elsewhere, and why (https://fivetran.com/docs/hvr6/action-reference)."""
+"""HVR's actions and parameters that are missing or elsewhere here, and why (https://fivetran.com/docs/hvr6/action-reference)."""
 
 from __future__ import annotations
 
 ABSENT_ACTIONS: dict[str, str] = {
     "AdaptDDL": "is a setting of the source location: unknown_columns: add (or unknown_columns: ignore)",
-    "AgentPlugin": "is not there: run.py ends with a code and logs JSON, for what is to run around it",
+    "AgentPlugin": "is not supported: run.py returns an exit code and logs JSON, for scripts around it",
     "CollisionDetect": "is for target databases",
     "DbObjectGeneration": "is for target databases",
     "DbSequence": "is for target databases",
-    "Transform": 'is not there: SQL changes rows (IntegrateExpression: "sql: …"), and Restrict leaves them out',
+    "Transform": 'is not supported: SQL changes rows (IntegrateExpression: "sql: …"), and Restrict skips them',
 }
 """Actions that are not here."""
 

@@ -64,12 +64,12 @@ class FileFormat(Scoped):
     ConvertNewlinesTo: Literal["UNIX", "DOS"] | None = parameter(None, "Line ends of text.", example="DOS")
     BeforeUpdateColumns: Annotated[str, Field(min_length=1)] | None = parameter(
         None,
-        "The two rows of an update as one, the old values under this prefix and the column's name.",
+        "Both images of an update as one row: values before it under this prefix and the column's name.",
         example='"old&"',
         differs="The row's operation is 2; HVR does not say.",
     )
     BeforeUpdateColumnsWhenChanged: bool = parameter(
-        False, "Only values that changed have an old one; in JSON and XML.", example="true"
+        False, "Only changed values have their value before the update; in JSON and XML.", example="true"
     )
     Envelope: Literal["DEBEZIUM", "OPENCDC", "AIRBYTE"] | None = parameter(
         None,

@@ -87,7 +87,7 @@ class TableProperties(InContext):
     CoerceErrorPolicy: Literal["FATAL", "SILENT", "WARNING", "WARNING_FILE"] = parameter(
         "FATAL",
         "What becomes of a value that does not fit its type in the messages. FATAL: the cycle fails. SILENT: it is "
-        "made to fit. WARNING: that is counted in the log. WARNING_FILE: it is also written to coerced.jsonl beside "
+        "coerced. WARNING: that is counted in the log. WARNING_FILE: it is also written to coerced.jsonl beside "
         "the channel's state, with the key, up to 1,000 of a change file.",
         example="WARNING",
         differs="The file is JSON lines; HVR's is binary. FATAL is fatal for numbers too, which HVR rounds silently.",

@@ -36,7 +36,7 @@ def copy_values(
 ) -> None:
     """Write values one after another, by words: what is after the end of one is written over by the next.
 
-    The last words of the text may be after its end: of these the bytes are moved to where they are looked for.
+    The last words of the text may be after its end: their bytes are then shifted to the place that is read.
     """
     text, text_words = octets
     data, data_words = out

@@ -81,7 +81,7 @@ def cut(line: str) -> str:
 
 @dataclass(frozen=True)
 class Lines:
-    """ColumnStore lines of a file: their bytes without the blank ones, and the number of each line in the file."""
+    """Lines of a file: their bytes without blank lines, and the number of each line in the file."""
 
     file: str
     data: Raw

@@ -41,7 +41,7 @@ def guarded(values: pa.Array, convert: Callable[[pa.Array], pa.Array], what: str
         convert(values.slice(index, 1))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise ValueRefused(index, f"{shown(values[index].as_py())} is no {what} ({shortened(str(error))})") from None
-    raise AssertionError(f"{what}: a value is refused among others, and taken alone")
+    raise AssertionError(f"{what}: a value was refused in a batch and accepted alone")
 
 
 def each(values: pa.Array, cases: Sequence[tuple[Mask | None, Callable[[pa.Array], pa.Array]]]) -> pa.Array:
