@@ -151,3 +151,12 @@ def plain_text(values: pa.Array) -> pa.Array:
             plain = pa.array([f"{value:f}" for value in values.filter(exponent).to_pylist()], pa.string())
             text = pc.replace_with_mask(text, exponent, plain)
     return text
+
+
+def same_values(one: pa.Array, other: pa.Array) -> Mask:
+    """Return where two values are equal; null equals null."""
+    try:
+        equal = mask(pc.equal(one, other))
+    except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one
+        equal = np.array([a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)], np.bool_)
+    return equal | mask(pc.and_(pc.is_null(one), pc.is_null(other)))

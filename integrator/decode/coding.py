@@ -24,7 +24,7 @@ from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
-from integrator.decode.text.values import check_moments, from_column
+from integrator.decode.text.values import check_moments, from_column, without_zeros
 from integrator.errors import DataError, shown
 from integrator.schema import Column, Type, arrow_type, describe
 
@@ -174,6 +174,7 @@ def zoned(kind: Type, values: pa.Array, zone: str) -> pa.Array:
     def made(part: pa.Array) -> pa.Array:
         check_moments(part)
         wanted = arrow_type(kind)
+        part = without_zeros(part, wanted.unit)
         bare = mask(pc.invert(pc.match_substring_regex(part, r"([Zz]|[+-]\d\d(:?\d\d)?)$")))
         if not bare.any():
             return part.cast(wanted)

@@ -83,13 +83,12 @@ class Reading:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """Of each table a number, the same for tables whose columns have the same names and types.
+        """Of each table a number, the same for tables with the same columns and the same key.
 
         Records of tables that share them can be parsed together.
         """
         numbers: dict[object, int] = {}
-        columns = {table.name: tuple((one.name, one.type) for one in table.columns) for table in self.tables}
-        return {name: numbers.setdefault(of_table, len(numbers)) for name, of_table in columns.items()}
+        return {table.name: numbers.setdefault((table.columns, table.key), len(numbers)) for table in self.tables}
 
     @cached_property
     def catalogue(self) -> Catalogue:

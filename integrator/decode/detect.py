@@ -59,7 +59,7 @@ def _records(file: str) -> list[set[str]]:
     found: list[set[str]] = []
     for line in start.split(b"\n")[:_LINES]:
         try:
-            record: Any = json.loads(line)
+            record: Any = json.loads(line, parse_int=str)  # Python refuses integers of over 4,300 digits
         except (ValueError, RecursionError):  # the reader of the file reports it
             continue
         if isinstance(record, dict) or record is None:
@@ -70,7 +70,7 @@ def _records(file: str) -> list[set[str]]:
 def _over_lines(start: bytes) -> list[set[str]]:
     """Return the names in a record that is written over several lines, where the text begins with one."""
     try:
-        record, _ = json.JSONDecoder().raw_decode(start.decode(errors="ignore").lstrip())
+        record, _ = json.JSONDecoder(parse_int=str).raw_decode(start.decode(errors="ignore").lstrip())
     except (ValueError, RecursionError):
         return []
     return [set(record)] if isinstance(record, dict) else []

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, first_refused
+from integrator.arrow.arrays import FEW_ROWS, Mask, first_refused, same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
@@ -21,7 +21,7 @@ from integrator.decode.json.lines import cut
 from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.shapes import NO_COLUMN, Kinds, Layout, TableShape
-from integrator.decode.json.slices import Slices, raw_of, texts_of
+from integrator.decode.json.slices import Slices, raw_of
 from integrator.decode.json.tables import Found, Grid, Words
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
@@ -36,8 +36,9 @@ KINDS = Kinds()
 """The kinds of values that this process has met."""
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _NO_WORDS = Words.of([])
-_LEARNED = 1000
-"""Names of records that are no columns, and are remembered for a table at most."""
+_NO_PLACES = np.empty((3, 0), np.int64)
+_LEARNED = 20_000
+"""Names of records that are no columns, or mean one, for a table at most."""
 
 
 Apart = Callable[[str, int], bool]
@@ -57,7 +58,8 @@ class JsonImages:
     table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
     the key: all, none, or those that look so, for all beside the key is null, or one of the words of `empty`.
     variant: of each record, by what its values are read. infers: whether a column that is added has the type of its
-    values in JSON, and not text. whole: whether a value that an image does not have is null.
+    values in JSON, and not text. whole: whether a value that an image does not have is null. hidden: nodes of members
+    that are missing values.
     """
 
     after: Objects
@@ -71,6 +73,7 @@ class JsonImages:
     variant: Ints | None = None
     infers: bool = False
     whole: bool = False
+    hidden: Places | None = None
     joint: ClassVar[bool] = True
 
     def variants(self) -> Ints | None:
@@ -107,16 +110,23 @@ class _Batch:
         values = found.values
         if len(self.images.unavailable.bounds) > 1:
             tables.clear_words(self.text, values, self.images.unavailable)
+        if self.images.hidden is not None and len(self.images.hidden):
+            self._hide(values, self.document.nodes.start[self.images.hidden])
         if self.images.key_only != "FULL":
             key_only.clear(self.text, self.rows, (layout, grid), values, (self.images.key_only, self.images.empty))
         after = self.rows.after
+        if fill.needs_values:
+            self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
             tables.fill_pairs(grid, after, values, (fill.after, fill.before))
-        if fill.needs_values:
-            self._check_values(grid, values)
-        changed = self._changed_keys(layout, grid, values)
         arrays = self._arrays(layout, values)
+        changed = self._changed_keys(layout, grid, values, arrays)
         return Valued(self._parts(layout, values, arrays), changed, unknown)
+
+    def _hide(self, values: Slices, starts: Places) -> None:
+        """Take away the values that begin at some places of the text."""
+        at = np.flatnonzero((values.end > 0) & np.isin(values.start, starts))
+        values.start[at], values.end[at] = 0, 0
 
     def _find(self) -> tuple[Layout, Found]:
         """Find the values; names that are no columns, and are to be passed over, are learned, and not met again."""
@@ -161,8 +171,13 @@ class _Batch:
     def _learned(self, share: Share, name: str) -> bool:
         key = self._key(share)
         meaning, known = _meaning(share, name, self.images), self.reading.learned.setdefault(key, {})
-        if meaning is None or name in known or len(known) >= _LEARNED:
+        if meaning is None or name in known:
             return False
+        if len(known) >= _LEARNED:
+            raise DataError(
+                f"{self.rows.file}: table {share.table.name}: its records have more than {_LEARNED} names that are no "
+                "columns of it"
+            )
         known[name] = meaning
         self.reading.shapes.pop(key, None)
         return True
@@ -195,25 +210,35 @@ class _Batch:
         twice = next(name for place, name in enumerate(columns) if name in columns[:place])
         raise DataError(f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image")
 
-    def _changed_keys(self, layout: Layout, grid: Grid, values: Slices) -> Mask:
-        """Return of which updates a key column has another value than before."""
+    def _changed_keys(self, layout: Layout, grid: Grid, values: Slices, arrays: Sequence[pa.Array]) -> Mask:
+        """Return of which updates a key column has another value than before: 1.50 is 1.5."""
         after, is_key = self.rows.after, layout.flags("is_key")
-        found = np.zeros(len(after), np.int8)
+        found = np.zeros(len(after), np.bool_)
         if len(after):
             tables.changed_keys(self.text, grid, after, values, is_key, found)
-        for place in np.flatnonzero(found > 1).tolist():  # what is written with escapes may be the same
-            row, part = int(after[place]), int(self.part[after[place]])
-            slots = np.arange(layout.slots[part], layout.slots[part + 1])
-            keys = slots[is_key[slots]] if is_key[slots].any() else slots
-            new = layout.base[keys] + row - layout.rows[part]
-            new = new[(values.end[new] > 0) & (values.end[new - 1] > 0)]
-            found[place] = texts_of(self.text, values.take(new)) != texts_of(self.text, values.take(new - 1))
-        return found > 0
+        at = np.flatnonzero(found)
+        if not len(at):
+            return found > 0
+        places = np.empty((3, tables.key_values(grid, after[at], values.end, is_key, _NO_PLACES)), np.int64)
+        tables.key_values(grid, after[at], values.end, is_key, places)
+        update, slot, new = places
+        differ = np.zeros(len(at), bool)
+        for place, array in enumerate(arrays):  # what is written differently may be the same
+            own = layout.kind_at[slot] == place
+            if own.any():
+                of_kind = new[own] - layout.bounds[place]
+                same = same_values(array.take(pa.array(of_kind)), array.take(pa.array(of_kind - 1)))
+                differ[update[own][~same]] = True
+        return np.asarray(np.isin(np.arange(len(after)), at[differ]), np.bool_)
 
-    def _check_values(self, grid: Grid, values: Slices) -> None:
-        """Raise DataError for the first record that has no value of its row, as one whose image was left out."""
+    def _check_values(self, grid: Grid, values: Slices, but: Ints) -> None:
+        """Raise DataError for the first record that has no value of its row, as one whose image is missing.
+
+        but: rows that need none.
+        """
         has = np.empty(len(self.part), np.bool_)
         tables.rows_with_values(grid, values.end, has)
+        has[but] = True
         wrong = np.flatnonzero(~(has | self.rows.bare))
         if len(wrong):
             row = int(wrong[np.argmin(self.rows.line[self.rows.record[wrong]])])
@@ -296,9 +321,9 @@ class _Batch:
 
 def _meaning(share: Share, name: str, images: JsonImages) -> str | None:
     """Return the column that a name means in other case, nothing for one that is no column, or None."""
-    folded = {column.name.lower(): column.name for column in share.table.columns} if images.fold else {}
-    if name.lower() in folded:
-        return folded[name.lower()]
+    same = [one.name for one in share.table.columns if one.name.lower() == name.lower()] if images.fold else []
+    if same:
+        return same[0] if len(same) == 1 else None
     return "" if images.apart(name, share.variant) else None
 
 

@@ -19,6 +19,8 @@ Ints = npt.NDArray[np.int64]
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
+_MOST_DIGITS = 20
+"""Of an integer of 64 bits, its sign included. Python reads integers of at most 4,300 digits."""
 
 
 class Others:
@@ -81,7 +83,7 @@ def _kinds(values: pa.Array) -> dict[str, pa.DataType | None]:
         elif text[0] in "{[":
             found["dict" if text[0] == "{" else "list"] = None
         elif text.lstrip("-").isdigit():
-            small = -(1 << 63) <= int(text) < 1 << 63
+            small = len(text) <= _MOST_DIGITS and -(1 << 63) <= int(text) < 1 << 63
             found["int" if small else "object"] = pa.int64() if small else None
         else:
             found["float"] = None

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import Mask, mask, same_values
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Places
@@ -133,18 +133,9 @@ class RowMaker:
             if field.name in columns.missing:
                 gone = gone | taken(columns.missing[field.name], np.where(none, -1, found.before))
             if self._layout.before_changed:
-                gone = gone | _same(old, values[field.name])
+                gone = gone | same_values(old, values[field.name])
             values[self._layout.before + field.name] = old
             if gone.any():
                 missing[self._layout.before + field.name] = gone
         truncate = columns.truncate[found.row]
         return Rows(values, missing, truncate, found.row, pa.array(found.op), found.image, found.retired)
-
-
-def _same(old: pa.Array, new: pa.Array) -> Mask:
-    """Return where two values are equal; null equals null."""
-    try:
-        equal = mask(pc.equal(old, new))
-    except pa.ArrowNotImplementedError:  # lists, structs and intervals are looked at one by one
-        equal = np.array([a == b for a, b in zip(old.to_pylist(), new.to_pylist(), strict=True)], np.bool_)
-    return equal | mask(pc.and_(pc.is_null(old), pc.is_null(new)))

@@ -146,7 +146,7 @@ def test_the_transaction_goes_on_in_the_next_file(tmp_path):
 
 def test_an_end_mark_alone_in_the_next_file_ends_the_transaction(tmp_path):
     recipe = pure.recipe(tmp_path, SMALL, META, "debezium")
-    marks = [{"status": kind, "id": "7:1", "event_count": None} for kind in ("BEGIN", "END")]
+    marks = [{"status": kind, "id": "7:1", "event_count": None, "data_collections": None} for kind in ("BEGIN", "END")]
     first = write(tmp_path / "1", [marks[0], of("c", None, ROW, **PG)])
     second = write(tmp_path / "2", [marks[1]])
     third = write(tmp_path / "3", [of("c", None, ROW, **PG | {"lsn": 121, "sequence": '["120","121"]'})])
@@ -188,7 +188,7 @@ CASES = [
     ("truncate", [of("t", **PG)], [(5, {"k": None, "v": None, "n": None})]),
     ("with white space", [json.dumps(of("c", None, {"k": 1, "v": "a : b", "n": 1}, **PG), indent=1).replace("\n", " ")],
      [(1, {"k": 1, "v": "a : b", "n": 1})]),
-    ("no change", [None, {"ts_ms": 5}, {"status": "BEGIN", "id": "7:1", "event_count": None}, of("m", message={}, **PG)], []),
+    ("no change", [None, {"ts_ms": 5}, {"status": "BEGIN", "id": "7:1", "event_count": None, "data_collections": None}, of("m", message={}, **PG)], []),
 ]  # fmt: skip
 
 

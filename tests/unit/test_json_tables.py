@@ -206,10 +206,7 @@ def test_a_column_that_is_not_known_is_counted(tmp_path, monkeypatch):
 def test_a_decimal_of_too_many_digits_is_told_with_its_line(tmp_path):
     line = '{"hvr_tbl_name":"orders","hvr_op":1,"hvr_tx_seq":"2","k":8,"total":12345678901.5}'
     said = outcome(channel(tmp_path), written(tmp_path, *map(json.dumps, FULL), line))
-    assert (
-        "a.jsonl:7: table orders, column total: 12345678901.5 is no decimal(12,2) (12345678901.50 has more digits"
-        in said
-    )
+    assert "a.jsonl:7: table orders, column total: '12345678901.5' is no decimal(12,2)" in said
 
 
 @pytest.mark.parametrize(("columns", "size"), [("c int", 16 << 20), ("c{at} int", 32 << 20)])

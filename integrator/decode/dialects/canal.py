@@ -199,7 +199,7 @@ def _labels(values: pa.Array, mysql: str) -> pa.Array:
     one = mysql.lower().startswith("enum(")
     meant: dict[str | None, str | None] = {None: None}
     for text in pc.unique(values).to_pylist():
-        if text is None or not text.isdigit():
+        if text is None or not (text.isascii() and text.isdecimal()):
             meant[text] = text
         elif one:
             meant[text] = _label(labels, int(text), mysql)

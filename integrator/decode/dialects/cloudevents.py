@@ -48,7 +48,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     schemas = Labels(np.full(len(objects), -1, np.int32), [])
     if wrapped.any():
         schemas = data.where(wrapped).labels("schema")
-        data = data.inner("payload", EXPECTED).either(wrapped, data)
+        data = data.inner("payload", EXPECTED, wrapped).either(wrapped, data)
     framed = data.has("before") | data.has("after") | (action == "T")
     deleted = action == "D"
     after = data.inner("after", COLUMNS, np.isin(action, ["I", "U"])).either(framed, data.where(~deleted))

@@ -33,6 +33,7 @@ from integrator.decode.dialects.debezium_positions import SOURCE, Source
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
+from integrator.decode.json.grammar import OPEN
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
@@ -42,7 +43,7 @@ EXPECTED = "a change event of Debezium"
 _ENVELOPES, _MARKS = "envelopes", "transaction marks"
 _MEMBERS = (
     *("before", "after", "source", "op", "ts_ms", "message", "ddl"),
-    *("status", "id", "event_count", "__deleted", "__op"),
+    *("status", "id", "event_count", "data_collections", "__deleted", "__op"),
 )
 ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
 
@@ -51,7 +52,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
     events, schemas = _payloads(Objects.of_lines(document).find("schema", "payload", *_MEMBERS), ignored)
-    kinds = _kinds(events)
+    kinds = _kinds(events, has_time=bool(reading.only_table and reading.only_table.column("ts_ms")))
     flat = ~np.logical_or.reduce(list(kinds.values()))
     words = _words(events, flat)
     action = _actions(words)
@@ -103,21 +104,22 @@ class Events:
 def changes(events: Events, where: Where, reading: Reading) -> Records:
     """Return the changes of events, which are at `where`. Raises DataError."""
     schemas, source, modes = events.schemas, events.source, reading.debezium
+    is_mysql = source.labels("connector").are("mysql", "mariadb")
     fields = [fields_of(text, where, schemas.codes == code) for code, text in enumerate(schemas.texts)]
     found = Records(
         file=where.file,
         action=events.action,
-        schema=source.text("schema"),
+        schema=_schema(source, is_mysql),
         table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())),
         values=JsonImages(
             events.after,
             events.before,
-            DebeziumCoding(fields, modes, mysql=source.labels("connector").has("mysql", "mariadb")),
+            DebeziumCoding(fields, modes),
             _is_added,
             unavailable=placeholders(modes.unavailable_value),
             key_only=modes.old_images,
             empty=EMPTY,
-            variant=(schemas.codes.astype(np.int64) + 1) * 2 + events.flat,
+            variant=(schemas.codes.astype(np.int64) + 1) * 4 + is_mysql * 2 + events.flat,
         ),
         old=events.before.has_object & (events.action == "U"),
         line=where.line,
@@ -127,6 +129,12 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     )
     _check_tables(found)
     return found
+
+
+def _schema(source: Source, is_mysql: Mask) -> pa.Array:
+    """Return the schema of each event's table, which in MySQL is a database."""
+    schemas = source.text("schema")
+    return pc.if_else(pa.array(is_mysql), source.text("db"), schemas) if is_mysql.any() else schemas
 
 
 def _is_added(name: str, variant: int) -> bool:
@@ -140,7 +148,7 @@ def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]
     none = Labels(np.full(len(objects), -1, np.int32), [])
     events, schemas = objects, none
     if wrapped.any():
-        events = objects.inner("payload", EXPECTED).either(wrapped, objects)
+        events = objects.inner("payload", EXPECTED, wrapped).either(wrapped, objects)
         schemas = objects.repeated_labels("schema")
         if not wrapped.all():
             schemas = Labels(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
@@ -152,30 +160,40 @@ def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]
     return events.take(at), Labels(schemas.codes[at], schemas.texts)
 
 
-def _kinds(objects: Objects) -> dict[str, Mask]:
+def _kinds(objects: Objects, *, has_time: bool) -> dict[str, Mask]:
     """Return which records are events in an envelope, and which are none of a row; all others are flattened events.
 
-    The columns of a flattened event may have any names: so each kind is known by several of its own.
+    The columns of a flattened event may have any names: so each kind is known by several of its own. has_time: whether
+    the table of records that name none has a column `ts_ms`, which is all that a heartbeat has.
     """
     objects.find(*_MEMBERS)
 
     def have(*names: str) -> Mask:
         return np.asarray(np.logical_and.reduce([objects.has(name) for name in names]), np.bool_)
 
-    framed = have("before") | have("after") | have("source") | have("message")
-    marks = have("status", "id", "event_count")
+    def are_objects(*names: str) -> Mask:
+        """Return which records have one of these members, and where each that they have is an object or null."""
+        found = np.logical_or.reduce([have(name) for name in names])
+        for name in names:
+            at = objects.slices(name)
+            found &= ~have(name) | (at.first_bytes(text) == OPEN) | at.nulls(text)
+        return np.asarray(found, np.bool_)
+
+    text = objects.document.text
+    framed = are_objects("before", "after", "source", "message")
+    marks = have("status", "id", "event_count", "data_collections")
     if marks.any():
         marks &= objects.labels("status").are("BEGIN", "END")
     flattened = have("__deleted") | have("__op")
     alone = have("ts_ms")
-    if not have("op").all():
-        alone &= objects.counts() == 1
+    if alone.any() and not have("op").all():
+        alone &= (objects.counts() == 1) & (not has_time)
     else:
         alone &= False
     kinds = {
         _ENVELOPES: have("op") & framed,
         _MARKS: marks,
-        "schema changes": have("ddl", "source") & ~have("op"),
+        "schema changes": have("ddl") & are_objects("source") & ~have("op"),
         "heartbeats": alone,
     }
     return {name: which & ~flattened for name, which in kinds.items()}

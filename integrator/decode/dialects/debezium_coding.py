@@ -41,7 +41,7 @@ from integrator.decode.json.numbers import read_unscaled, read_whole
 from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.tables import Words
 from integrator.errors import DataError
-from integrator.schema import Column, Type, arrow_type, describe
+from integrator.schema import Column, Type, arrow_type
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
 _EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
@@ -53,42 +53,43 @@ EMPTY = Words.of([*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EM
 class DebeziumCoding:
     """Values of events. fields: of each schema. modes: how the connector was set.
 
-    A variant is twice the number of the schema, from 1 on (0: none), and 1 more for flattened events.
+    A variant is four times the number of the schema, from 1 on (0: none), 2 more for events of MySQL or MariaDB, and 1
+    more for flattened ones.
     """
 
     fields: Sequence[Mapping[str, Field]]
     modes: DebeziumModes
-    mysql: bool = False
 
     @cached_property
-    def _modes(self) -> DebeziumModes:
-        adaptive = self.mysql and self.modes.time_precision_mode == "ADAPTIVE"  # which these do not have any more
+    def _modes_of_mysql(self) -> DebeziumModes:
+        adaptive = self.modes.time_precision_mode == "ADAPTIVE"  # which these do not have any more
         return replace(self.modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS") if adaptive else self.modes
 
     @property
     def key(self) -> Hashable:
         """What identifies the coding."""
-        return "debezium", self.modes, self.mysql
+        return "debezium", self.modes
 
     def variant_key(self, variant: int) -> Hashable:
         """Return the fields of a variant."""
-        return (variant & 1, *self._fields(variant).items())
+        return (variant & 3, *self._fields(variant).items())
 
     def kind(self, column: Column, variant: int) -> Hashable:
-        """Return the type of a column, and what the schema has of it."""
-        return column.type, self._fields(variant).get(column.name, NO_FIELD)
+        """Return the type of a column, what the schema has of it, and whether MySQL or MariaDB wrote it."""
+        return column.type, self._fields(variant).get(column.name, NO_FIELD), bool(variant & 2)
 
     def _fields(self, variant: int) -> Mapping[str, Field]:
-        return self.fields[(variant >> 1) - 1] if variant > 1 else {}
+        return self.fields[(variant >> 2) - 1] if variant > 3 else {}
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values in their type. Raises ValueRefused."""
-        own, field = cast("tuple[Type, Field]", kind)
+        own, field, mysql = cast("tuple[Type, Field, bool]", kind)
+        modes = self._modes_of_mysql if mysql else self.modes
         check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
-        if self.mysql and own == UNSIGNED:
-            return unsigned_bigint(texts_of(text, at), at.are_texts(text), describe(own))
-        found = _read(text, at, own, field, self._modes)
-        return convert(texts_of(text, at), at.are_texts(text), own, field, self._modes) if found is None else found
+        if mysql and own == UNSIGNED and field.kind in ("", "int64"):
+            return unsigned_bigint(texts_of(text, at), at.are_texts(text), field, modes)
+        found = _read(text, at, own, field, modes)
+        return convert(texts_of(text, at), at.are_texts(text), own, field, modes) if found is None else found
 
 
 def _read(text: Octets, at: Slices, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array | None:
@@ -138,13 +139,18 @@ def fields_of(text: str, where: Where, which: Mask) -> dict[str, Field]:
     """Return what a schema has of the columns of a row; the records of `which` have it. Raises DataError."""
     try:
         whole = json.loads(text)
-        images = [field for field in whole.get("fields", []) if field.get("field") in ("after", "before")]
+        images = [field for field in whole.get("fields", []) if _is_image(field)]
         fields = images[0].get("fields", []) if images else whole.get("fields", [])
         return {str(field["field"]): Field.of(field) for field in fields}
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever a schema is not
         line = where.line[first(which) or 0]
         what = f"the schema of the event cannot be read ({error!r}): {cut(text)}"
         raise DataError(f"{where.file}:{line}: {what}") from None
+
+
+def _is_image(field: Mapping[str, object]) -> bool:
+    """Return whether a field of a schema is an image; columns of flattened events may have the same names."""
+    return field.get("field") in ("after", "before") and field.get("type") == "struct"
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 
 SOURCE = (
-    *("connector", "ts_ms", "ts_us", "schema", "table", "user_name"),
+    *("connector", "ts_ms", "ts_us", "db", "schema", "table", "user_name"),
     *("sequence", "txId", "lsn", "snapshot", "file", "pos", "gtid", "commit_lsn", "scn", "commit_scn"),
 )
 """The fields of source blocks that are read."""

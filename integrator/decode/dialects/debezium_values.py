@@ -72,13 +72,39 @@ NO_FIELD = Field()
 """What is known of a column without a schema."""
 
 
-def unsigned_bigint(values: pa.Array, quoted: Mask, what: str) -> pa.Array:
-    """Return MySQL's bigint unsigned: numbers in the connector's long mode, base64 in its precise mode."""
+def unsigned_bigint(values: pa.Array, quoted: Mask, field: Field, modes: DebeziumModes) -> pa.Array:
+    """Return MySQL's bigint unsigned: numbers in the connector's long mode, base64 in its precise mode.
+
+    Without a schema a decimal of 20 digits looks the same: as text (decimal.handling.mode string) it is digits, and a
+    negative number (double) may be of either type. Raises ValueRefused.
+    """
+    what, wanted = describe(UNSIGNED), arrow_type(UNSIGNED)
+    mode = "" if field.kind else modes.decimal_handling_mode
+    negative = mask(pc.starts_with(values, "-")) & (mode == "DOUBLE")
 
     def precise(part: pa.Array) -> pa.Array:
-        return guarded(part, lambda some: unscaled(some, 0).cast(arrow_type(UNSIGNED)), what)
+        return guarded(part, lambda some: unscaled(some, 0).cast(wanted), what)
 
-    return each(values, [(quoted, precise), (None, lambda part: guarded(part, unsigned, what))])
+    def digits(part: pa.Array) -> pa.Array:
+        return from_text(part, UNSIGNED)
+
+    return each(
+        values,
+        [
+            (negative, lambda part: guarded(part, _refuse_sign, what)),
+            (quoted, digits if mode == "STRING" else precise),
+            (None, lambda part: guarded(part, unsigned, what)),
+        ],
+    )
+
+
+def _refuse_sign(values: pa.Array) -> pa.Array:
+    if values.null_count < len(values):
+        raise ValueError(
+            "a decimal, or a bigint unsigned from 2^63 on, which only the event's schema shows: send it "
+            "(value.converter.schemas.enable), or set decimal.handling.mode: precise at the connector"
+        )
+    return pa.nulls(len(values), arrow_type(UNSIGNED))
 
 
 def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: DebeziumModes) -> pa.Array:

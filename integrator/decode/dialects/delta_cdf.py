@@ -105,7 +105,8 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Obje
             f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(PHASES)}"
         )
     kinds = np.asarray(kind.to_pylist(), "U20")
-    before = _preimages(rows, kinds, version, file, table)
+    where = Where(file.path, line)
+    before = _preimages(rows, kinds, version, where, table)
     used = np.zeros(len(rows), bool)
     used[before[before >= 0]] = True
     action = np.select(
@@ -114,7 +115,6 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Obje
         "D",
     )
     phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
-    where = Where(file.path, line)
     order = np.lexsort((np.arange(len(rows)), phase, numbers))
     order = order[~used[order]]
     stamp = pa.nulls(len(rows), INSTANT)
@@ -150,7 +150,7 @@ def _values(rows: pa.Table, new: Ints, old: Ints, objects: Objects | None) -> Va
     return JsonImages(objects.take(new), objects.take(old), CODING, lambda name, _: name in apart, whole=True)
 
 
-def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File, table: Table) -> Ints:
+def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Where, table: Table) -> Ints:
     """Return for each row the place of the image before it, -1 where there is none."""
     before = np.full(len(rows), -1, np.int64)
     pre, post = np.flatnonzero(kinds == "update_preimage"), np.flatnonzero(kinds == "update_postimage")
@@ -158,12 +158,21 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, file: File,
         return before
     absent = [name for name in table.key if name not in rows.column_names]
     if absent:
-        raise DataError(f"{file.path}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
+        raise DataError(f"{where.file}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
     parts = [rows[name].combine_chunks().cast(pa.string()) for name in table.key]
     lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "null") for part in parts]
     measured = [text for part, length in zip(parts, lengths, strict=True) for text in (length, pc.fill_null(part, ""))]
     names = pc.binary_join_element_wise(version, *measured, " ")
-    place = pc.index_in(names.take(pa.array(post)), names.take(pa.array(pre)))
+    befores = names.take(pa.array(pre))
+    firsts = np.unique(befores.dictionary_encode().indices.to_numpy(), return_index=True)[1]
+    if len(firsts) < len(pre):
+        again = int(np.delete(pre, firsts)[0])
+        raise DataError(
+            f"{where.file}:{where.line[again]}: version {version[again].as_py()} updates several rows of table "
+            f"{table.name} with one key ({', '.join(table.key)}), whose images cannot be paired; define a key whose "
+            "values are unique"
+        )
+    place = pc.index_in(names.take(pa.array(post)), befores)
     found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)
     before[post[found >= 0]] = pre[found[found >= 0]]
     return before

@@ -11,25 +11,31 @@ Times are of `time_zone` where they say none. Names of columns may differ in cas
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import mask
+from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, digits
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.objects import Objects
+from integrator.decode.json.names import Places
+from integrator.decode.json.objects import Objects, names_of
+from integrator.decode.json.slices import Slices, raw_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
-from integrator.schema import Column, Type, describe
+from integrator.errors import DataError
+from integrator.schema import Column, Table, Type, describe
 
 EXPECTED = "an operation of GoldenGate"
 OPERATIONS = Operations({word: word[0] for word in (*"IUDT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")})
@@ -49,6 +55,7 @@ _META = frozenset(
         "after",
     ]
 )
+_MISSING = "_isMissing"
 _STAMP = Column("op_ts", schema.Timestamp("us", zoned=True))
 
 
@@ -65,6 +72,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     after = objects.where(in_row_mode & ~deleted).either(in_row_mode & ~deleted, after)
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")
+    _check_names(reading.tables, name, in_row_mode, where)
     zone = reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
@@ -72,7 +80,15 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         action=action,
         schema=pc.struct_field(pc.extract_regex(name, r"(?P<schema>[^.]+)\.[^.]+$"), "schema"),
         table=pc.replace_substring_regex(name, r"^.*\.", ""),
-        values=JsonImages(after, before, coding, _is_apart, fold=True, variant=in_row_mode.astype(np.int64)),
+        values=JsonImages(
+            after,
+            before,
+            coding,
+            _is_apart,
+            fold=True,
+            variant=in_row_mode.astype(np.int64),
+            hidden=_missing(document, after, before),
+        ),
         old=before.has_object & (action == "U"),
         line=where.line,
         cap_tstamp=stamps(file.path, where.line, _STAMP, _micros(objects.text("op_ts")), zone),
@@ -85,7 +101,39 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
 
 def _is_apart(name: str, in_row_mode: int) -> bool:
     """Return whether it is a field of the record, or else a mark of GoldenGate's Avro formatter, written as JSON."""
-    return name in _META if in_row_mode else name.endswith("_isMissing")
+    return name in _META if in_row_mode else name.endswith(_MISSING)
+
+
+def _check_names(tables: Sequence[Table], name: pa.Array, in_row_mode: Mask, where: Where) -> None:
+    """Raise DataError for a record in row mode of a table with a column that is named as one of the record's fields."""
+    for table in tables if in_row_mode.any() else ():
+        same = sorted({column.name for column in table.columns if column.name.lower() in _META})
+        if same:
+            of_table = mask(pc.match_substring_regex(name, rf"(?i)(^|\.){re.escape(table.base_name)}$"))
+            at = first(of_table & in_row_mode)
+            if at is not None:
+                raise DataError(
+                    f"{where.file}:{where.line[at]}: table {table.name}: in row mode, column {same[0]!r} has the "
+                    "name of a field of the record; write operation mode (format=json)"
+                )
+
+
+def _missing(document: Document, *images: Objects) -> Places | None:
+    """Return the members of images whose mark (QTY_isMissing) is true: they are missing, whatever they are."""
+    if _MISSING.encode() not in document.lines.data:
+        return None
+    found = []
+    for image in images:
+        node, record = image.members()
+        names = names_of(document, node)
+        is_mark = np.array([text.endswith(_MISSING) for text in names.texts] or [False])[names.codes]
+        value = raw_of(document.text, Slices.of_nodes(document.nodes, node[is_mark]))
+        marks = np.flatnonzero(is_mark)[mask(pc.equal(value, "true"))]
+        meant = {(int(record[at]), names.texts[names.codes[at]].removesuffix(_MISSING)) for at in marks}
+        found += [
+            one for one, of, code in zip(node, record, names.codes, strict=True) if (of, names.texts[code]) in meant
+        ]
+    return np.array(found, np.int32)
 
 
 def _trail(pos: pa.Array, where: Where) -> pa.Array:

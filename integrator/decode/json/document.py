@@ -17,7 +17,7 @@ import numpy.typing as npt
 from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
-from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, QUOTE
+from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE, QUOTE
 from integrator.decode.json.index import Finding, Nodes, indexed
 from integrator.decode.json.lines import Lines, cut, pieces
 from integrator.decode.json.names import WORD
@@ -61,6 +61,10 @@ def read_document(lines: Lines, expected: str, repeated: str = "") -> Document:
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
     """
     found, document = _indexed(lines, expected, repeated)
+    blank = document.text[document.nodes.record] == NEWLINE
+    if blank.any():
+        lines = lines.take(np.flatnonzero(~blank))
+        found, document = _indexed(lines, expected, repeated)
     if found.escaped:
         start, end = np.zeros(found.escaped, np.int64), np.zeros(found.escaped, np.int64)
         _escaped_names(lines.text, start, end)

@@ -124,8 +124,9 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
     with_backslash, first_of, records, again = nodes.escaped, nodes.first, nodes.record, nodes.again
     stack = np.empty((MAX_DEPTH, 3), np.int64)  # of each open bracket: which, the names before it, its node
-    kept = np.empty((_MOST_KEPT, 3), np.int64)  # values that may come again: where they are, and which came next
-    kept_count, kept_last = 0, -1
+    # values that may come again: where they are, which came next, and how many names in them have a backslash
+    kept = np.empty((_MOST_KEPT, 4), np.int64)
+    kept_count, kept_last, escaped_before = 0, -1, 0
     node = spaces = escaped = 0
     for line in range(len(offsets) - 1):
         first_of[line] = node
@@ -157,8 +158,10 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     kept[kept_last, 2] = found if found >= 0 else kept_count % _MOST_KEPT
                 kept_last = found
                 again[line] = found
+                escaped_before = escaped
             if size:
                 at += size
+                escaped += kept[again[line], 3]
                 ends[own], afters[own] = at, node
             elif byte in (OPEN, LIST):
                 if depth == MAX_DEPTH:
@@ -193,7 +196,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 spaces += after - at
                 at = after
                 if depth == 0:
-                    if text[at] != NEWLINE:
+                    if text[at] != NEWLINE or at + 1 != offsets[line + 1]:
                         return line, TRAILING, at, spaces, escaped
                     at = -1
                     break
@@ -209,6 +212,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     if depth == 1 and repeated and hashes[own] == repeated and at - starts[own] > _SHORT:
                         kept_last = kept_count % _MOST_KEPT
                         kept[kept_last, 0], kept[kept_last, 1], kept[kept_last, 2] = starts[own], at, -1
+                        kept[kept_last, 3] = escaped - escaped_before
                         kept_count += 1
                         again[line] = kept_last
                     if depth:

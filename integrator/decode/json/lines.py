@@ -26,6 +26,7 @@ FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 one encoding begins the sooner."""
 _SMALL_BYTES = 64 * 1024
 """What is read first: room for more is made only where there is more, for many files are small."""
+_LOOK = 64 * 1024
 _SHOWN = 200
 _MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
@@ -35,6 +36,7 @@ _ANEW = "write it anew, whole, under another name first"
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
 _WORD = 8
+_MOST_BYTES = (1 << 31) - 1
 _ONES = np.uint64(0x0101010101010101)
 _NEWLINES, _TOPS = _ONES * np.uint64(_NEWLINE), _ONES << np.uint64(7)
 """In each byte of a word: a newline, and the bit that no byte of ASCII has."""
@@ -64,7 +66,11 @@ def container_of(file: str) -> str:
     """Return the file's container by its first bytes: json, csv, parquet, or empty."""
     with open_file(file) as stream:
         try:
-            start = stream.read(64).removeprefix(_MARK).lstrip()
+            start = stream.read(_LOOK).removeprefix(_MARK).lstrip()
+            while not start and (more := stream.read(_LOOK)):
+                start = more.lstrip()
+            if start and len(start) < _LOOK:
+                start += stream.read(_LOOK)
         except (OSError, pa.ArrowInvalid) as error:
             raise cut_off(file, error) from error
     if not start:
@@ -163,6 +169,8 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: i
 
 def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
+    if len(data) > _MOST_BYTES:
+        raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
     offsets, is_ascii = _offsets(data)
     after = number + len(offsets) - 1
     numbers = np.arange(number, after)

@@ -81,7 +81,7 @@ def _split(values: pa.Array) -> pa.Array:
     objects = Objects.of_lines(document)
     at = objects.slices("")
     byte, null = at.first_bytes(document.text), at.nulls(document.text)
-    if not ((byte == LIST) | null).all():
+    if not ((byte == LIST) | null).all() or (objects.counts() != 1).any():
         raise ValueError("expected a list in JSON")
     if null.sum() > values.null_count:
         raise ValueError("expected a list in JSON, not a text that says null")

@@ -183,7 +183,7 @@ def _unscaled(text: Octets, start: Places, end: Places, most: int, numbers: Ints
                     bits = (bits << np.uint64(left)) | np.uint64(six >> (6 - left))
             shift = np.uint64(64 - 8 * size)
             number = np.int64(bits << shift) >> np.int64(shift)
-            if abs(number) > most:
+            if number > most or number < -most:  # abs(-2^63) is negative
                 return False
         numbers[place] = number
     return True

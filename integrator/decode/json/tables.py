@@ -162,28 +162,48 @@ def count_present(base: Ints, size: Ints, end: Places, present: Ints) -> None:
 
 
 @compiled
-def changed_keys(
-    text: Octets, grid: Grid, after: Ints, values: Slices, is_key: Mask, found: npt.NDArray[np.int8]
-) -> None:
-    """Write down of which updates a key column has another value than before (1), or may have (2: one has escapes).
+def changed_keys(text: Octets, grid: Grid, after: Ints, values: Slices, is_key: Mask, found: Mask) -> None:
+    """Write down of which updates a key column is written differently than before: its value may be the same.
 
     Of tables without a key all columns are compared.
     """
     base, slots, rows, part = grid
-    start, end, escaped = values.start, values.end, values.escaped
+    start, end = values.start, values.end
     for place in range(len(after)):
         row = after[place]
         own = part[row]
         keyless = not is_key[slots[own] : slots[own + 1]].any()
-        changed = 0
+        changed = False
         for slot in range(slots[own], slots[own + 1]):
             if not (keyless or is_key[slot]):
                 continue
             new = base[slot] + row - rows[own]
             old = new - 1
             if end[new] and end[old] and _differ(text, start[new], end[new], start[old], end[old]):
-                changed = max(changed, 2 if escaped[new] or escaped[old] else 1)
+                changed = True
         found[place] = changed
+
+
+@compiled
+def key_values(grid: Grid, after: Ints, end: Places, is_key: Mask, found: npt.NDArray[np.int64]) -> int:
+    """Write down the key values of updates that both images have, if there is room; return how many there are.
+
+    found: of each the place of its update in `after`, its slot, and its place among the values; that of the before
+    image is before it. Of tables without a key all columns are compared.
+    """
+    base, slots, rows, part = grid
+    count = 0
+    for place in range(len(after)):
+        row = after[place]
+        own = part[row]
+        keyless = not is_key[slots[own] : slots[own + 1]].any()
+        for slot in range(slots[own], slots[own + 1]):
+            new = base[slot] + row - rows[own]
+            if (keyless or is_key[slot]) and end[new] and end[new - 1]:
+                if found.shape[1]:
+                    found[0, count], found[1, count], found[2, count] = place, slot, new
+                count += 1
+    return count
 
 
 @compiled

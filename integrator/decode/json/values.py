@@ -18,6 +18,7 @@ from integrator.decode.json.moments import read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
 from integrator.decode.json.slices import Slices, raw_of, texts_of
 from integrator.decode.text.refused import ValueRefused
+from integrator.decode.text.values import from_text
 from integrator.schema import Type, arrow_type
 
 Places: TypeAlias = npt.NDArray[np.int32]
@@ -47,6 +48,7 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
             return _floats(text, at, kind)
         case schema.Decimal():
             found = read_decimals(text, at, kind)
+            return from_text(texts_of(text, at), kind) if found is None else found
         case schema.Date():
             found = read_dates(text, at)
         case schema.Timestamp():
@@ -96,10 +98,18 @@ def _others(text: Octets, at: Slices, parsed: pa.DataType) -> pa.Array:
     return found.take(pa.array(places, mask=places < 0))
 
 
+def _has_decimals(kind: pa.DataType) -> bool:
+    if pa.types.is_nested(kind):
+        return any(_has_decimals(kind.field(place).type) for place in range(kind.num_fields))
+    return bool(pa.types.is_decimal(kind))
+
+
 def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     """Return JSON values as Arrow's parser reads them."""
     if not len(values):
         return pa.nulls(0, wanted)
+    if _has_decimals(wanted) and pc.any(pc.match_substring_regex(values, r"\d[eE][+-]?\d\d")).as_py():
+        raise pa.ArrowInvalid("decimals in it have an exponent of several digits")  # Arrow's parser makes 0 of 1e-77
     objects = pc.binary_join_element_wise('{"":', values, "}\n", "")
     octets, _ = flat(objects)
     read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(octets) + 1)

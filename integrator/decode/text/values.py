@@ -100,7 +100,20 @@ def _float(values: pa.Array, kind: schema.Float) -> pa.Array:
 def _timestamp(values: pa.Array, kind: schema.Timestamp) -> pa.Array:
     """Return text as moments. Raises ValueError."""
     check_moments(values)
-    return pc.cast(values, arrow_type(kind))
+    return pc.cast(without_zeros(values, kind.unit), arrow_type(kind))
+
+
+_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
+"""Of a fraction of a second, by unit."""
+
+
+def without_zeros(values: pa.Array, unit: str) -> pa.Array:
+    """Return moments as text without zeros that are finer than a unit, which Arrow refuses."""
+    digits = _DIGITS[unit]
+    if digits == 9:
+        return values
+    kept = rf"(\.\d{{{digits}}})" if digits else r"()\."
+    return pc.replace_substring_regex(values, rf"{kept}0{{1,{9 - digits}}}($|[^0-9])", r"\1\2")
 
 
 def check_moments(values: pa.Array) -> None:
