@@ -147,7 +147,10 @@ class Bundler:
         sizes = _Sizes(rows, kinds, self._framing)
         threshold = self._bundling.threshold if self._bundling.keyless else self._limit
         ends = np.append(groups[1:], len(rows)) - 1
-        whole = (sizes.value(groups, ends) <= threshold) & (sizes.message(groups, ends) <= self._limit)
+        every = np.arange(len(rows))
+        begins = np.repeat(groups, np.diff(groups, append=len(rows)))
+        largest = np.maximum.reduceat(sizes.message(begins, every), groups)  # of headers, a row before may have more
+        whole = (sizes.value(groups, ends) <= threshold) & (largest <= self._limit)
         if whole.all():
             return groups, np.zeros(len(groups), bool)
         starts, passed = [], []
@@ -206,7 +209,7 @@ class _Sizes:
         more = np.where(same, next_row[kinds.code], next_table[kinds.code])
         self._first = payload + first[kinds.code]
         self._sum = np.cumsum(payload + more)
-        self._around = framing.beside(rows) + closing[kinds.code]
+        self._around, self._framing = framing.beside(rows) + closing[kinds.code], framing
 
     def value(self, begin: Places, end: Places) -> Ints:
         """Return the bytes of values with the rows from `begin` to `end`, before they are closed."""
@@ -214,20 +217,23 @@ class _Sizes:
 
     def message(self, begin: Places, end: Places) -> Ints:
         """Return the bytes of messages, closed, with key, headers and overhead."""
-        return self.value(begin, end) + self._around[end]
+        return self._framing.with_growth(self.value(begin, end)) + self._around[end]
 
     def value_of(self, begin: int, end: int) -> int:
         """Do as `value`, of one message."""
         return int(self._first[begin] + self._sum[end] - self._sum[begin])
 
     def stop(self, begin: int, end: int, threshold: int, limit: int) -> int:
-        """Return the last row, up to `end`, of the message that begins at `begin`."""
+        """Return the last row, up to `end`, of the message that begins at `begin`.
+
+        That is the row before the first one with which the message is too large: a later one with smaller headers
+        would come too late where the rows between come in a batch before (I2).
+        """
         base = int(self._sum[begin] - self._first[begin])
         stop = min(end, int(np.searchsorted(self._sum, base + threshold, side="right")))
-        stop = min(stop, max(begin, int(np.searchsorted(self._sum, base + limit, side="right")) - 1))
-        while stop > begin and self.value_of(begin, stop) + int(self._around[stop]) > limit:
-            stop -= 1
-        return stop
+        last = np.arange(begin + 1, stop + 1)
+        too_large = np.flatnonzero(self.message(np.full(len(last), begin), last) > limit)
+        return int(last[too_large[0]]) - 1 if len(too_large) else stop
 
 
 def _by_topic(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -22,13 +22,17 @@ from integrator.formats.finish import compressor, text_bytes
 from integrator.formats.keys import KEYS
 
 GATHER_OVERHEAD = 64
-"""Bytes that a format may put around the rows that it gathers, or that compression may add."""
+"""Bytes that a format may put around the rows that it gathers, or that compression adds to any message."""
+_GROWTH_SHIFT = 11
+"""Compression adds one byte for 2048 at most to what it cannot compress: zlib's bound is 1/4096 and 1/16384
+(deflateBound, https://zlib.net/manual.html), LZ4's frames have 4 bytes for each block of 64 KiB."""
 
 PARTS = ("start", "end", "head", "tail", "before", "after", "between_rows", "between_tables")
 
 Texts: TypeAlias = "bytes | pa.Array"
 """Of each place a text, or one text for all."""
 Ints = npt.NDArray[np.int64]
+SomeInts = TypeVar("SomeInts", int, Ints)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,9 @@ class Framing:
         self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
         self._compress = compressor(channel.messages.layout.options)
         self._text = messages.format_of(channel.messages.layout).text
+        self.compresses = bool(self._compress) or messages.format_of(channel.messages.layout).compresses(
+            channel.messages.layout.options
+        )
 
     def frame(self, table: str, shape: str) -> Frame:
         """Return the frame of rows of this shape."""
@@ -106,6 +113,10 @@ class Framing:
         key = self._key_frames[table]
         return len(key.opening) + len(key.closing) + header_size(self._headers[table]) + RECORD_OVERHEAD
 
+    def with_growth(self, size: SomeInts) -> SomeInts:
+        """Return sizes with what compression may add to them."""
+        return size + (size >> _GROWTH_SHIFT) if self.compresses else size
+
     def beside(self, rows: pa.RecordBatch) -> Ints:
         """Return the bytes that a message has beside its value, if it has the key and the headers of a row."""
         tables = rows["table"].dictionary_encode()
@@ -125,7 +136,7 @@ class Framing:
             for frame in kinds.frames
         ]
         payload = np.asarray(lengths(rows["payload"]), np.int64)
-        return payload + np.array([*around, 0], np.int64)[kinds.code] + self.beside(rows)
+        return self.with_growth(payload + np.array([*around, 0], np.int64)[kinds.code]) + self.beside(rows)
 
     def kinds(self, rows: pa.RecordBatch) -> Kinds:
         """Return the kinds of rows."""

@@ -191,7 +191,7 @@ class TableEncoder:
         longest = sum(pc.max(pc.binary_length(fragments[name])).as_py() or 0 for name in ("payload", "key"))
         shapes_of = pc.unique(fragments["shape"]).to_pylist()
         frame = max(self._framing.frame_bytes(name, text) for name in tables for text in shapes_of)
-        if plain and longest + frame <= limit:
+        if plain and self._framing.with_growth(longest + frame) <= limit:
             return none, none
         sizes = self._framing.sizes(fragments)
         over = np.flatnonzero(sizes > limit)

@@ -80,7 +80,8 @@ _PART = re.compile(
 )
 _TORN = re.compile(r"\{\s*[A-Za-z_]\w*")
 """What is left of a substitution that does not end."""
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_MOST_DIGITS = 20
 _QUOTED = re.compile(r"'((?:[^']|'')*)'")
 
 
@@ -95,7 +96,7 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
     if literal.lower() == "null":
         return (Constant(None),)
     if _INTEGER.fullmatch(literal):
-        return (Constant(int(literal)),)
+        return (_number(literal),)
     quoted = _QUOTED.fullmatch(literal)
     if quoted and not _PART.search(literal):
         return (Constant(quoted[1].replace("''", "'")),)
@@ -110,6 +111,26 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
         parts.append(Text(text[at:]))
     _check_braces(parts)
     return tuple(parts)
+
+
+def _number(literal: str) -> Part:
+    """Return a number of 64 bits; one that is longer, or written otherwise (007, +5), stays as it is written."""
+    is_plain = len(literal) <= _MOST_DIGITS and str(int(literal)) == literal and -(1 << 63) <= int(literal) < 1 << 63
+    return Constant(int(literal)) if is_plain else Text(literal)
+
+
+def fixed_text(parts: Iterable[Part]) -> str | None:
+    """Return the text of an expression that is the same for all rows; None for another one."""
+    texts = []
+    for part in parts:
+        match part:
+            case Text(text):
+                texts.append(text)
+            case Constant(value) if value is not None:
+                texts.append(str(value))
+            case _:
+                return None
+    return "".join(texts)
 
 
 def depends_on(parts: Iterable[Part], what: Dependency) -> bool:

@@ -64,4 +64,5 @@ FORMAT = Format(
     record_refusal=avro.record_refusal,
     text=False,
     bundles=lambda _options: "table",
+    compresses=lambda options: options.block_compress == "DEFLATE",
 )

@@ -112,6 +112,8 @@ class Format:
     text: bool = True
     """Whether messages are text, which can be in another encoding, or with other line ends."""
     bundles: Callable[[Options], Bundles] = lambda _options: ""
+    compresses: Callable[[Options], bool] = lambda _options: False
+    """Whether `gather` compresses rows, so that some may become larger."""
     by_column: ByColumn | None = None
     """None where what is written of a column depends on others, or on its place."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -71,10 +72,14 @@ def _default(values: dict[str, Any], layout: Layout, *, registry: bool) -> str:
     return ENVELOPES[layout.envelope].key if layout.envelope else "CONNECT"
 
 
+_BETWEEN_HEADERS = re.compile(r";(?![^{}]*\})")
+"""A semicolon that is not in a substitution."""
+
+
 def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:
     """Return the headers' names and expressions: `name=template;name=template`."""
     headers = []
-    for entry in filter(None, map(str.strip, (values.get("MessageHeaders") or "").split(";"))):
+    for entry in filter(None, map(str.strip, _BETWEEN_HEADERS.split(values.get("MessageHeaders") or ""))):
         name, equals, text = entry.partition("=")
         if not equals or not name.strip():
             report("MessageHeaders", f"{entry!r} is no header; write name=template;name=template")

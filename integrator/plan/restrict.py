@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from integrator import schema
 from integrator.contracts.recipe import CaptureRecipe
-from integrator.expressions.parse import Text, parse, sql
+from integrator.expressions.parse import SQL, fixed_text, parse, sql
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.parameters import TableParameters
 from integrator.schema import Table
@@ -25,7 +25,8 @@ def restricted(
     try:
         if values.get("CaptureCondition") is not None:
             text = values["CaptureCondition"].strip()
-            condition = sql(text.removeprefix("sql:").strip(), in_records, "CaptureExpression")
+            is_prefixed = text.lower().startswith(SQL)
+            condition = sql(text[len(SQL) :].strip() if is_prefixed else text, in_records, "CaptureExpression")
             engine.check_condition(condition, in_records)
             capture = replace(capture, condition=condition)
     except ExpressionError as error:
@@ -37,8 +38,8 @@ def restricted(
             addresses = parse(values["AddressTo"], in_records, "AddressTo")
             engine.check(addresses, in_records, schema.String())
             capture = replace(capture, addresses=addresses, subscribed=(*names, *aliases))
-            constant = "".join(part.text for part in addresses if isinstance(part, Text))
-            if all(isinstance(part, Text) for part in addresses) and not reaching(capture.subscribed)(constant):
+            constant = fixed_text(addresses)
+            if constant is not None and not reaching(capture.subscribed)(constant):
                 kafka, group = names
                 text = f"{constant!r} does not match {kafka}, {group} or an alias (AddressSubscribe): no row is sent"
                 parameters.report(places["AddressTo"], "AddressTo", text)

@@ -37,7 +37,7 @@ def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Re
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
     wanted = bool(envelope and envelope.tombstones and not keyless) if asked is None else bool(asked)
     missing = _missing(keys) if wanted and not keyless else ()
-    if missing or (wanted and _runs_together(key.expression)):
+    if missing or (wanted and _runs_together(key.expression, len(table.key))):
         lacks = f"its message key lacks {', '.join(missing)}" if missing else "its message key lacks separators"
         text = f"table {table.name}: {lacks}, so that a tombstone would erase rows that were not deleted"
         report("OnDeleteSendTombstone", f"{text}; {_remedy(keys, missing)}, or set OnDeleteSendTombstone: false")
@@ -60,9 +60,14 @@ def _missing(keys: Keys) -> tuple[str, ...]:
     return tuple(name for name in keys.table.key if name not in known)
 
 
-def _runs_together(parts: tuple[Part, ...]) -> bool:
+def _runs_together(parts: tuple[Part, ...], key_columns: int) -> bool:
     """Return whether one value is right after another: 1 and 11 would be the same text as 11 and 1."""
-    return any(isinstance(one, ColumnValue) and isinstance(other, ColumnValue) for one, other in pairwise(parts))
+
+    def is_value(part: Part) -> bool:
+        return isinstance(part, ColumnValue) or (isinstance(part, Op) and part.value_of)
+
+    inside = any(isinstance(part, Op) and part.value_of and not part.spec and key_columns > 1 for part in parts)
+    return inside or any(is_value(one) and is_value(other) for one, other in pairwise(parts))
 
 
 def _is_exact(column: Column) -> bool:

@@ -62,7 +62,8 @@ class _Task:
         """The transaction that is open in each stream before its next record."""
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
         topics = {table.topic for table in recipe.tables}
-        self._by_topic = recipe.messages.layout.bundling.mode == "ROW" and len(topics) == len(recipe.tables)
+        one_each = len(topics) == len(recipe.tables) and not recipe.messages.oversized.dead_letters
+        self._by_topic = recipe.messages.layout.bundling.mode == "ROW" and one_each
         """Rows of several topics have no order among each other, and those of a table are in order."""
         self._last: tuple[int, OpenTransaction] | None = None
         self._rows, self._place, self._unheld = 0, 0, 0
