@@ -148,7 +148,7 @@ SETUPS = [
     Setup("debezium-flat", "debezium", _postgres({}), _FLAT, ddl=_PG, schema=None),
     Setup("debezium-mysql", "debezium",
           partial(debezium.event, position=debezium.mysql_position, schemas={}, mysql=True), _DEBEZIUM,
-          ddl=FUZZ / "mysql.sql", sql="mysql", schema=None),
+          ddl=FUZZ / "mysql.sql", sql="mysql", schema="shop"),
     Setup("maxwell", "maxwell", maxwell.rows, Names(("type",), ("position", "xid", "ts", "commit"), ("table", "database"))),
     Setup("canal", "canal", canal.rows, Names(("type",), ("es", "id", "gtid"), ("table", "database"))),
     Setup("dms", "dms", dms.rows, Names(("operation",), ("transaction-id", "timestamp"), ("table-name", "schema-name"))),

@@ -171,16 +171,16 @@ def _kinds(objects: Objects, *, has_time: bool) -> dict[str, Mask]:
     def have(*names: str) -> Mask:
         return np.asarray(np.logical_and.reduce([objects.has(name) for name in names]), np.bool_)
 
-    def are_objects(*names: str) -> Mask:
-        """Return which records have one of these members, and where each that they have is an object or null."""
-        found = np.logical_or.reduce([have(name) for name in names])
-        for name in names:
-            at = objects.slices(name)
-            found &= ~have(name) | (at.first_bytes(text) == OPEN) | at.nulls(text)
-        return np.asarray(found, np.bool_)
+    def is_object(name: str) -> Mask:
+        return np.asarray(have(name) & (objects.slices(name).first_bytes(text) == OPEN), np.bool_)
+
+    def is_image(name: str) -> Mask:
+        """Return which records have an object or null as a member, or do not have it."""
+        return np.asarray(~have(name) | is_object(name) | objects.slices(name).nulls(text), np.bool_)
 
     text = objects.document.text
-    framed = are_objects("before", "after", "source", "message")
+    images = (have("before") | have("after")) & is_image("before") & is_image("after")
+    framed = is_object("source") | is_object("message") | images
     marks = have("status", "id", "event_count", "data_collections")
     if marks.any():
         marks &= objects.labels("status").are("BEGIN", "END")
@@ -193,7 +193,7 @@ def _kinds(objects: Objects, *, has_time: bool) -> dict[str, Mask]:
     kinds = {
         _ENVELOPES: have("op") & framed,
         _MARKS: marks,
-        "schema changes": have("ddl") & are_objects("source") & ~have("op"),
+        "schema changes": have("ddl") & is_object("source") & ~have("op"),
         "heartbeats": alone,
     }
     return {name: which & ~flattened for name, which in kinds.items()}

@@ -98,7 +98,9 @@ def _in_envelope(
     action, images = _ACTIONS[op], [_image(members.get(name), line) for name in ("after", "before")]
     if op in "cr" and images[1] is not None:
         line.notes.add("an insert with an old image")
-    record = Record(action, source.get("schema"), source.get("table"), *images, lone_keys=True)
+    of_mysql = source.get("connector") in ("mysql", "mariadb")
+    schema = source.get("db" if of_mysql else "schema")
+    record = Record(action, schema, source.get("table"), *images, lone_keys=True)
     return rows_of(line, record, _convert(told, mysql=mysql))
 
 

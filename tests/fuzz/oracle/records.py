@@ -86,6 +86,8 @@ def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
         if record.lone_keys:
             old = _without_empty(line, table, old, convert)
     if new is not None and old is not None:
+        if not new and _ONLY_OTHERS not in line.notes:
+            raise Wrong("no value of the row")
         if record.filled:
             new = {**{name: value for name, value in old.items() if name not in new}, **new}
         if record.of_changes:
