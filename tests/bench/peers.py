@@ -155,12 +155,13 @@ def _alone(peer: Peer, peers: list[Peer]) -> Iterator[None]:
     others = [one for one in peers if one is not peer and one.process]
     trees = [[one.process, *one.process.children(recursive=True)] for one in others if one.process]
     for process in (process for tree in trees for process in tree):
-        process.suspend()
+        with contextlib.suppress(psutil.NoSuchProcess):  # a worker that was idle, and ended
+            process.suspend()
     try:
         yield
     finally:
         for process in (process for tree in trees for process in reversed(tree)):
-            with contextlib.suppress(psutil.NoSuchProcess):  # one that ended when its parent found it idle
+            with contextlib.suppress(psutil.NoSuchProcess):
                 process.resume()
 
 
