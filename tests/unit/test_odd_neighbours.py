@@ -81,6 +81,11 @@ CASES = [
      [{"id": 2.5, "op": 3}, {"id": 1.5, "op": 2}]),
     ("maxwell", "create table orders(n int, l int[]);", "", ['{"database":"s","table":"orders","type":"update","ts":1,"data":{"n":1,"l":[1, 2]},"old":{"l":"[1,2]"}}'],
      [{"n": 1, "l": [1, 2], "op": 4}, {"n": 1, "l": [1, 2], "op": 2}]),
+    ("hvr", BIG, "", [hvr(hvr_tbl_name="kinds", id=1), hvr(hvr_tbl_name="kinds", hvr_tx_seq="2", id=2, qs=[123456789.5])],
+     ":2: table kinds, column qs: [123456789.5] is no decimal(10,2)[]"),
+    ("debezium", "create table orders(id int primary key, schema text);", NO_CHANGE,
+     [flat([("id", "int32", "")], id=1), flat(id=2, schema="x")], [ROW, {"id": 2, "op": 1, "schema": "x"}]),
+    ("maxwell", BIG, "", [maxwell(table="kinds", data={"id": 1, "l": "[1,\n2]\n"})], [{**ROW, "l": [1, 2]}]),
     # lists and images as text
     *(("maxwell", BIG, "", [maxwell(table="kinds", data={"id": 1, "l": text})], f":1: table kinds, column l: {text!r} is no JSON list")
       for text in ('[1],"x":2', "[1]}\n", "[1]}\n[[[")),

@@ -105,7 +105,8 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     """Return the changes of events, which are at `where`. Raises DataError."""
     schemas, source, modes = events.schemas, events.source, reading.debezium
     is_mysql = source.labels("connector").are("mysql", "mariadb")
-    fields = [fields_of(text, where, schemas.codes == code) for code, text in enumerate(schemas.texts)]
+    used = [schemas.codes == code for code in range(len(schemas.texts))]
+    fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     found = Records(
         file=where.file,
         action=events.action,

@@ -9,7 +9,6 @@ transactions.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -100,17 +99,7 @@ def _decoded(values: pa.Array) -> pa.Array:
         pc.fill_null(pc.match_substring_regex(text, r"(?s)^\s*\{.*\}\s*$", ignore_case=False), fill_value=True)
     ).as_py():
         raise ValueError("its bytes are no JSON object")
-    if not pc.any(pc.match_substring_regex(text, r"[\r\n]")).as_py():
-        return text
-    return pa.array([one and _TEXT_OR_BREAK.sub(_without_break, one) for one in text.to_pylist()], pa.string())
-
-
-_TEXT_OR_BREAK = re.compile(r'"(?:[^"\\]|\\.)*"|[\r\n]', re.DOTALL)
-
-
-def _without_break(found: re.Match[str]) -> str:
-    """Return a text as it is, and a space for a line break between values."""
-    return " " if found[0] in "\r\n" else found[0]
+    return text
 
 
 def _typed(kind: Type, values: pa.Array) -> pa.Array:

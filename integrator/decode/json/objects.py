@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -206,8 +207,18 @@ def names_of(document: Document, nodes: Places) -> Labels:
     return labels_of(document.text, Slices(labels, ends, np.ones(len(nodes), np.bool_)))
 
 
+_TEXT_OR_BREAK = re.compile(r'"(?:[^"\\]|\\.)*"|[\r\n]', re.DOTALL)
+
+
+def _without_break(found: re.Match[str]) -> str:
+    """Return a text of JSON as it is, and a space for a line break between values."""
+    return " " if found[0] in "\r\n" else found[0]
+
+
 def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     """Return JSON texts as lines of their own; `at` says which of `lines` each comes from."""
+    if pc.any(pc.match_substring_regex(texts, r"[\r\n]")).as_py():
+        texts = pa.array([one and _TEXT_OR_BREAK.sub(_without_break, one) for one in texts.to_pylist()], pa.string())
     ended = pc.binary_join_element_wise(texts, "", "\n")
     _, offsets, data = ended.buffers()
     places = np.frombuffer(offsets, np.int32)[ended.offset : ended.offset + len(ended) + 1]

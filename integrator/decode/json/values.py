@@ -90,7 +90,10 @@ def _floats(text: Octets, at: Slices, kind: schema.Float) -> pa.Array:
 def _others(text: Octets, at: Slices, parsed: pa.DataType) -> pa.Array:
     """Return values as Arrow's parser reads them, of those that are there."""
     there = np.flatnonzero(at.end)
-    found = _parsed(pieces(text, at.start[there], at.end[there]), parsed)
+    try:
+        found = _parsed(pieces(text, at.start[there], at.end[there]), parsed)
+    except ValueRefused as error:
+        raise ValueRefused(int(there[error.index]), str(error)) from None
     if len(there) == len(at.end):
         return found
     places = np.full(len(at.end), -1)
