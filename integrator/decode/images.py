@@ -218,7 +218,7 @@ class _Batch:
             tables.changed_keys(self.text, grid, after, values, is_key, found)
         at = np.flatnonzero(found)
         if not len(at):
-            return found > 0
+            return found
         places = np.empty((3, tables.key_values(grid, after[at], values.end, is_key, _NO_PLACES)), np.int64)
         tables.key_values(grid, after[at], values.end, is_key, places)
         update, slot, new = places
@@ -229,7 +229,8 @@ class _Batch:
                 of_kind = new[own] - layout.bounds[place]
                 same = same_values(array.take(pa.array(of_kind)), array.take(pa.array(of_kind - 1)))
                 differ[update[own][~same]] = True
-        return np.asarray(np.isin(np.arange(len(after)), at[differ]), np.bool_)
+        found[at] = differ
+        return found
 
     def _check_values(self, grid: Grid, values: Slices, but: Ints) -> None:
         """Raise DataError for the first record that has no value of its row, as one whose image is missing.

@@ -121,16 +121,8 @@ def _number(literal: str) -> Part:
 
 def fixed_text(parts: Iterable[Part]) -> str | None:
     """Return the text of an expression that is the same for all rows; None for another one."""
-    texts = []
-    for part in parts:
-        match part:
-            case Text(text):
-                texts.append(text)
-            case Constant(value) if value is not None:
-                texts.append(str(value))
-            case _:
-                return None
-    return "".join(texts)
+    own = tuple(parts)
+    return constant_text(own, {}) if all(isinstance(part, Text | Constant) for part in own) else None
 
 
 def depends_on(parts: Iterable[Part], what: Dependency) -> bool:

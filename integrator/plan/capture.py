@@ -212,7 +212,7 @@ def _checked_as(kind: schema.Type) -> pa.DataType:
 def _coalesces(parameters: TableParameters) -> bool:
     wanted = bool(parameters.capture.get("Coalesce"))
     if wanted and not parameters.keyed:
-        text = "Coalesce needs a key, which says whose row a change is; give the table one (Key)"
+        text = "Coalesce needs a key, which identifies the row of each change; give the table one (Key)"
         parameters.report(parameters.capture.place("Coalesce"), "Coalesce", text)
     return wanted
 

@@ -116,7 +116,7 @@ def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Re
     for name in extra:
         parameter = _ALIASES.get(name, name)
         if parameter in access:
-            text = f"{name} is what {_SET_BY[parameter]} of the Kafka location says; use one of them"
+            text = f"{name} is set by {_SET_BY[parameter]} of the Kafka location; use one of them"
         elif protocol and name.startswith("ssl.") and "SSL" not in protocol:
             text = f"{name} does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"
         elif protocol and name.startswith("sasl.") and "SASL" not in protocol:

@@ -59,10 +59,10 @@ class Ledger:
         durable.make_directory(self.path)
         self._write("run.json", asdict(run))
 
-    def check(self, run: Run, told: dict[str, Any], fingerprint: str) -> None:
+    def check(self, run: Run, settings: dict[str, Any], fingerprint: str) -> None:
         """Raise EnvironmentFault if an unfinished run is another one than is asked for now."""
-        if run.told != told or run.fingerprint != fingerprint:
-            what = "the channel has changed" if run.told == told else f"it was started with {json.dumps(run.told)}"
+        if run.told != settings or run.fingerprint != fingerprint:
+            what = "the channel has changed" if run.told == settings else f"it was started with {json.dumps(run.told)}"
             raise EnvironmentFault(
                 f"{self.path}: a refresh of {run.started} is not finished, and {what}; finish that one, or "
                 "begin anew with --anew"

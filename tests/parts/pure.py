@@ -16,11 +16,12 @@ from integrator.contracts.fragments import MARK, NOTE, Carry, Mark, Note
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.deliver.bundle import Bundler
-from integrator.errors import ConfigurationError, IntegratorError, from_wire
+from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import make
 from integrator.run.first_pass import first_pass
 from integrator.sources.runs import RUN
 
+LONGEST_ERROR = 2000  # characters
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
 
 
@@ -82,6 +83,20 @@ def refusal(directory: Path, ddl: str, *actions: str, groups: str = "{}") -> str
 def read(made: Recipe, *files: Path) -> list[dict[str, Any]]:
     """The messages of files, one row each, in plain JSON."""
     return [json.loads(message.value or b"null") for message in messages(made, *files)]
+
+
+def check_lines(made: Recipe, path: Path, lines: list[str], expected: str | list[dict[str, Any]]) -> None:
+    """Write the lines to a file, and check its messages, or that the file is refused with the expected error."""
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    if isinstance(expected, str):
+        with pytest.raises(DataError) as raised:
+            read(made, path)
+        text = str(raised.value)
+        assert text.startswith(str(path))
+        assert expected in text
+        assert len(text) < LONGEST_ERROR
+    else:
+        assert read(made, path) == expected
 
 
 def fragments(made: Recipe, *files: Path, carry: Carry | None = None) -> tuple[pa.Table, list[Note]]:

@@ -166,17 +166,17 @@ BESIDE = [
     (
         f"Kafka_Authentication_Method: USER_PASS, {LOGIN}",
         "sasl.password=other",
-        "sasl.password is what Stream_Password of the Kafka location says; use one of them",
+        "sasl.password is set by Stream_Password of the Kafka location; use one of them",
     ),
     (
         f"Kafka_Authentication_Method: USER_PASS, {LOGIN}",
         "sasl.mechanisms=SCRAM-SHA-512",
-        "sasl.mechanisms is what Kafka_Authentication_Method of the Kafka location says; use one of them",
+        "sasl.mechanisms is set by Kafka_Authentication_Method of the Kafka location; use one of them",
     ),
     (
         "Stream_Public_Certificate: FILE",
         "security.protocol=SASL_SSL",
-        "security.protocol is what Kafka_Authentication_Method, Stream_Public_Certificate and Kafka_Tls of the Kafka",
+        "security.protocol is set by Kafka_Authentication_Method, Stream_Public_Certificate and Kafka_Tls of the Kafka",
     ),
     (
         f"Kafka_Authentication_Method: USER_PASS, {LOGIN}",

@@ -29,7 +29,7 @@ class Capture(Scoped):
         "bytes or of text without length. ALL: in all tables.",
         example="ALL",
         differs="HVR asks the database; here only the record can be asked, so what both lack stays missing. The "
-        "wal2json dialect does so always.",
+        "wal2json dialect always takes missing values from before images.",
     )
     Coalesce: bool = parameter(
         False,

@@ -24,9 +24,9 @@ class Restrict(InContext):
         "is true are sent. An update out of it becomes a delete, one into it an insert.",
         example="\"{region} = 'EU' and {amount} >= 10\"",
         differs="Evaluated here, so it sees the row alone: no subqueries. Where a row lacks a column that it asks for "
-        "(a delete that has the key only), it is as for the update's other row, and else the row is sent: what cannot "
-        "be known is not taken away. An update without a before image stays one in the condition, and is a delete out "
-        "of it.",
+        "(a delete that has the key only), the result for the update's other image holds; if that is unknown too, the "
+        "row is sent. An update without a before image is sent as an update where the condition is true, and as a "
+        "delete where it is false.",
     )
     RefreshCondition: str | None = parameter(
         None,

@@ -12,7 +12,7 @@ Times are of `time_zone` where they say none. Names of columns may differ in cas
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -104,36 +104,41 @@ def _is_apart(name: str, in_row_mode: int) -> bool:
     return name in _META if in_row_mode else name.endswith(_MISSING)
 
 
-def _check_names(tables: Sequence[Table], name: pa.Array, in_row_mode: Mask, where: Where) -> None:
+@lru_cache(maxsize=8)
+def _named_as_fields(tables: tuple[Table, ...]) -> list[tuple[Table, str]]:
+    """Return tables with a column that is named as one of a record's own fields, and its name."""
+    columns = ((table, column.name) for table in tables for column in table.columns)
+    return [(table, name) for table, name in columns if name.lower() in _META]
+
+
+def _check_names(tables: tuple[Table, ...], name: pa.Array, in_row_mode: Mask, where: Where) -> None:
     """Raise DataError for a record in row mode of a table with a column that is named as one of the record's fields."""
-    for table in tables if in_row_mode.any() else ():
-        same = sorted({column.name for column in table.columns if column.name.lower() in _META})
-        if same:
-            of_table = mask(pc.match_substring_regex(name, rf"(?i)(^|\.){re.escape(table.base_name)}$"))
-            at = first(of_table & in_row_mode)
-            if at is not None:
-                raise DataError(
-                    f"{where.file}:{where.line[at]}: table {table.name}: in row mode, column {same[0]!r} has the "
-                    "name of a field of the record; write operation mode (format=json)"
-                )
+    for table, column in _named_as_fields(tables) if in_row_mode.any() else ():
+        of_table = mask(pc.match_substring_regex(name, rf"(?i)(^|\.){re.escape(table.base_name)}$"))
+        at = first(of_table & in_row_mode)
+        if at is not None:
+            raise DataError(
+                f"{where.file}:{where.line[at]}: table {table.name}: in row mode, column {column!r} has the name of a "
+                "field of the record; write operation mode (format=json)"
+            )
 
 
 def _missing(document: Document, *images: Objects) -> Places | None:
-    """Return the members of images whose mark (QTY_isMissing) is true: they are missing, whatever they are."""
+    """Return the members of images whose mark (QTY_isMissing) is true: they are missing, whatever value they have."""
     if _MISSING.encode() not in document.lines.data:
         return None
     found = []
     for image in images:
         node, record = image.members()
         names = names_of(document, node)
-        is_mark = np.array([text.endswith(_MISSING) for text in names.texts] or [False])[names.codes]
-        value = raw_of(document.text, Slices.of_nodes(document.nodes, node[is_mark]))
-        marks = np.flatnonzero(is_mark)[mask(pc.equal(value, "true"))]
-        meant = {(int(record[at]), names.texts[names.codes[at]].removesuffix(_MISSING)) for at in marks}
-        found += [
-            one for one, of, code in zip(node, record, names.codes, strict=True) if (of, names.texts[code]) in meant
-        ]
-    return np.array(found, np.int32)
+        code_of = {text: code for code, text in enumerate(names.texts)}
+        marked = np.array([code_of.get(text.removesuffix(_MISSING), -1) for text in names.texts], np.int64)
+        is_mark = np.array([text.endswith(_MISSING) for text in names.texts], np.bool_)
+        marks = np.flatnonzero(is_mark[names.codes])
+        is_true = mask(pc.equal(raw_of(document.text, Slices.of_nodes(document.nodes, node[marks])), "true"))
+        wanted = record[marks[is_true]] << 32 | marked[names.codes[marks[is_true]]]
+        found.append(node[np.isin(record << 32 | names.codes, wanted)])
+    return np.concatenate(found)
 
 
 def _trail(pos: pa.Array, where: Where) -> pa.Array:

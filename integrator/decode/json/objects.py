@@ -217,8 +217,10 @@ def _without_break(found: re.Match[str]) -> str:
 
 def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     """Return JSON texts as lines of their own; `at` says which of `lines` each comes from."""
-    if pc.any(pc.match_substring_regex(texts, r"[\r\n]")).as_py():
-        texts = pa.array([one and _TEXT_OR_BREAK.sub(_without_break, one) for one in texts.to_pylist()], pa.string())
+    broken = pc.match_substring_regex(texts, r"[\r\n]")
+    if pc.any(broken).as_py():  # few are written over several lines
+        whole = [_TEXT_OR_BREAK.sub(_without_break, text) for text in texts.filter(broken).to_pylist()]
+        texts = pc.replace_with_mask(texts, broken, pa.array(whole, pa.string()))
     ended = pc.binary_join_element_wise(texts, "", "\n")
     _, offsets, data = ended.buffers()
     places = np.frombuffer(offsets, np.int32)[ended.offset : ended.offset + len(ended) + 1]
