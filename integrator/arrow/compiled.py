@@ -8,7 +8,8 @@ https://numba.readthedocs.io/en/stable/developer/caching.html
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -16,12 +17,14 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """Return a function of numbers and numpy arrays as machine code.
+    """Return a function of numbers and numpy arrays as machine code. It makes no arrays: who calls it gives it room.
 
-    No index is checked, unless NUMBA_BOUNDSCHECK is 1: who calls it sees to that.
+    No index is checked, unless NUMBA_BOUNDSCHECK is 1: who calls it sees to that. No references are counted (`_nrt`):
+    at each call of another function that took more time than what most of them do.
     """
+    make = partial(cast("Callable[..., Any]", numba.njit), nogil=True, _nrt=False)
     try:
-        made = numba.njit(nogil=True, cache=True)(function)
+        made = make(cache=True)(function)
     except RuntimeError:  # no directory that can be written: each process compiles for itself, some seconds' work
-        made = numba.njit(nogil=True)(function)
+        made = make()(function)
     return cast("Function", made)

@@ -15,27 +15,29 @@ import numpy.typing as npt
 from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.grammar import (
-    BACKSLASH,
     CLOSE,
     COLON,
     COMMA,
     ESCAPED,
-    FIRST_PLAIN,
     LIST,
     LIST_END,
     MAX_DEPTH,
     NEWLINE,
+    NINE,
     NO_COLON,
     NO_COMMA,
     NO_NAME,
     NO_OBJECT,
     NULL,
     OK,
+    ONE,
     OPEN,
     QUOTE,
     TOO_DEEP,
     TRAILING,
     TWICE,
+    ZERO,
+    after_plain,
     after_scalar,
     after_space,
     after_text,
@@ -43,6 +45,7 @@ from integrator.decode.json.grammar import (
 )
 from integrator.decode.json.names import WORD, Hashes, Names, Places, has_equal, hash_of, is_same_by_words, json_text
 
+Ints = npt.NDArray[np.int64]
 _MOST_KEPT = 1024
 _SHORT = 64
 """Bytes of a value that is not worth being kept; and from its end to where its name may be other than another's."""
@@ -101,7 +104,9 @@ def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = ""
     nodes = Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
     name = np.frombuffer(json_text(repeated) + bytes(WORD), np.uint8)
     again = np.uint64(hash_of(words(name), 0, len(name) - WORD) if repeated else 0)
-    return Finding(*_index((text, text_words), offsets, names, nodes, again)), nodes
+    kept = np.empty((_MOST_KEPT if repeated else 0, 4), np.int64)
+    stack = np.empty((MAX_DEPTH, 6), np.int64)
+    return Finding(*_index((text, text_words), offsets, names, nodes, (again, kept), stack)), nodes
 
 
 @compiled
@@ -115,23 +120,34 @@ def _most_nodes(text: Octets) -> int:
 
 @compiled
 def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps would be handed to each part
-    octets: tuple[Octets, Words], offsets: Places, names: Names, nodes: Nodes, repeated: np.uint64
+    octets: tuple[Octets, Words],
+    offsets: Places,
+    names: Names,
+    nodes: Nodes,
+    again_of: tuple[np.uint64, Ints],
+    stack: Ints,
 ) -> tuple[int, int, int, int, int]:
-    """Index all lines up to the first one that is not accepted; return a Finding. repeated: a name's hash, or 0."""
-    # Arrays are taken out of their tuples: where Numba hands on a tuple, it counts the references of each array in it.
+    """Index all lines up to the first one that is not accepted; return a Finding.
+
+    again_of: the hash of the name of values that may come again, or 0; and room for those that are kept: where each is,
+    which came after it, and how many names in it have a backslash. stack: room for each open bracket: which, the names
+    before it, its node, and `likely`, `likely_end` and `is_likely` of what it is in.
+    """
     text, text_words = octets
     name_hash, name_start, name_end = names.hash, names.start, names.end
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
     with_backslash, first_of, records, again = nodes.escaped, nodes.first, nodes.record, nodes.again
-    stack = np.empty((MAX_DEPTH, 3), np.int64)  # of each open bracket: which, the names before it, its node
-    # values that may come again: where they are, which came next, and how many names in them have a backslash
-    kept = np.empty((_MOST_KEPT, 4), np.int64)
+    repeated, kept = again_of
     kept_count, kept_last, escaped_before = 0, -1, 0
     node = spaces = escaped = 0
     for line in range(len(offsets) - 1):
         first_of[line] = node
         depth = count = 0
         own = inner = -1
+        # Most lines have the names of the line before. `likely`, before `likely_end`, is that line's node which is
+        # expected next. `is_likely`: all names of the innermost object were as expected, so no two are the same.
+        likely, likely_end, is_likely = (first_of[line - 1] if line else node), node, True
+        match = -1
         at = after_space(text, offsets[line])
         spaces += at - offsets[line]
         records[line] = at
@@ -148,6 +164,9 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 with_backslash[own] = False
                 if inner == LIST:
                     hashes[own], labels[own] = 0, at
+                    match = likely if likely < likely_end else -1
+                if match >= 0:
+                    likely = afters[match]
             byte = text[at]
             is_name = False
             size = 0
@@ -167,6 +186,11 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 if depth == MAX_DEPTH:
                     return line, TOO_DEEP, at, spaces, escaped
                 stack[depth, 0], stack[depth, 1], stack[depth, 2] = byte, count, own
+                stack[depth, 3], stack[depth, 4], stack[depth, 5] = likely, likely_end, is_likely
+                if depth:
+                    same = match >= 0 and text[starts[match]] == byte
+                    likely, likely_end = (match + 1, afters[match]) if same else (0, 0)
+                    is_likely = True
                 inner = int(byte)
                 depth += 1
                 after = after_space(text, at + 1)
@@ -177,12 +201,16 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 is_name = byte == OPEN and text[at] != CLOSE
             else:
                 after = at + 1
-                while (
-                    byte == QUOTE and text[after] >= FIRST_PLAIN and text[after] != QUOTE and text[after] != BACKSLASH
-                ):
-                    after += 1
-                if byte == QUOTE and text[after] == QUOTE:  # most texts: a call costs more than they do
+                if byte == QUOTE:
+                    after = after_plain(text, text_words, after)
+                elif ONE <= byte <= NINE:
+                    while ZERO <= text[after] <= NINE:
+                        after += 1
+                # Most values end here, as a call costs more than they do: texts without backslash, positive integers.
+                if byte == QUOTE and text[after] == QUOTE:
                     code, after = OK, after + 1
+                elif ONE <= byte <= NINE and (text[after] == COMMA or text[after] == CLOSE):
+                    code = OK
                 else:
                     code, after = after_scalar(text, at)
                 if code > OK:
@@ -204,11 +232,12 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     depth -= 1
                     if inner == OPEN:
                         first = stack[depth, 1]
-                        if has_equal(text, name_hash, name_start, name_end, first, count):
+                        if not is_likely and has_equal(text, names, first, count):
                             return line, TWICE, at, spaces, escaped
                         count = first
                     at += 1
                     own = stack[depth, 2]
+                    likely, likely_end, is_likely = stack[depth, 3], stack[depth, 4], stack[depth, 5] > 0
                     if depth == 1 and repeated and hashes[own] == repeated and at - starts[own] > _SHORT:
                         kept_last = kept_count % _MOST_KEPT
                         kept[kept_last, 0], kept[kept_last, 1], kept[kept_last, 2] = starts[own], at, -1
@@ -228,19 +257,26 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 if not is_name:
                     break
             if is_name:
-                if text[at] != QUOTE:
-                    return line, NO_NAME, at, spaces, escaped
-                after = at + 1
-                while text[after] >= FIRST_PLAIN and text[after] != QUOTE and text[after] != BACKSLASH:
-                    after += 1
-                if text[after] == QUOTE:
-                    code, after = OK, after + 1
+                match = -1
+                if likely < likely_end and not escaped:
+                    match = _likely_name(text, text_words, at, likely, labels, starts)
+                    if match < 0 and afters[likely] < likely_end:
+                        match = _likely_name(text, text_words, at, afters[likely], labels, starts)
+                if match >= 0:
+                    hash_, after = hashes[match], at + starts[match] - labels[match] - 1
                 else:
-                    code, after = after_text(text, at)
-                if code > OK:
-                    return line, code, after, spaces, escaped
-                escaped += code == ESCAPED
-                hash_ = hash_of(text_words, at, after)
+                    is_likely = False
+                    if text[at] != QUOTE:
+                        return line, NO_NAME, at, spaces, escaped
+                    after = after_plain(text, text_words, at + 1)
+                    if text[after] == QUOTE:
+                        code, after = OK, after + 1
+                    else:
+                        code, after = after_text(text, at)
+                    if code > OK:
+                        return line, code, after, spaces, escaped
+                    escaped += code == ESCAPED
+                    hash_ = hash_of(text_words, at, after)
                 name_hash[count], name_start[count], name_end[count] = hash_, at, after
                 count += 1
                 hashes[node], labels[node] = hash_, at
@@ -258,7 +294,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
 
 
 @compiled
-def _find_kept(text: Words, at: int, stop: int, kept: npt.NDArray[np.int64], count: int, last: int) -> int:
+def _find_kept(text: Words, at: int, stop: int, kept: Ints, count: int, last: int) -> int:
     """Return which of the kept values is here, before `stop`; -1 for none. last: the one that was found last."""
     count = min(count, len(kept))
     likely = kept[last, 2] if last >= 0 else -1
@@ -271,3 +307,16 @@ def _find_kept(text: Words, at: int, stop: int, kept: npt.NDArray[np.int64], cou
         if at + size < stop and text[at + tail] == text[start + tail] and is_same_by_words(text, start, at, size):
             return one
     return -1
+
+
+@compiled
+def _likely_name(text: Octets, text_words: Words, at: int, likely: int, labels: Places, starts: Places) -> int:
+    """Return the likely member if its name and a colon are here, else -1. Its name has no backslash."""
+    label = labels[likely]
+    size = starts[likely] - label
+    if at + size + WORD > len(text) or text[label + size - 1] != COLON or text[label + size - 2] != QUOTE:
+        return -1
+    if size <= WORD:
+        different = text_words[at] ^ text_words[label]
+        return likely if different << np.uint64(8 * (WORD - size)) == 0 else -1
+    return likely if is_same_by_words(text_words, label, at, size) else -1

@@ -22,16 +22,21 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Names(NamedTuple):
-    """The names of the objects that are open, one after another: hashes, and where each begins and ends."""
+    """The names of the objects that are open, one after another: hashes, and where each begins and ends.
+
+    slots: room to look up the names of an object; twice as many as names, and a power of two.
+    """
 
     hash: Hashes
     start: Places
     end: Places
+    slots: Places
 
     @classmethod
     def of_size(cls, size: int) -> Names:
         """Return room for so many names."""
-        return cls(np.empty(size, np.uint64), np.empty(size, np.int32), np.empty(size, np.int32))
+        start, end, slots = (np.empty(many, np.int32) for many in (size, size, 2 << size.bit_length()))
+        return cls(np.empty(size, np.uint64), start, end, slots)
 
 
 def json_text(value: str) -> bytes:
@@ -76,8 +81,9 @@ def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
 
 
 @compiled
-def has_equal(text: Octets, hashes: Hashes, starts: Places, ends: Places, first: int, last: int) -> bool:
+def has_equal(text: Octets, names: Names, first: int, last: int) -> bool:
     """Return whether two of the names from `first` to before `last` are the same."""
+    hashes, starts, ends, slots = names.hash, names.start, names.end, names.slots
     if last - first <= _FEW_NAMES:
         for one in range(first + 1, last):
             for other in range(first, one):
@@ -90,15 +96,15 @@ def has_equal(text: Octets, hashes: Hashes, starts: Places, ends: Places, first:
     size = 2
     while size < 2 * (last - first):
         size *= 2
-    table = np.full(size, -1, np.int64)
+    slots[:size] = -1
     for one in range(first, last):
         slot = np.int64(hashes[one] & np.uint64(size - 1))
-        while table[slot] >= 0:
-            other = table[slot]
+        while slots[slot] >= 0:
+            other = slots[slot]
             length = ends[one] - starts[one]
             same = hashes[one] == hashes[other] and length == ends[other] - starts[other]
             if same and is_same(text, starts[one], starts[other], length):
                 return True
             slot = (slot + 1) & (size - 1)
-        table[slot] = one
+        slots[slot] = one
     return False

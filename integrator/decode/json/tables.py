@@ -58,11 +58,12 @@ def find_values(document: tuple[Octets, Nodes], images: Images, layout: Layout) 
     values = Slices.of_size(int(layout.bounds[-1]))
     none = np.empty(0, np.int64), np.empty(0, np.int32)
     names, place = layout.names, (layout.base, layout.rows)
-    count, twice = _collect(document, images, names, place, values, none)
+    follower = np.arange(1, len(names.hash) + 1)
+    count, twice = _collect(document, images, names, (*place, follower), values, none)
     unknown = none
     if count:
         unknown = np.empty(count, np.int64), np.empty(count, np.int32)
-        _collect(document, images, names, place, Slices.of_size(int(layout.bounds[-1])), unknown)
+        _collect(document, images, names, (*place, follower), Slices.of_size(int(layout.bounds[-1])), unknown)
     return Found(values, unknown, twice)
 
 
@@ -71,21 +72,23 @@ def _collect(
     document: tuple[Octets, Nodes],
     images: Images,
     names: _Names,
-    layout: tuple[Ints, Ints],
+    layout: tuple[Ints, Ints, Ints],
     values: Slices,
     unknown: tuple[Ints, Places],
 ) -> tuple[int, int]:
-    """Write down where values are; return how many members are no columns, and the first row with a column twice."""
+    """Write down where values are; return how many members are no columns, and the first row with a column twice.
+
+    layout: `base` and `rows` of a Layout, and of each name which one likely comes after it.
+    """
     text, nodes = document
     hashes, labels, afters = nodes.hash, nodes.label, nodes.after
     node_start, node_end, node_escaped = nodes.start, nodes.end, nodes.escaped
     begin, stop, part_of = images.begin, images.stop, images.part
     name_hash, name_text, bounds = names.hash, names.text, names.bounds
     slot_of, first_of = names.slot, names.first
-    base, rows = layout
+    base, rows, follower = layout
     start, end, escaped = values.start, values.end, values.escaped
     unknown_row, unknown_node = unknown
-    follower = np.arange(1, len(name_hash) + 1)
     count, twice = 0, -1
     for row in range(len(begin)):
         part = part_of[row]
@@ -255,14 +258,18 @@ def is_word_of(text: Octets, start: int, end: int, known: Octets, bounds: Places
     return False
 
 
-@compiled
 def clear_words(text: Octets, values: Slices, known: Words) -> None:
     """Take away the values that are one of the words."""
+    sizes = np.zeros(known.bounds[-1] + 1, np.bool_)
+    sizes[np.diff(known.bounds)] = True
+    _clear_words(text, values, known, sizes)
+
+
+@compiled
+def _clear_words(text: Octets, values: Slices, known: Words, sizes: Mask) -> None:
+    """Take away values. sizes: whether a word has so many bytes."""
     start, end = values.start, values.end
     word_text, bounds = known
-    sizes = np.zeros(bounds[-1] + 1, np.bool_)  # of the words
-    for word in range(len(bounds) - 1):
-        sizes[bounds[word + 1] - bounds[word]] = True
     for place in range(len(end)):
         size = end[place] - start[place]
         may_be = size < len(sizes) and sizes[size]
