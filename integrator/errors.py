@@ -148,7 +148,7 @@ _BY_NAME: dict[str, type[IntegratorError]] = {
     for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ProcessLost, ColumnsFound, Defect)
 }
 _SYSTEMS = (OSError, EOFError, MemoryError)
-"""System errors, not of this code: Spark hands them to the driver unchanged, and `of_process` knows some."""
+"""System errors, not of this code: Spark hands them to the driver unchanged, and `classify` knows some."""
 
 
 def from_wire(text: str) -> IntegratorError | None:

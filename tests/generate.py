@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from integrator import errors, schema
 from integrator.channel import base, locations, model, sources
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import STYLES
 from integrator.decode.dialects import DIALECTS
 from integrator.expressions.substitutions import SUBSTITUTIONS

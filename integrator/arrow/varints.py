@@ -24,7 +24,7 @@ _MAX_VARINT = 10
 
 
 @dataclass(frozen=True)
-class Small:
+class FixedWidthBytes:
     """Bytes of each row: `data` is rows by width, `length` how many of a row's bytes count; None for all."""
 
     data: Octets
@@ -38,26 +38,26 @@ class Small:
         """The length of each row."""
         return np.full(len(self.data), self.data.shape[1]) if self.length is None else self.length
 
-    def where(self, there: Mask, otherwise: bytes = b"") -> Small:
+    def where(self, there: Mask, otherwise: bytes = b"") -> FixedWidthBytes:
         """Return rows with the bytes of `otherwise`, where `there` is False, in the place of their own."""
         data = self.data
         if otherwise:
             data = data.copy() if data.shape[1] >= len(otherwise) else np.pad(data, ((0, 0), (0, len(otherwise))))
             data[~there, : len(otherwise)] = np.frombuffer(otherwise, np.uint8)
-        return Small(data, np.where(there, self.lengths, len(otherwise)))
+        return FixedWidthBytes(data, np.where(there, self.lengths, len(otherwise)))
 
-    def after(self, lead: bytes) -> Small:
+    def after(self, lead: bytes) -> FixedWidthBytes:
         """Return each row with `lead` before it."""
         if not lead:
             return self
         data = np.empty((len(self.data), len(lead) + self.data.shape[1]), np.uint8)
         data[:, : len(lead)] = np.frombuffer(lead, np.uint8)
         data[:, len(lead) :] = self.data
-        return Small(data, None if self.length is None else self.length + len(lead))
+        return FixedWidthBytes(data, None if self.length is None else self.length + len(lead))
 
-    def after_each(self, leads: Octets) -> Small:
+    def after_each(self, leads: Octets) -> FixedWidthBytes:
         """Return each row with its own of the bytes `leads` before it."""
-        return Small(np.column_stack([leads, self.data]), None if self.length is None else self.length + 1)
+        return FixedWidthBytes(np.column_stack([leads, self.data]), None if self.length is None else self.length + 1)
 
     def flat(self) -> pa.BinaryArray:
         """Return the rows as a binary array."""
@@ -70,16 +70,16 @@ class Small:
         return pa.Array.from_buffers(pa.binary(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-Part: TypeAlias = Small | pa.Array
+Part: TypeAlias = FixedWidthBytes | pa.Array
 """A piece of each row: small, or a binary array without nulls."""
 
 
-def constant(data: bytes, rows: int) -> Small:
+def constant(data: bytes, rows: int) -> FixedWidthBytes:
     """Return the same bytes for each of `rows`."""
-    return Small(np.broadcast_to(np.frombuffer(data, np.uint8), (rows, len(data))))
+    return FixedWidthBytes(np.broadcast_to(np.frombuffer(data, np.uint8), (rows, len(data))))
 
 
-def varint(values: Unsigned) -> Small:
+def varint(values: Unsigned) -> FixedWidthBytes:
     """Return integers as varints: seven bits a byte, the lowest first, the high bit set on all but the last."""
     most = int(values.max()) if len(values) else 0
     width = max(1, -(-most.bit_length() // 7))
@@ -93,7 +93,7 @@ def varint(values: Unsigned) -> Small:
         length += more
         rest = further
     data[:, width - 1] = rest.astype(np.uint8)
-    return Small(data, length if width > 1 else None)
+    return FixedWidthBytes(data, length if width > 1 else None)
 
 
 def zigzag(values: Ints) -> Unsigned:
@@ -101,7 +101,7 @@ def zigzag(values: Ints) -> Unsigned:
     return ((values << 1) ^ (values >> 63)).view(np.uint64)
 
 
-def _kept(part: Small) -> Mask:
+def _kept(part: FixedWidthBytes) -> Mask:
     if part.length is None:
         return np.ones(part.data.shape, bool)
     return np.asarray(np.arange(part.data.shape[1]) < part.length[:, None], np.bool_)
@@ -110,9 +110,9 @@ def _kept(part: Small) -> Mask:
 def together(parts: Sequence[Part]) -> pa.BinaryArray:
     """Return each row's parts as one run of bytes."""
     joined: list[Any] = []
-    run: list[Small] = []
+    run: list[FixedWidthBytes] = []
     for part in [*parts, None]:
-        if isinstance(part, Small):
+        if isinstance(part, FixedWidthBytes):
             run.append(part)
             continue
         if run:
@@ -125,13 +125,13 @@ def together(parts: Sequence[Part]) -> pa.BinaryArray:
     return pc.binary_join_element_wise(*joined, b"")
 
 
-def _run(parts: list[Small]) -> pa.BinaryArray:
+def _run(parts: list[FixedWidthBytes]) -> pa.BinaryArray:
     """Flatten adjacent small columns at once: a row's bytes are those of its parts that count."""
     if len(parts) == 1:
         return parts[0].flat()
     data = np.concatenate([part.data for part in parts], axis=1)
     if all(part.length is None for part in parts):
-        return Small(data).flat()
+        return FixedWidthBytes(data).flat()
     length = sum(part.lengths for part in parts)
     keep = np.concatenate([_kept(part) for part in parts], axis=1)
     offsets = np.concatenate([[0], np.cumsum(length)]).astype(np.int32)

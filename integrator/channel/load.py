@@ -21,7 +21,7 @@ Path_ = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class RunOptions:
     """What is given on the command line: contexts that actions ask for, and values for {hvr_var_NAME}."""
 
     contexts: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class Source:
         return Problem(self.file, self.lines.get(known, 1), shown, self.secrets.mask(text))
 
 
-def load(file: str, run: Run, dialects: Sequence[str]) -> tuple[Channel, Source]:
+def load(file: str, run: RunOptions, dialects: Sequence[str]) -> tuple[Channel, Source]:
     """Read the channel in `file`, for `run`; `dialects` are the names that a source's dialect may have.
 
     Raises ConfigurationError with every problem that its text alone shows.

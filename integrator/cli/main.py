@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from integrator import plan as planning
-from integrator.channel.load import Run
+from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
 from integrator.cli import send as sending
 from integrator.cli import show
@@ -79,7 +79,7 @@ def _plan(
     given = [tuple(text.partition("=")[::2]) for text in variables or []]
     if any("=" not in text for text in variables or []):
         raise typer.BadParameter("--variable is written NAME=VALUE")
-    run = Run(frozenset(contexts or []), tuple((name, value) for name, value in given))
+    run = RunOptions(frozenset(contexts or []), tuple((name, value) for name, value in given))
     made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
     context.obj.append(made.secrets)
     topics.check(made.recipe.send.producer)

@@ -28,7 +28,7 @@ def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
         if isinstance(one, Damaged):
             console.print(f"{one}; --back-to cannot reach that cycle", highlight=False, markup=False)
             continue
-        numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.held)
+        numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.deferred)
         grid.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *map(str, numbers))
     console.print(grid if cycles else "no cycle is synced yet", highlight=False)
 

@@ -71,7 +71,7 @@ class Changes:
     line: npt.NDArray[np.int64]
     order: npt.NDArray[np.int64]
     left_out: dict[str, Mask] = field(default_factory=dict)
-    tracked: Mask | None = None
+    is_before_image: Mask | None = None
     of_tables: RowTables | None = None
 
     def __len__(self) -> int:
@@ -101,8 +101,8 @@ class Changes:
     @property
     def paired(self) -> Mask:
         """Return which rows are before images whose after image is the next row; computed before rows are skipped."""
-        if self.tracked is not None:
-            return self.tracked
+        if self.is_before_image is not None:
+            return self.is_before_image
         op = self.op.to_numpy(zero_copy_only=False)
         paired = np.zeros(len(op), bool)
         paired[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
@@ -126,7 +126,7 @@ class Changes:
             line=self.line[start:end],
             order=self.order[start:end],
             left_out={name: gone[start:end] for name, gone in self.left_out.items() if gone[start:end].any()},
-            tracked=self.paired[start:end],
+            is_before_image=self.paired[start:end],
         )
 
     def where(self, mask: Mask) -> Changes:
@@ -149,7 +149,7 @@ class Changes:
             line=self.line[mask],
             order=self.order[mask],
             left_out={name: gone[mask] for name, gone in self.left_out.items()},
-            tracked=whole[mask],
+            is_before_image=whole[mask],
             of_tables=None if self.of_tables is None else self.of_tables.where(mask),
         )
 
@@ -180,7 +180,7 @@ class MultiTableChanges:
         """Return rows of several tables; `sizes` are their numbers of rows."""
         paired = rows.paired.copy()
         paired[np.cumsum(sizes) - 1] = False
-        return MultiTableChanges(replace(rows, tracked=paired), tuple(tables), tuple(sizes), tuple(own))
+        return MultiTableChanges(replace(rows, is_before_image=paired), tuple(tables), tuple(sizes), tuple(own))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -242,10 +242,10 @@ def together(parts: Sequence[Changes]) -> Changes:
 def concat_tables(parts: Sequence[Changes], tables: Sequence[str], sizes: Sequence[int]) -> MultiTableChanges:
     """Return parts of several tables, of so many rows each, as one."""
     rows = together(parts)
-    if all(part.tracked is None for part in parts):
+    if all(part.is_before_image is None for part in parts):
         return MultiTableChanges.of(rows, tables, sizes)
     return MultiTableChanges(
-        replace(rows, tracked=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes)
+        replace(rows, is_before_image=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes)
     )
 
 

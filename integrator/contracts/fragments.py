@@ -53,10 +53,10 @@ DEAD_HEADERS = ("reason", "topic", "table", "key", "op", "integ_seq", "place", "
 read from; the bytes of its message; which part of the message's value this one is, and of how many."""
 TRANSACTION_LENGTH = 37
 """How much of an integ_seq is the same for all rows of a transaction: the segments before the row's."""
-NOTE = -1
-"""The op of a row that is a Note: its payload is that, in JSON."""
-MARK = -2
-"""The op of a row that is a Mark."""
+FILE_SUMMARY = -1
+"""The op of a row that is a FileSummary: its payload is that, in JSON."""
+STREAM_END = -2
+"""The op of a row that is a StreamEnd."""
 
 
 def with_column(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
@@ -89,14 +89,14 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Carry:
+class Checkpoint:
     """Where the last synced cycle ended: the number of its last file, and the transaction that is open there."""
 
     ordinal: int = 0
     open: OpenTransaction = field(default_factory=OpenTransaction)
     integ_key: int = 0
     """The least seed that {hvr_integ_key} may have next."""
-    held: bytes = field(default=b"", repr=False)
+    deferred: bytes = field(default=b"", repr=False)
     """Rows of that transaction that were not sent yet, for they are to share a message with those to come: fragments as
     an Arrow IPC stream."""
     streams: dict[str, OpenTransaction] = field(default_factory=dict)
@@ -104,27 +104,27 @@ class Carry:
     spans: dict[str, Span] = field(default_factory=dict)
     """Of each stream the span of its last file."""
     sources: dict[str, Source] = field(default_factory=dict)
-    """Of which table of the source the records of a table were, as in `Note`."""
+    """Of which table of the source the records of a table were, as in `FileSummary`."""
 
     def open_in(self, stream: str) -> OpenTransaction:
         """Return the transaction that is open in a stream."""
         return self.streams.get(stream, OpenTransaction()) if stream else self.open
 
-    def held_rows(self) -> list[pa.RecordBatch]:
-        """Return the held rows."""
-        return list(pa.ipc.open_stream(self.held)) if self.held else []
+    def deferred_rows(self) -> list[pa.RecordBatch]:
+        """Return the deferred rows."""
+        return list(pa.ipc.open_stream(self.deferred)) if self.deferred else []
 
 
 SEED_BITS, FILE_BITS = 32, 24
 """{hvr_integ_key}: 16 hex digits; seconds since 1970 above; below the file in the cycle, and the row in the file."""
 
 
-def seed_of(carry: Carry, now: datetime) -> int:
+def seed_of(checkpoint: Checkpoint, now: datetime) -> int:
     """Return the seed of {hvr_integ_key} in a cycle: the second, or a later one if that is taken."""
-    return max(int(now.timestamp()), carry.integ_key)
+    return max(int(now.timestamp()), checkpoint.integ_key)
 
 
-def to_held(rows: list[pa.RecordBatch]) -> bytes:
+def to_deferred(rows: list[pa.RecordBatch]) -> bytes:
     """Return fragments as an Arrow IPC stream; nothing for none."""
     if not rows:
         return b""
@@ -135,13 +135,13 @@ def to_held(rows: list[pa.RecordBatch]) -> bytes:
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def joined_held(parts: Iterable[bytes]) -> bytes:
-    """Return what several tasks hold as one."""
-    return to_held([batch for part in parts for batch in Carry(held=part).held_rows()])
+def joined_deferred(parts: Iterable[bytes]) -> bytes:
+    """Return what several tasks defer as one."""
+    return to_deferred([batch for part in parts for batch in Checkpoint(deferred=part).deferred_rows()])
 
 
 @dataclass(frozen=True)
-class Note:
+class FileSummary:
     """What the first pass knows of a file that it has read to its end."""
 
     ordinal: int
@@ -149,8 +149,8 @@ class Note:
     open: OpenTransaction
     not_sent: dict[str, int]
     """What was read and not sent, by reason: operations that the replication style leaves out, and what is no row."""
-    unheld: int = 0
-    """Rows that the cycle before had held, and that go on their way before those of this file."""
+    resumed: int = 0
+    """Rows that the cycle before deferred, which are sent before those of this file."""
     warnings: dict[str, int] = field(default_factory=dict)
     """Values that were changed, by reason."""
     details: list[dict[str, Any]] = field(default_factory=list)
@@ -162,36 +162,40 @@ class Note:
     """Of which table of the source the records of a table are, where its definition leaves that open."""
 
     def to_json(self) -> str:
-        """Return the note as text."""
+        """Return the summary as text."""
         return json.dumps({**self.__dict__, "open": list(self.open.__dict__.values())})
 
     @staticmethod
-    def of_json(text: str | bytes) -> Note:
-        """Return the note that `to_json` wrote."""
-        note = json.loads(text)
-        sources = {name: Source(*source) for name, source in note["sources"].items()}
-        return Note(**{**note, "open": OpenTransaction(*note["open"]), "span": Span(*note["span"]), "sources": sources})
+    def of_json(text: str | bytes) -> FileSummary:
+        """Return the summary that `to_json` wrote."""
+        summary = json.loads(text)
+        sources = {name: Source(*source) for name, source in summary["sources"].items()}
+        return FileSummary(
+            **{**summary, "open": OpenTransaction(*summary["open"]), "span": Span(*summary["span"]), "sources": sources}
+        )
 
     def to_fragment(self) -> pa.RecordBatch:
-        """Return the note as a row of fragments."""
-        return _aside([""], NOTE, self.to_json())
+        """Return the summary as a row of fragments."""
+        return _aside([""], FILE_SUMMARY, self.to_json())
 
 
 @dataclass(frozen=True)
-class Mark:
+class StreamEnd:
     """Where a task's last file ends: in a transaction that the source says goes on, or not (empty)."""
 
     ordinal: int
     unfinished: str
 
     def to_fragments(self, topics: Sequence[str]) -> pa.RecordBatch:
-        """Return the mark as rows that reach whoever sends to `topics`."""
-        return _aside(topics, MARK, json.dumps([self.ordinal, self.unfinished]))
+        """Return the end as rows that reach whoever sends to `topics`."""
+        return _aside(topics, STREAM_END, json.dumps([self.ordinal, self.unfinished]))
 
     @staticmethod
-    def last(texts: Iterable[str | bytes]) -> Mark:
-        """Return the mark of the last file among those in rows' payloads."""
-        return max((Mark(*json.loads(text)) for text in texts), key=lambda mark: mark.ordinal, default=Mark(0, ""))
+    def last(texts: Iterable[str | bytes]) -> StreamEnd:
+        """Return the end of the last file among those in rows' payloads."""
+        return max(
+            (StreamEnd(*json.loads(text)) for text in texts), key=lambda mark: mark.ordinal, default=StreamEnd(0, "")
+        )
 
 
 def _aside(topics: Sequence[str], op: int, payload: str) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from integrator.contracts.layout import Layout, Oversized, SchemaId
+from integrator.contracts.message_format import MessageFormat, Oversized, SchemaId
 from integrator.expressions.parse import Part, Sql
 from integrator.schema import Column, Table, Type
 
@@ -229,7 +229,7 @@ class Messages:
 
     channel: str
     cap_loc: str
-    layout: Layout
+    layout: MessageFormat
     timezone: str = "UTC"
     max_bytes: int = 0
     oversized: Oversized = field(default_factory=Oversized)

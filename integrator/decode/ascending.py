@@ -11,7 +11,7 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import integ_seq
 from integrator.contracts.streams import REMEDY, Span
 from integrator.decode.fields import Where
-from integrator.decode.records import Placed
+from integrator.decode.records import Sequenced
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class Ascending:
         self.span = Span()
         self._checked, self._line = checked, 0
 
-    def extend(self, placed: Placed, rows: Ints, where: Where) -> None:
+    def extend(self, placed: Sequenced, rows: Ints, where: Where) -> None:
         """Add records in source order, with the rows that each makes; those without a row have no position."""
         used = np.flatnonzero(rows > 0)
         if self._checked and len(used):

@@ -11,8 +11,8 @@ from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.positions import Order, Positions, by_line, trailing
-from integrator.decode.records import Placed, Records, change_rows
+from integrator.decode.positions import Positions, Sequencer, by_line, trailing
+from integrator.decode.records import Records, Sequenced, change_rows
 
 Decoded = tuple[Records, Positions]
 
@@ -62,7 +62,7 @@ def of_parts(
 
     def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
-        order, tables, is_numbered = Order(before, ascending), reading.source_tables(), False
+        order, tables, is_numbered = Sequencer(before, ascending), reading.source_tables(), False
         for records, positions in parts(file, reading):
             placed = order.place(positions, Where(file.path, records.line))
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
@@ -79,7 +79,7 @@ def of_parts(
     return Dialect(read, tail, marks, names_tables)
 
 
-def _is_numbered(placed: Placed, records: Records, file: File) -> bool:
+def _is_numbered(placed: Sequenced, records: Records, file: File) -> bool:
     """Return whether positions are by file and line, as the source gives none: those cannot be compared with others."""
     return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
 

@@ -15,7 +15,7 @@ from integrator.contracts.changes import SEQUENCE_WIDTHS, OpenTransaction, hexad
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Before, Standing
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
-from integrator.decode.records import Placed
+from integrator.decode.records import Sequenced
 
 Ints = npt.NDArray[np.int64]
 
@@ -119,14 +119,14 @@ def trailing(positions: Positions) -> OpenTransaction:
     return OpenTransaction(tx, int(positions.rows[first:].sum()), since_start, goes_on, identity)
 
 
-class Order(Standing):
+class Sequencer(Standing):
     """Counts the rows of each transaction, on from where the file before ended."""
 
     def __init__(self, before: Before, ascending: Ascending) -> None:
         super().__init__(before)
         self.ascending = ascending
 
-    def place(self, positions: Positions, where: Where) -> Placed:
+    def place(self, positions: Positions, where: Where) -> Sequenced:
         """Give each record its place, and go on to after them. Raises DataError for one that is not after the last."""
         size = len(positions.commit)
         if positions.closed:
@@ -147,7 +147,9 @@ class Order(Standing):
                 segment = pa.concat_arrays([pa.array([second]), segment.slice(1)])
         if size:
             self.known = self._after(positions)
-        placed = Placed(commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index))
+        placed = Sequenced(
+            commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index)
+        )
         self.ascending.extend(placed, positions.rows, where)
         return placed
 

@@ -54,7 +54,7 @@ class Records:
 
 
 @dataclass(frozen=True)
-class Placed:
+class Sequenced:
     """For each record: the first two segments of its integ_seq, the number of its first row, and rows left."""
 
     commit: pa.Array
@@ -64,7 +64,7 @@ class Placed:
 
 
 def change_rows(
-    records: Records, placed: Placed, reading: Reading, tables: SourceTables
+    records: Records, placed: Sequenced, reading: Reading, tables: SourceTables
 ) -> tuple[list[AnyChanges], dict[str, int], dict[str, int]]:
     """Return the change rows, and what was counted and not sent: rows, and values of unknown columns."""
     ignored = Counter(records.ignored)

@@ -19,7 +19,7 @@ from integrator.arrow.arrays import Mask
 from integrator.contracts.fragments import DEAD, TRANSACTION_LENGTH, Places
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
-from integrator.encode.framing import Framing, Ints, Kinds, framing_of
+from integrator.encode.framing import Framing, Ints, RowKinds, framing_of
 
 ROWS_AT_ONCE = 2048
 """Rows framed at a time where each is a message: with a kilobyte of schema text each, a few megabytes."""
@@ -61,7 +61,7 @@ class Bundler:
             yield from self._fold(final=True, going_on=going_on)
 
     @property
-    def held(self) -> list[pa.RecordBatch]:
+    def deferred(self) -> list[pa.RecordBatch]:
         """The rows that `end` left, for the cycle to come."""
         return self._waiting
 
@@ -103,7 +103,7 @@ class Bundler:
         sizes = np.add.reduceat(np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64), starts)
         return int(sizes[left].sum())
 
-    def _closed(self, rows: pa.RecordBatch, starts: Places, left: Mask, kinds: Kinds) -> Iterator[Messages]:
+    def _closed(self, rows: pa.RecordBatch, starts: Places, left: Mask, kinds: RowKinds) -> Iterator[Messages]:
         """Yield the messages that are not `left`, whose rows then wait: they begin the next fold again."""
         self._waiting, self._bytes = [], 0
         count = np.diff(starts, append=len(rows))
@@ -119,7 +119,7 @@ class Bundler:
             starts = np.concatenate([[0], np.cumsum(count[~left])])[:-1]
         yield from self._in_parts(rows, starts, kinds)
 
-    def _in_parts(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Iterator[Messages]:
+    def _in_parts(self, rows: pa.RecordBatch, starts: Places, kinds: RowKinds) -> Iterator[Messages]:
         """Yield messages, of so many rows at once that what stands around them takes little memory."""
         at = 0
         while at < len(starts):
@@ -142,7 +142,7 @@ class Bundler:
             group |= alone | np.concatenate([[True], alone[:-1]])
         return group
 
-    def _starts(self, rows: pa.RecordBatch, groups: Places, kinds: Kinds) -> tuple[Places, Mask]:
+    def _starts(self, rows: pa.RecordBatch, groups: Places, kinds: RowKinds) -> tuple[Places, Mask]:
         """Return where messages begin, in the groups that begin at `groups`; and which have passed the threshold."""
         sizes = _Sizes(rows, kinds, self._framing)
         threshold = self._bundling.threshold if self._bundling.keyless else self._limit
@@ -166,7 +166,7 @@ class Bundler:
                 begin = stop + 1  # noqa: PLW2901 - the loop goes over messages of a group
         return np.array(starts), np.array(passed)
 
-    def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> Messages:
+    def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: RowKinds) -> Messages:
         """Return the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows
@@ -202,7 +202,7 @@ class Bundler:
 class _Sizes:
     """What messages of consecutive rows cost, in bytes, by running sums."""
 
-    def __init__(self, rows: pa.RecordBatch, kinds: Kinds, framing: Framing) -> None:
+    def __init__(self, rows: pa.RecordBatch, kinds: RowKinds, framing: Framing) -> None:
         first, next_row, next_table, closing = framing.costs(kinds.frames)
         payload = np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64)
         same = np.concatenate([[False], kinds.runs[1:] == kinds.runs[:-1]])

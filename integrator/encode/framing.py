@@ -21,13 +21,13 @@ from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
 from integrator.formats.keys import KEYS
 
-GATHER_OVERHEAD = 64
-"""Bytes that a format may put around the rows that it gathers, or that compression adds to any message."""
+ASSEMBLE_OVERHEAD = 64
+"""Bytes that a format may put around the rows that it assembles, or that compression adds to any message."""
 _GROWTH_SHIFT = 11
 """Compression adds one byte for 2048 at most to what it cannot compress: zlib's bound is 1/4096 and 1/16384
 (deflateBound, https://zlib.net/manual.html), LZ4's frames have 4 bytes for each block of 64 KiB."""
 
-PARTS = ("start", "end", "head", "tail", "before", "after", "between_rows", "between_tables")
+PARTS = ("start", "end", "table_start", "table_end", "before", "after", "between_rows", "between_tables")
 
 Texts: TypeAlias = "bytes | pa.Array"
 """Of each place a text, or one text for all."""
@@ -36,7 +36,7 @@ SomeInts = TypeVar("SomeInts", int, Ints)
 
 
 @dataclass(frozen=True)
-class Kinds:
+class RowKinds:
     """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' frames.
 
     runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
@@ -53,11 +53,11 @@ class Kinds:
     around_keys: tuple[Texts, Texts]
     headed: bool
 
-    def slice(self, start: int, end: int) -> Kinds:
+    def slice(self, start: int, end: int) -> RowKinds:
         """Return the kinds of the rows from `start` to before `end`."""
         return replace(self, code=self.code[start:end], runs=self.runs[start:end])
 
-    def take(self, at: Places) -> Kinds:
+    def take(self, at: Places) -> RowKinds:
         """Return the kinds of the rows at these places."""
         return replace(self, code=self.code[at], runs=self.runs[at])
 
@@ -95,7 +95,7 @@ class Framing:
     def _made(self, table: str, shape: str) -> Frame:
         frame = messages.value_frame(self._tables[table], self._channel, Shape.of_text(shape))
         if self._text:
-            frame = Frame(**{part: self._finished(getattr(frame, part)) for part in PARTS}, gather=frame.gather)
+            frame = Frame(**{part: self._finished(getattr(frame, part)) for part in PARTS}, assemble=frame.assemble)
         return frame
 
     def _finished(self, data: bytes) -> bytes:
@@ -106,7 +106,7 @@ class Framing:
         """Return the bytes of a message of one row that are neither of the key's body nor of the payload."""
         value = self.frame(table, shape)
         fixed = len(value.opening) + len(value.closing) + self.record_bytes(table)
-        return fixed + (GATHER_OVERHEAD if value.gather or self._compress else 0)
+        return fixed + (ASSEMBLE_OVERHEAD if value.assemble or self._compress else 0)
 
     def record_bytes(self, table: str) -> int:
         """Return the bytes of a message that are neither of its value, of its key's body, nor of the rows' headers."""
@@ -130,15 +130,15 @@ class Framing:
     def sizes(self, rows: pa.RecordBatch) -> Ints:
         """Return the bytes of a message of each row alone, keys, headers and overhead counted."""
         kinds = self.kinds(rows)
-        more = GATHER_OVERHEAD if self._compress else 0
+        more = ASSEMBLE_OVERHEAD if self._compress else 0
         around = [
-            len(frame.opening) + len(frame.closing) + (GATHER_OVERHEAD if frame.gather else more)
+            len(frame.opening) + len(frame.closing) + (ASSEMBLE_OVERHEAD if frame.assemble else more)
             for frame in kinds.frames
         ]
         payload = np.asarray(lengths(rows["payload"]), np.int64)
         return self.with_growth(payload + np.array([*around, 0], np.int64)[kinds.code]) + self.beside(rows)
 
-    def kinds(self, rows: pa.RecordBatch) -> Kinds:
+    def kinds(self, rows: pa.RecordBatch) -> RowKinds:
         """Return the kinds of rows."""
         named = pc.binary_join_element_wise(rows["table"], rows["shape"], "\0").dictionary_encode()
         pairs = [name.split("\0") for name in named.dictionary.to_pylist()]
@@ -148,7 +148,7 @@ class Framing:
         dead = np.array([shape == DEAD for _, shape in pairs] or [False], bool)
         frames = [self.frame(table, shape) for table, shape in pairs]
         keys = [self._key_frames[table] for table in tables]
-        return Kinds(
+        return RowKinds(
             code,
             frames,
             of_kind[code],
@@ -164,22 +164,22 @@ class Framing:
 
         They come with a first row, the next one of its table, the first one of the next table, and at the end.
         """
-        more = GATHER_OVERHEAD if self._compress else 0
+        more = ASSEMBLE_OVERHEAD if self._compress else 0
         costs = []
         for frame in frames:
-            gathers = GATHER_OVERHEAD if frame.gather else more
+            assembles = ASSEMBLE_OVERHEAD if frame.assemble else more
             if self._channel.messages.layout.bundling.concatenated:
-                alone = len(frame.opening) + len(frame.closing) + (GATHER_OVERHEAD if frame.gather else 0)
+                alone = len(frame.opening) + len(frame.closing) + (ASSEMBLE_OVERHEAD if frame.assemble else 0)
                 costs.append((alone, alone, alone, more))
             else:
                 row = len(frame.before) + len(frame.after)
-                table = len(frame.tail) + len(frame.between_tables) + len(frame.head) + row
-                closing = len(frame.closing) - len(frame.after) + gathers
+                table = len(frame.table_end) + len(frame.between_tables) + len(frame.table_start) + row
+                closing = len(frame.closing) - len(frame.after) + assembles
                 costs.append((len(frame.opening + frame.after), row + len(frame.between_rows), table, closing))
         first, next_row, next_table, closes = np.array(costs, np.int64).reshape(-1, 4).T
         return first, next_row, next_table, closes
 
-    def values(self, rows: pa.RecordBatch, starts: Places, kinds: Kinds) -> pa.Array:
+    def values(self, rows: pa.RecordBatch, starts: Places, kinds: RowKinds) -> pa.Array:
         """Return the values of messages, which begin at the rows `starts`; a lone row without payload is null."""
         payload = rows["payload"]
         values = self._bodies(payload, starts, kinds)
@@ -192,14 +192,14 @@ class Framing:
             values = pc.if_else(pa.array(kinds.dead[kinds.code[starts]]), payload.take(first), values)
         return values
 
-    def _bodies(self, payload: pa.Array, starts: Places, kinds: Kinds) -> pa.Array:
+    def _bodies(self, payload: pa.Array, starts: Places, kinds: RowKinds) -> pa.Array:
         size = len(payload)
         if self._channel.messages.layout.bundling.concatenated and len(starts) < size:
             return regrouped(self._bodies(payload, np.arange(size), kinds), starts)
         filled = pc.fill_null(payload, b"") if payload.null_count else payload
-        gather = next((frame.gather for frame in kinds.frames if frame.gather), None)
-        if gather is not None:
-            body = gather(regrouped(filled, starts), np.diff(starts, append=size))
+        assemble = next((frame.assemble for frame in kinds.frames if frame.assemble), None)
+        if assemble is not None:
+            body = assemble(regrouped(filled, starts), np.diff(starts, append=size))
             first = kinds.code[starts]
             return pc.binary_join_element_wise(
                 _of_kind(kinds.opening, first), body, _of_kind(kinds.closing, first), b""
@@ -209,12 +209,12 @@ class Framing:
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)
 
-    def keys(self, rows: pa.RecordBatch, kinds: Kinds) -> pa.Array:
+    def keys(self, rows: pa.RecordBatch, kinds: RowKinds) -> pa.Array:
         """Return the key of a message for each row; null is none."""
         head, tail = (_of_kind(texts, kinds.runs) for texts in kinds.around_keys)
         return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
 
-    def headers(self, rows: pa.RecordBatch, kinds: Kinds) -> Sequence[Headers]:
+    def headers(self, rows: pa.RecordBatch, kinds: RowKinds) -> Sequence[Headers]:
         """Return the headers of a message for each row; nothing where no message has any."""
         of_rows = rows["headers"].null_count < len(rows)
         if not of_rows and not kinds.headed:
@@ -228,7 +228,7 @@ class Framing:
         return list(zip(names, values or (), strict=True))
 
 
-def _around(kinds: Kinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
+def _around(kinds: RowKinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
     """Return what stands before and after each row: the same for all, or of each row.
 
     The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.
@@ -256,7 +256,7 @@ def _lead(place: int, before: Frame, frame: Frame) -> bytes:
         return frame.opening
     if place == 1:
         return frame.between_rows + frame.before
-    return before.tail + frame.between_tables + frame.head + frame.before
+    return before.table_end + frame.between_tables + frame.table_start + frame.before
 
 
 def regrouped(values: pa.Array, starts: Places) -> pa.Array:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from integrator.contracts.fragments import Shape
-from integrator.contracts.layout import Layout, Options
+from integrator.contracts.message_format import MessageFormat, Options
 from integrator.contracts.recipe import TRUNCATE, Field, Recipe, TableRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.formats import FORMATS
@@ -26,12 +26,12 @@ class RegisteredSchema:
     record: str
 
 
-def format_of(layout: Layout) -> Format:
+def format_of(layout: MessageFormat) -> Format:
     """Return the format of values."""
     return FORMATS[layout.format]
 
 
-def old_fields(table: TableRecipe, layout: Layout) -> tuple[Field, ...]:
+def old_fields(table: TableRecipe, layout: MessageFormat) -> tuple[Field, ...]:
     """Return the fields that have a value of before the update beside them: BeforeUpdateColumns."""
     return tuple(field for field in table.fields if not field.extra) if layout.before else ()
 

@@ -21,7 +21,7 @@ from integrator.contracts.recipe import TRUNCATE
 from integrator.encode import row_writer
 from integrator.encode.row_layout import ROW, RowLayout, Writer
 from integrator.encode.row_writer import Pattern, Rows, around, write_rows
-from integrator.formats.contract import Arrays, Missing, RefusedValue, Unsayable
+from integrator.formats.contract import Arrays, InvalidValue, Missing, UnsupportedValue
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class RowBatch:
         return replace(joint, rows=replace(joint.rows, columns=columns))
 
     def encode(self, values: Arrays, _missing: Missing) -> pa.Array:
-        """Return the encoded rows of the shared recipe, as an Encoder; RefusedValue does not say which row it is."""
+        """Return the encoded rows of the shared recipe, as an Encoder; InvalidValue does not say which row it is."""
         try:
             return self._encoded(values)
-        except (Unsayable, pa.ArrowInvalid) as error:  # the latter: more text than an array holds
-            raise RefusedValue(0, str(error)) from None
+        except (UnsupportedValue, pa.ArrowInvalid) as error:  # the latter: more text than an array holds
+            raise InvalidValue(0, str(error)) from None
 
     def _encoded(self, values: Arrays) -> pa.Array:
         """Return the rows, each of what is written of its own columns, and of the fields that the shared recipe has."""
@@ -96,12 +96,12 @@ class RowBatch:
         """Write the columns that are only written.
 
         Returns of each where it begins, and what stands around values by the number of their writer. Raises
-        RefusedValue for null where it may not be.
+        InvalidValue for null where it may not be.
         """
         columns = Columns.of(self._segments, [layouts.sources for layouts in self.layouts])
         for place in np.flatnonzero(columns.with_nulls() & members.required).tolist():
             if columns.take(np.array([place])).joined().null_count:
-                raise RefusedValue(0, "null")
+                raise InvalidValue(0, "null")
         order = columns.order(members.writer)
         starts, quotes = np.empty(len(columns), np.int64), []
         ends = np.flatnonzero(np.diff(members.writer[order])) + 1

@@ -18,7 +18,7 @@ from integrator.encode.framing import Framing
 from integrator.encode.rows import RowMaker, Rows
 from integrator.encode.tombstones import followed, tombstoned, tombstones
 from integrator.errors import DataError
-from integrator.formats.contract import PATH, Arrays, Encoder, Missing, RefusedValue, Unsayable
+from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.finish import text_bytes
 from integrator.transform.capture_rules import captured
 from integrator.transform.expression import RunClock
@@ -175,9 +175,9 @@ class TableEncoder:
             encoded = self._encoders[shape](values, missing)
             if self._format.text:
                 return text_bytes(encoded, self._layout.options)
-        except (Unsayable, RefusedValue) as error:
+        except (UnsupportedValue, InvalidValue) as error:
             at = error.index if chosen is None else int(chosen[error.index])
-            column = f", column {error.column}" if isinstance(error, Unsayable) else ""
+            column = f", column {error.column}" if isinstance(error, UnsupportedValue) else ""
             where = f"{changes.file}:{changes.line[rows.at[at]]}: table {changes.table}{column}"
             raise DataError(f"{where}: {error}") from None
         return encoded

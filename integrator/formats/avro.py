@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.arrow.varints import constant, together, varint, zigzag
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
 from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame, prefix
@@ -185,7 +185,7 @@ def string_schema() -> str:
 
 def frame(_name: str, _columns: Columns, options: Options, schema_id: SchemaId | None) -> Frame:
     """Return the registry's prefix; an array's rows stand in one block."""
-    return Frame(prefix(schema_id), gather=_array if options.array else None)
+    return Frame(prefix(schema_id), assemble=_array if options.array else None)
 
 
 def _array(rows: pa.Array, count: npt.NDArray[np.int64]) -> pa.Array:

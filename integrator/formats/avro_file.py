@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.varints import together, varint, zigzag
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro
 from integrator.formats.avro_values import encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame
@@ -45,7 +45,7 @@ def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -
         size = varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64)))
         return together([varint(zigzag(count)), size, data])
 
-    return Frame(MAGIC + _long(2) + meta + _long(0) + sync, sync, gather=block)
+    return Frame(MAGIC + _long(2) + meta + _long(0) + sync, sync, assemble=block)
 
 
 def _deflated(data: bytes) -> bytes:

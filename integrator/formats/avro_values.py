@@ -13,10 +13,19 @@ from integrator import schema
 from integrator.arrow import durations
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.arrow.base64 import small_unscaled, twos_complement
-from integrator.arrow.varints import Part, Small, constant, together, varint, zigzag
-from integrator.contracts.layout import Options
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint, zigzag
+from integrator.contracts.message_format import Options
 from integrator.formats import connect
-from integrator.formats.contract import Arrays, ByColumn, Columns, Encoder, Missing, RefusedValue, Unsayable, Write
+from integrator.formats.contract import (
+    Arrays,
+    ByColumn,
+    Columns,
+    Encoder,
+    InvalidValue,
+    Missing,
+    UnsupportedValue,
+    Write,
+)
 from integrator.formats.json_object import relisted
 from integrator.formats.plain import text_of
 from integrator.schema import Column, Type
@@ -32,7 +41,7 @@ _MOST = 2**32
 
 
 def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to Avro's bytes of each row. Raises Unsayable."""
+    """Return a function from the columns' arrays to Avro's bytes of each row. Raises UnsupportedValue."""
     writers = [(column.name, column.nullable, _writer(column.type, options)) for column in columns]
 
     def encode_rows(arrays: Arrays, _missing: Missing) -> pa.Array:
@@ -40,8 +49,8 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
         for name, nullable, write in writers:
             try:
                 parts += _in_union(arrays[name], write) if nullable else write(arrays[name])
-            except RefusedValue as error:
-                raise Unsayable(name, error.index, str(error)) from None
+            except InvalidValue as error:
+                raise UnsupportedValue(name, error.index, str(error)) from None
         return together(parts)
 
     return encode_rows
@@ -69,7 +78,7 @@ def _in_union(values: pa.Array, write: Parts) -> list[Part]:
     if not values.null_count:
         return [constant(_VALUE, len(values)), *parts]
     there = mask(pc.is_valid(values))
-    lead = parts[0] if isinstance(parts[0], Small) else None
+    lead = parts[0] if isinstance(parts[0], FixedWidthBytes) else None
     rest = [_emptied(part, there, values) for part in parts[(lead is not None) :]]
     if lead is None:
         return [constant(_VALUE, len(values)).where(there, _NULL), *rest]
@@ -77,7 +86,7 @@ def _in_union(values: pa.Array, write: Parts) -> list[Part]:
 
 
 def _emptied(part: Part, there: Mask, like: pa.Array) -> Part:
-    if isinstance(part, Small):
+    if isinstance(part, FixedWidthBytes):
         return part.where(there)
     if part.null_count:
         return pc.fill_null(part, b"")
@@ -93,7 +102,7 @@ def _writer(kind: Type, options: Options) -> Parts:
         return lambda values: _text(write(values))
     match kind:
         case schema.Boolean():
-            return lambda values: [Small(_plain(values, pa.uint8()).reshape(-1, 1))]
+            return lambda values: [FixedWidthBytes(_plain(values, pa.uint8()).reshape(-1, 1))]
         case schema.Float(bits):
             return lambda values: [_fixed(values, bits)]
         case schema.Decimal():
@@ -130,10 +139,10 @@ def _integers(values: pa.Array) -> list[Part]:
     return [varint(zigzag(np.asarray(values).astype(np.int64)))]
 
 
-def _fixed(values: pa.Array, bits: int) -> Small:
+def _fixed(values: pa.Array, bits: int) -> FixedWidthBytes:
     whole = pc.fill_null(values, 0.0) if values.null_count else values
     little = np.ascontiguousarray(np.asarray(whole), f"<f{bits // 8}")
-    return Small(little.view(np.uint8).reshape(-1, bits // 8))
+    return FixedWidthBytes(little.view(np.uint8).reshape(-1, bits // 8))
 
 
 def _text(values: pa.Array) -> list[Part]:
@@ -150,7 +159,7 @@ def _decimal(values: pa.Array) -> list[Part]:
         left = unscaled.view(np.uint64) << (8 * (8 - length)).astype(np.uint64)
         width = int(length.max()) if len(length) else 1
         data = left.astype(">u8").view(np.uint8).reshape(-1, 8)[:, :width]
-        return [Small(data, length).after_each((length << 1).astype(np.uint8))]
+        return [FixedWidthBytes(data, length).after_each((length << 1).astype(np.uint8))]
     data, offsets = twos_complement(values)
     flat = pa.Array.from_buffers(
         pa.binary(), len(values), [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
@@ -168,9 +177,9 @@ def _duration(values: pa.Array) -> list[Part]:
         value = durations.iso_text(values.slice(wrong, 1))[0].as_py()
         reason = "finer than a millisecond" if fine[wrong] else "negative, or too long"
         text = f"{value} is {reason}, which Avro's duration cannot be; send the column as text (Datatype: varchar)"
-        raise RefusedValue(wrong, text)
+        raise InvalidValue(wrong, text)
     packed = np.column_stack([months, days, nanos // _MILLIS]).astype("<u4")
-    return [Small(packed.view(np.uint8).reshape(-1, 12))]
+    return [FixedWidthBytes(packed.view(np.uint8).reshape(-1, 12))]
 
 
 def _list(values: pa.Array, write: Parts) -> list[Part]:
@@ -178,8 +187,8 @@ def _list(values: pa.Array, write: Parts) -> list[Part]:
     items = values.flatten()
     try:
         encoded = together(_in_union(items, write))
-    except RefusedValue as error:
-        raise RefusedValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+    except InvalidValue as error:
+        raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     count = np.asarray(pc.fill_null(pc.list_value_length(values), 0)).astype(np.int64)
     block = varint(zigzag(count))
     if not (count == 0).any():
@@ -195,8 +204,8 @@ def _struct(values: pa.StructArray, kind: schema.Struct, options: Options) -> li
     fields = dict(zip((field.name for field in kind.fields), rows.flatten(), strict=True))
     try:
         encoded = encoder("", kind.fields, options)(fields, {})
-    except Unsayable as error:
-        raise RefusedValue(int(there[error.index]), f"{error.column}: {error}") from None
+    except UnsupportedValue as error:
+        raise InvalidValue(int(there[error.index]), f"{error.column}: {error}") from None
     if not values.null_count:
         return [encoded]
     places = np.full(len(values), -1, np.int64)

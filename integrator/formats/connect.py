@@ -19,9 +19,9 @@ from integrator import schema
 from integrator.arrow.arrays import first
 from integrator.arrow.base64 import base64, decimals
 from integrator.arrow.durations import iso_text
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats import json_text
-from integrator.formats.contract import Columns, RefusedValue
+from integrator.formats.contract import Columns, InvalidValue
 from integrator.formats.json_object import Value
 from integrator.schema import Type
 
@@ -142,7 +142,7 @@ def _zoned(values: pa.Array) -> pa.Array:
 
 
 def in_years(values: pa.Array) -> None:
-    """Raise RefusedValue for a time stamp whose year has not four digits: no text of it would be read the same."""
+    """Raise InvalidValue for a time stamp whose year has not four digits: no text of it would be read the same."""
     each = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
     integers = values.cast(pa.timestamp(values.type.unit)).cast(pa.int64())
     if not len(integers) or integers.null_count == len(integers):
@@ -151,13 +151,13 @@ def in_years(values: pa.Array) -> None:
     if ends["min"].as_py() >= _YEAR_0 * each and ends["max"].as_py() < _YEAR_10000 * each:
         return
     wrong = first(pc.or_(pc.less(integers, _YEAR_0 * each), pc.greater_equal(integers, _YEAR_10000 * each)))
-    raise RefusedValue(wrong or 0, "the year has not four digits; use a format with numbers for times")
+    raise InvalidValue(wrong or 0, "the year has not four digits; use a format with numbers for times")
 
 
 def moments(values: pa.Array, *, whole: bool) -> pa.Array:
     """Return times as integers in their own unit, or in milliseconds where they must be Connect's.
 
-    Raises RefusedValue for what is finer than a millisecond and must not be.
+    Raises InvalidValue for what is finer than a millisecond and must not be.
     """
     integers = values.cast(pa.int32() if pa.types.is_time32(values.type) else pa.int64())
     unit = values.type.unit
@@ -168,5 +168,5 @@ def moments(values: pa.Array, *, whole: bool) -> pa.Array:
     index = first(pc.not_equal(pc.multiply(millis, parts), integers))
     if index is not None:
         value = values.slice(index, 1).cast(pa.string())[0].as_py()
-        raise RefusedValue(index, f"{value} is finer than Connect's millisecond; use Json_Times: ADAPTIVE")
+        raise InvalidValue(index, f"{value} is finer than Connect's millisecond; use Json_Times: ADAPTIVE")
     return millis

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
 from integrator.formats.contract import Columns, Encoder, Format, Frame
 from integrator.formats.json_object import by_column, object_writer

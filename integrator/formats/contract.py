@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.schema import Array, Column, Struct, Type
 
 Arrays = dict[str, pa.Array]
@@ -23,12 +23,12 @@ Missing = dict[str, Mask]
 """By column, True for rows whose source record has no value (which is not null); a field of a struct is named by its
 path, with `PATH` between the names."""
 Encoder = Callable[[Arrays, Missing], pa.Array]
-"""From arrays by column name, of equal length, to the bytes or text of each row. Raises Unsayable."""
+"""From arrays by column name, of equal length, to the bytes or text of each row. Raises UnsupportedValue."""
 Columns = Sequence[Column]
 
 PATH = "\0"
 
-Gather = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
+Assemble = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
 """From the rows of each message, one after the other, and their number, to the body of each message."""
 
 
@@ -36,31 +36,31 @@ Gather = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
 class Frame:
     """What stands around the encoded rows of a message, which holds rows of one table or, in runs, of several.
 
-    start, end: around the message. head, tail: around a run of rows of one table. before, after: around each row.
-    between_rows, between_tables: between rows of a run, and between runs.
-    gather: makes the body out of the rows, for formats that say how many rows there are; then only start and end are
+    start, end: around the message. table_start, table_end: around a run of rows of one table. before, after: around
+    each row. between_rows, between_tables: between rows of a run, and between runs.
+    assemble: makes the body out of the rows, for formats that say how many rows there are; then only start and end are
     put around it.
     """
 
     start: bytes = b""
     end: bytes = b""
-    head: bytes = b""
-    tail: bytes = b""
+    table_start: bytes = b""
+    table_end: bytes = b""
     before: bytes = b""
     after: bytes = b""
     between_rows: bytes = b""
     between_tables: bytes = b""
-    gather: Gather | None = None
+    assemble: Assemble | None = None
 
     @cached_property
     def opening(self) -> bytes:
         """What stands before the first row of a message."""
-        return self.start + self.head + self.before
+        return self.start + self.table_start + self.before
 
     @cached_property
     def closing(self) -> bytes:
         """What is after the last row of a message."""
-        return self.after + self.tail + self.end
+        return self.after + self.table_end + self.end
 
 
 Between = tuple[str, ...] | tuple[bytes, ...]
@@ -73,7 +73,7 @@ class ByColumn:
     """How rows are made of what is written of each column: columns of many tables can be written in one call.
 
     write: from a column to what is written of its values, whatever its name, its place, and the length of its text;
-    raises RefusedValue. between: from a message's columns to what stands before the first value of a row without
+    raises InvalidValue. between: from a message's columns to what stands before the first value of a row without
     missing ones, between its values, and after the last one.
     """
 
@@ -113,12 +113,12 @@ class Format:
     """Whether messages are text, which can be in another encoding, or with other line ends."""
     bundles: Callable[[Options], Bundles] = lambda _options: ""
     compresses: Callable[[Options], bool] = lambda _options: False
-    """Whether `gather` compresses rows, so that some may become larger."""
+    """Whether `assemble` compresses rows, so that some may become larger."""
     by_column: ByColumn | None = None
     """None where what is written of a column depends on others, or on its place."""
 
 
-class Unsayable(ValueError):
+class UnsupportedValue(ValueError):
     """A value that the format has no word for: the column, the row, and why."""
 
     def __init__(self, column: str, index: int, text: str) -> None:
@@ -126,7 +126,7 @@ class Unsayable(ValueError):
         super().__init__(text)
 
 
-class RefusedValue(ValueError):
+class InvalidValue(ValueError):
     """A value among those of one column that cannot be written: its place, and why."""
 
     def __init__(self, index: int, text: str) -> None:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import flat
 from integrator.arrow.base64 import binary_as
-from integrator.contracts.layout import Csv, Options, SchemaId
+from integrator.contracts.message_format import Csv, Options, SchemaId
 from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing
 from integrator.formats.plain import text_of
 from integrator.schema import Type

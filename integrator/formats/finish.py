@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first_refused, flat
-from integrator.contracts.layout import Options
-from integrator.formats.contract import RefusedValue
+from integrator.contracts.message_format import Options
+from integrator.formats.contract import InvalidValue
 
 ENCODINGS = (
     "UTF-8", "US-ASCII", "ISO-8859-1", "ISO-8859-9", "WINDOWS-1251", "WINDOWS-1252", "UTF-16LE", "UTF-16BE",
@@ -28,7 +28,7 @@ Finish = Callable[[pa.Array], pa.Array]
 def text_bytes(values: pa.Array, options: Options) -> pa.Array:
     """Return UTF-8 text (null stays null) with the line ends and in the encoding of `options`, as bytes.
 
-    Raises RefusedValue for a character that the encoding does not have.
+    Raises InvalidValue for a character that the encoding does not have.
     """
     data = values.view(pa.binary()) if pa.types.is_string(values.type) else values
     if options.newlines:
@@ -44,12 +44,12 @@ def _encoded(data: pa.Array, codec: str) -> pa.Array:
     try:
         encoded = octets.tobytes().decode().encode(codec)
     except UnicodeDecodeError:
-        raise RefusedValue(0, "bytes that are no UTF-8 cannot be written in another encoding") from None
+        raise InvalidValue(0, "bytes that are no UTF-8 cannot be written in another encoding") from None
     except UnicodeEncodeError as error:
         index = first_refused(len(data), lambda start, stop: _encodes(data.slice(start, stop - start), codec))
         character = error.object[error.start]
         refusal = f"{codec} has no character {character!r} (U+{ord(character):04X}); choose another Encoding"
-        raise RefusedValue(index, refusal) from None
+        raise InvalidValue(index, refusal) from None
     units = (octets & 0xC0) != _CONTINUATION
     count = np.concatenate([[0], np.cumsum(units, dtype=np.int64)])
     if codec.startswith("utf-16"):

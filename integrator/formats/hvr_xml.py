@@ -17,9 +17,19 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.base64 import hexadecimal
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.errors import shown
-from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Format, Frame, Missing, RefusedValue, Unsayable
+from integrator.formats.contract import (
+    PATH,
+    Arrays,
+    Columns,
+    Encoder,
+    Format,
+    Frame,
+    InvalidValue,
+    Missing,
+    UnsupportedValue,
+)
 from integrator.formats.json_object import object_writer, under
 from integrator.formats.plain import json_leaf, text_of
 from integrator.schema import Type
@@ -31,7 +41,7 @@ _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
 def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
-    """Return a function from the columns' arrays to the row element of each row. Raises Unsayable."""
+    """Return a function from the columns' arrays to the row element of each row. Raises UnsupportedValue."""
     row, element = ("r", "c") if options.compact else ("row", "column")
     objects = {
         column.name: object_writer((column,), json_leaf(options))
@@ -50,8 +60,8 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
                     text = _escaped(_inner_json(objects[name], name, arrays[name], missing))
                 else:
                     text = write(arrays[name])
-            except RefusedValue as error:
-                raise Unsayable(name, error.index, str(error)) from None
+            except InvalidValue as error:
+                raise UnsupportedValue(name, error.index, str(error)) from None
             element_text = pc.binary_join_element_wise(start, text, f"</{element}>", "")
             element_text = pc.fill_null(element_text, null) if element_text.null_count else element_text
             gone = missing.get(name)
@@ -89,7 +99,7 @@ def _escaped(values: pa.Array) -> pa.Array:
     wrong = first(mask(pc.match_substring_regex(values, _UNSAYABLE)))
     if wrong is not None:
         text = f"{shown(values[wrong].as_py())} has a character that XML cannot hold; use another format, or send bytes"
-        raise RefusedValue(wrong, text)
+        raise InvalidValue(wrong, text)
     if not pc.any(pc.match_substring_regex(values, "[&<>\r]")).as_py():
         return values
     for plain, escape in _ESCAPES.items():

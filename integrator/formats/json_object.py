@@ -13,8 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.contracts.layout import Options
-from integrator.formats.contract import PATH, Arrays, ByColumn, Columns, Encoder, Missing, RefusedValue, Unsayable
+from integrator.contracts.message_format import Options
+from integrator.formats.contract import (
+    PATH,
+    Arrays,
+    ByColumn,
+    Columns,
+    Encoder,
+    InvalidValue,
+    Missing,
+    UnsupportedValue,
+)
 from integrator.schema import Type
 
 
@@ -43,10 +52,10 @@ class _Piece:
             if self.nested is None:
                 return self.value.encode(values)
             return _objects(values, self.nested, under(self.name, missing))
-        except RefusedValue as error:
-            raise Unsayable(self.name, error.index, str(error)) from None
-        except Unsayable as error:
-            raise Unsayable(f"{self.name}.{error.column}", error.index, str(error)) from None
+        except InvalidValue as error:
+            raise UnsupportedValue(self.name, error.index, str(error)) from None
+        except UnsupportedValue as error:
+            raise UnsupportedValue(f"{self.name}.{error.column}", error.index, str(error)) from None
 
 
 def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
@@ -161,8 +170,8 @@ def value_of(kind: Type, leaf: Leaf) -> Value:
 def _refusing(values: pa.Array, writer: Encoder) -> pa.Array:
     try:
         return _objects(values, writer, {})
-    except Unsayable as error:
-        raise RefusedValue(error.index, f"{error.column}: {error}") from None
+    except UnsupportedValue as error:
+        raise InvalidValue(error.index, f"{error.column}: {error}") from None
 
 
 def _objects(values: pa.StructArray, writer: Encoder, missing: Missing) -> pa.Array:
@@ -174,9 +183,9 @@ def _objects(values: pa.StructArray, writer: Encoder, missing: Missing) -> pa.Ar
     names = [values.type.field(place).name for place in range(values.type.num_fields)]
     try:
         texts = writer(dict(zip(names, rows.flatten(), strict=True)), missing)
-    except Unsayable as error:
+    except UnsupportedValue as error:
         index = error.index if there is None else int(there[error.index])
-        raise Unsayable(error.column, index, str(error)) from None
+        raise UnsupportedValue(error.column, index, str(error)) from None
     if there is None:
         return texts
     places = np.full(len(values), -1, np.int64)
@@ -187,8 +196,8 @@ def _objects(values: pa.StructArray, writer: Encoder, missing: Missing) -> pa.Ar
 def _list(values: pa.Array, inner: Value) -> pa.Array:
     try:
         items = inner.encode(values.flatten())
-    except RefusedValue as error:
-        raise RefusedValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+    except InvalidValue as error:
+        raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     items = pc.fill_null(quoted(items) if inner.quoted else items, "null")
     joined = pc.binary_join_element_wise("[", pc.binary_join(relisted(values, items), ","), "]", "")
     return pc.if_else(pc.is_valid(values), joined, None) if values.null_count else joined

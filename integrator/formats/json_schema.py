@@ -13,7 +13,7 @@ import json
 from typing import Any
 
 from integrator import schema
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
 from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
 from integrator.formats.json_object import by_column, object_writer

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, flat, plain_text
-from integrator.formats.contract import RefusedValue
+from integrator.formats.contract import InvalidValue
 
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _CONTROLS = re.compile(r"[\x00-\x1f]")
@@ -46,11 +46,11 @@ def numbers(values: pa.Array) -> pa.Array:
 
 
 def floats(values: pa.Array) -> pa.Array:
-    """Return floating point numbers as JSON writes them. Raises RefusedValue for NaN and the infinities."""
+    """Return floating point numbers as JSON writes them. Raises InvalidValue for NaN and the infinities."""
     wrong = first(pc.invert(pc.is_finite(values)))
     if wrong is not None:
         text = f"{values[wrong].as_py()} is no JSON number; send the column as text (Datatype: varchar)"
-        raise RefusedValue(wrong, text)
+        raise InvalidValue(wrong, text)
     text = values.cast(pa.string())
     if pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
         text = pc.if_else(pc.equal(text, "-0"), "-0.0", text)  # many readers take -0 for the integer 0

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.varints import together, varint, zigzag
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro, connect_json, json_schema, json_text, plain_json, protobuf
 from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
 

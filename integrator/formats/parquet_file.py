@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from integrator import schema
 from integrator.arrow.durations import iso_text
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing
 from integrator.schema import Type, arrow_type
 

@@ -16,7 +16,7 @@ from integrator import schema
 from integrator.arrow.arrays import plain_text
 from integrator.arrow.base64 import base64, binary_as, decimals
 from integrator.arrow.durations import iso_text
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats import json_text
 from integrator.formats.connect import in_years
 from integrator.formats.json_object import Leaf, Value, value_of
@@ -28,7 +28,7 @@ Write = Callable[[pa.Array], pa.Array]
 def timestamps(values: pa.Array, *, iso: bool) -> pa.Array:
     """Return timestamps as text: the fraction has the digits of the unit, and is left out where it is zero.
 
-    Raises RefusedValue for years before 0 and after 9999.
+    Raises InvalidValue for years before 0 and after 9999.
     """
     in_years(values)
     plain = values.cast(pa.timestamp(values.type.unit)) if values.type.tz else values

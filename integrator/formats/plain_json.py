@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from integrator.contracts.layout import JsonMode, Options, SchemaId
+from integrator.contracts.message_format import JsonMode, Options, SchemaId
 from integrator.formats import plain
 from integrator.formats.connect_json import LINES
 from integrator.formats.contract import Columns, Encoder, Format, Frame

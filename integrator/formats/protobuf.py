@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from integrator import schema
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import proto_text
 from integrator.formats.avro import name_refusal
 from integrator.formats.contract import PATH, Columns, Format, Frame, prefix

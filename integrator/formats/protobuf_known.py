@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first
 from integrator.arrow.base64 import twos_complement
-from integrator.arrow.varints import Part, Small, constant, together, varint
-from integrator.formats.contract import RefusedValue
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
+from integrator.formats.contract import InvalidValue
 
 Ints = npt.NDArray[np.int64]
 
@@ -55,7 +55,7 @@ def decimal(values: pa.Array, precision: int, scale: int) -> pa.Array:
     buffers = [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
     unscaled = delimited(pa.Array.from_buffers(pa.binary(), len(values), buffers))
     length = unscaled[0]
-    if not isinstance(length, Small):
+    if not isinstance(length, FixedWidthBytes):
         raise TypeError(length)
     rest = tag(2, VARINT) + varint(np.array([precision], np.uint64)).flat()[0].as_py()
     if scale:
@@ -64,7 +64,7 @@ def decimal(values: pa.Array, precision: int, scale: int) -> pa.Array:
 
 
 def date(values: pa.Array) -> pa.Array:
-    """Return dates as google.type.Date {year = 1; month = 2; day = 3}. Raises RefusedValue."""
+    """Return dates as google.type.Date {year = 1; month = 2; day = 3}. Raises InvalidValue."""
     days = values.cast(pa.int32()).cast(pa.int64())
     _in_range(values, days)
     parts = [ints(part(values)) for part in (pc.year, pc.month, pc.day)]
@@ -80,7 +80,7 @@ def time(values: pa.Array) -> pa.Array:
 
 
 def timestamp(values: pa.Array) -> pa.Array:
-    """Return time stamps as google.protobuf.Timestamp {seconds = 1; nanos = 2}. Raises RefusedValue."""
+    """Return time stamps as google.protobuf.Timestamp {seconds = 1; nanos = 2}. Raises InvalidValue."""
     each = _NANOS["s"] // _NANOS[values.type.unit]
     seconds, rest = np.divmod(ints(values.cast(pa.int64())), each)
     _in_range(values, pa.array(seconds // 86400))
@@ -93,4 +93,4 @@ def _in_range(values: pa.Array, days: pa.Array) -> None:
     if wrong is not None:
         value = values.slice(wrong, 1).cast(pa.string())[0].as_py()
         text = f"{value} is not in the years 1 to 9999, which Protobuf's dates have; send the column as text"
-        raise RefusedValue(wrong, text)
+        raise InvalidValue(wrong, text)

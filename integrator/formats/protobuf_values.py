@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.arrow.durations import iso_text
-from integrator.arrow.varints import Part, Small, constant, together, varint
-from integrator.contracts.layout import Options
-from integrator.formats.contract import PATH, Arrays, Columns, Encoder, Missing, RefusedValue, Unsayable
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
+from integrator.contracts.message_format import Options
+from integrator.formats.contract import PATH, Arrays, Columns, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.json_object import relisted
 from integrator.formats.protobuf_known import (
     I32,
@@ -61,7 +61,7 @@ def numbered(columns: Columns, path: str, options: Options) -> dict[str, int]:
 
 
 def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> Encoder:
-    """Return a function from the columns' arrays to Protobuf's bytes of each row. Raises Unsayable.
+    """Return a function from the columns' arrays to Protobuf's bytes of each row. Raises UnsupportedValue.
 
     Fields are written in the order of their numbers, as Protobuf's own serialisers do.
     """
@@ -76,8 +76,8 @@ def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> E
         for column, write in fields:
             try:
                 parts += write(arrays[column.name])
-            except RefusedValue as error:
-                raise Unsayable(column.name, error.index, str(error)) from None
+            except InvalidValue as error:
+                raise UnsupportedValue(column.name, error.index, str(error)) from None
         return together(parts)
 
     return encode_rows
@@ -99,7 +99,7 @@ def _field(column: Column, number: int, options: Options, path: str) -> Write:
             filled = mask(pc.greater(pc.binary_length(values), 0))
             there = filled if there is None else there & filled
         parts = write(values)
-        if isinstance(parts[0], Small):
+        if isinstance(parts[0], FixedWidthBytes):
             parts = [parts[0].after(lead), *parts[1:]]
         else:
             parts = [constant(lead, len(values)), *parts]
@@ -117,7 +117,7 @@ def _nonzero(values: pa.Array) -> pa.Array:
 
 
 def _only(part: Part, there: Mask) -> Part:
-    if isinstance(part, Small):
+    if isinstance(part, FixedWidthBytes):
         return part.where(there)
     return pc.if_else(pa.array(there), pc.fill_null(part, b""), b"")
 
@@ -148,9 +148,11 @@ def _writer(kind: Type, options: Options, path: str) -> tuple[int, Write]:
             return LEN, lambda values: delimited(timestamp(values))
 
 
-def _fixed(values: pa.Array, bits: int) -> Small:
+def _fixed(values: pa.Array, bits: int) -> FixedWidthBytes:
     whole = pc.fill_null(values, 0.0) if values.null_count else values
-    return Small(np.ascontiguousarray(np.asarray(whole), f"<f{bits // 8}").view(np.uint8).reshape(-1, bits // 8))
+    return FixedWidthBytes(
+        np.ascontiguousarray(np.asarray(whole), f"<f{bits // 8}").view(np.uint8).reshape(-1, bits // 8)
+    )
 
 
 def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, path: str) -> pa.Array:
@@ -160,8 +162,8 @@ def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options, 
     arrays = dict(zip((field.name for field in columns), rows.flatten(), strict=True))
     try:
         encoded = encoder("", columns, options, path)(arrays, {})
-    except Unsayable as error:
-        raise RefusedValue(int(there[error.index]), f"{error.column}: {error}") from None
+    except UnsupportedValue as error:
+        raise InvalidValue(int(there[error.index]), f"{error.column}: {error}") from None
     if not values.null_count:
         return encoded
     places = np.full(len(values), -1, np.int64)
@@ -178,23 +180,23 @@ def _wrapped(values: pa.Array, item: Type, number: int, options: Options, path: 
 def _repeated(values: pa.Array, item: Type, number: int, options: Options, path: str) -> list[Part]:
     null = first(pc.is_null(values))
     if null is not None:
-        raise RefusedValue(null, "is null, which a repeated field cannot be; let the column be null (Nullable: true)")
+        raise InvalidValue(null, "is null, which a repeated field cannot be; let the column be null (Nullable: true)")
     items = values.flatten()
     inside = first(pc.is_null(items))
     if inside is not None:
         row = pc.list_parent_indices(values)[inside].as_py()
-        raise RefusedValue(row, "holds null, which a repeated field cannot; send the column as text (Datatype: text)")
+        raise InvalidValue(row, "holds null, which a repeated field cannot; send the column as text (Datatype: text)")
     wire, write = _writer(item, options, path)
     try:
         parts = write(items)
-    except RefusedValue as error:
-        raise RefusedValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+    except InvalidValue as error:
+        raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     if wire == LEN:
         each = together([constant(tag(number, LEN), len(items)), *parts])
         return [pc.binary_join(relisted(values, each), b"")]
     packed = pc.binary_join(relisted(values, together(parts)), b"")
     length, data = delimited(packed)
-    if not isinstance(length, Small):
+    if not isinstance(length, FixedWidthBytes):
         raise TypeError(length)
     some = mask(pc.greater(pc.binary_length(packed), 0))
     return [length.after(tag(number, LEN)).where(some), data]

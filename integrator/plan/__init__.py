@@ -10,7 +10,7 @@ from typing import TypeVar
 from integrator.channel import load as loading
 from integrator.channel import scope as scopes
 from integrator.channel.actions import ColumnProperties, Integrate
-from integrator.channel.load import Run, Source
+from integrator.channel.load import RunOptions, Source
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.secret import Secrets
@@ -83,13 +83,13 @@ class Plan:
         return registrations(self.recipe, self.strategies) if self.registry else ()
 
 
-def make(file: str, timezone: str, run: Run | None = None, *, refreshing: bool = False) -> Plan:
+def make(file: str, timezone: str, run: RunOptions | None = None, *, refreshing: bool = False) -> Plan:
     """Make the plan of the channel in `file` for a run. Raises ConfigurationError with all of its problems.
 
     `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
     integrate changes.
     """
-    channel, source = loading.load(file, run or Run(), tuple(DIALECTS))
+    channel, source = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     problems: list[Problem] = []
     tables, notes = read_tables(channel, source, problems)
     came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from integrator.channel.locations import KafkaLocation
-from integrator.contracts.layout import DEFAULT_THRESHOLD, Bundling, Layout, Options, Oversized
+from integrator.contracts.message_format import DEFAULT_THRESHOLD, Bundling, MessageFormat, Options, Oversized
 from integrator.contracts.recipe import TableRecipe
 from integrator.formats import FORMATS
 
@@ -37,7 +37,7 @@ def bundling_of(location: KafkaLocation, max_bytes: int, report: Report) -> Bund
     )
 
 
-def check_format(layout: Layout, report: Report) -> None:
+def check_format(layout: MessageFormat, report: Report) -> None:
     """Report what the format and the bundling cannot do together."""
     mode, options = layout.bundling.mode, layout.options
     if mode == "ROW":
@@ -59,7 +59,7 @@ def _why(name: str, mode: str, options: Options) -> str:
     return f"{name} makes a file of each row; use ROW, or another format"
 
 
-def check_tables(layout: Layout, tables: Sequence[TableRecipe], report: Report) -> None:
+def check_tables(layout: MessageFormat, tables: Sequence[TableRecipe], report: Report) -> None:
     """Report topics that several tables share where a message can hold rows of one table only."""
     mode = layout.bundling.mode
     if not layout.bundling.keyless or layout.bundling.concatenated:
@@ -76,7 +76,7 @@ def check_tables(layout: Layout, tables: Sequence[TableRecipe], report: Report) 
             report("Kafka_Message_Bundling", f"{shared}, and a {mode} message of this format holds one table; {other}")
 
 
-def oversized_of(location: KafkaLocation, layout: Layout, topics: Sequence[str], report: Report) -> Oversized:
+def oversized_of(location: KafkaLocation, layout: MessageFormat, topics: Sequence[str], report: Report) -> Oversized:
     """Return what becomes of rows above the maximum size; what is wrong is reported, by property."""
     how, topic = location.Oversized_Rows, location.Dead_Letter_Topic
     if (topic is not None) != (how == "DEAD_LETTER"):

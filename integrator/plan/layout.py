@@ -10,7 +10,7 @@ from integrator.channel.actions import FileFormat
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
-from integrator.contracts.layout import Csv, Layout, Options
+from integrator.contracts.message_format import Csv, MessageFormat, Options
 from integrator.encode.envelopes import ENVELOPES
 from integrator.errors import Problem
 from integrator.formats import FORMATS
@@ -43,7 +43,7 @@ Report = Callable[[str, str], None]
 
 def layout_of(
     channel: Channel, name: str, location: KafkaLocation, max_bytes: int, source: Source, problems: list[Problem]
-) -> Layout:
+) -> MessageFormat:
     """Return how messages are laid out, of `max_bytes` at most; what is wrong is added to `problems`."""
     values, places = scopes.whole_location(FileFormat, channel, name, source, problems)
 
@@ -87,7 +87,7 @@ def layout_of(
         report("BlockCompress", f"{kind} has {', '.join(_BLOCKS[kind])}")
     options = _options(kind, mode, values, location, envelope)
     _check_csv(options.csv, report if kind == "Csv" else None)
-    layout = Layout(
+    layout = MessageFormat(
         format=format_name,
         options=options,
         envelope=envelope,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from integrator import schema
-from integrator.contracts.layout import Layout
+from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.expressions.parse import ColumnValue, Part, parse
@@ -22,7 +22,13 @@ Report = Callable[[str, str], None]
 
 
 def key_of(
-    values: dict[str, Any], table: Table, fields: tuple[Field, ...], layout: Layout, report: Report, *, registry: bool
+    values: dict[str, Any],
+    table: Table,
+    fields: tuple[Field, ...],
+    layout: MessageFormat,
+    report: Report,
+    *,
+    registry: bool,
 ) -> KeyRecipe:
     """Return how the keys of `table` are made; `values` are its Integrate parameters."""
     if layout.bundling.keyless:
@@ -59,11 +65,11 @@ def key_of(
     return KeyRecipe(serializer, columns=columns)
 
 
-def _default_expression(layout: Layout) -> str:
+def _default_expression(layout: MessageFormat) -> str:
     return ENVELOPES[layout.envelope].key_expression if layout.envelope else DEFAULT_KEY
 
 
-def _default(values: dict[str, Any], layout: Layout, *, registry: bool) -> str:
+def _default(values: dict[str, Any], layout: MessageFormat, *, registry: bool) -> str:
     """Return the serializer where the channel names none: HVR's, or the envelope's."""
     if registry:
         return "KAFKA_AVRO"

@@ -12,7 +12,7 @@ from integrator.channel.base import Scoped
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
-from integrator.contracts.layout import Layout
+from integrator.contracts.message_format import MessageFormat
 from integrator.errors import Problem
 from integrator.plan.datatype_match import matcher
 from integrator.schema import Table
@@ -74,7 +74,7 @@ class ChannelScope:
     kafka: str
     location: KafkaLocation
     cap_loc: str
-    layout: Layout
+    layout: MessageFormat
     problems: list[Problem]
     notes: list[str] = field(default_factory=list)
     """What is to be known of the plan and is not wrong."""

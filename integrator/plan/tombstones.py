@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from integrator.contracts.layout import Layout
+from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.expressions.parse import ColumnValue, Op, Part
@@ -28,7 +28,7 @@ class Keys:
     flagged: bool
 
 
-def tombstones_of(values: dict[str, Any], keys: Keys, layout: Layout, report: Report) -> bool:
+def tombstones_of(values: dict[str, Any], keys: Keys, layout: MessageFormat, report: Report) -> bool:
     """Return whether the deletes of a table are followed by tombstones; `values` are its Integrate parameters."""
     key, table = keys.key, keys.table
     asked, envelope = values.get("OnDeleteSendTombstone"), ENVELOPES.get(layout.envelope)

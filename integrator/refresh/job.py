@@ -27,15 +27,15 @@ from integrator.plan import Plan
 from integrator.refresh import ledger as ledgers
 from integrator.refresh import moment
 from integrator.refresh.bars import Bars
-from integrator.refresh.ledger import Ledger, Run
+from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting
 from integrator.registry import client as registry
 from integrator.run import session
 from integrator.run.prefetch import prefetch
-from integrator.run.processes import of_process
 from integrator.run.second_pass import REPORT_DDL, second_pass
+from integrator.run.spark_failures import classify
 from integrator.run.state import State
 from integrator.run.sync import summed
 
@@ -159,7 +159,7 @@ class _Refresh:
         elif (suspended is None or (begun and suspended == REASON)) and self._state.suspended == REASON:
             self._state.resume()
 
-    def _begin(self) -> Run:
+    def _begin(self) -> RefreshRun:
         settings = self._options.settings()
         fingerprint = hashlib.sha256(
             repr((self._plan.recipe.fingerprint, self._plan.source.model_dump(), self._slices)).encode()
@@ -173,11 +173,11 @@ class _Refresh:
         given = moment.given(self._options.select_moment) if self._options.select_moment else None
         if given is None and self._options.online:
             given = moment.of_database(self._spark, self._location)
-        run = Run(settings, fingerprint, ledgers.now(), given, self._options.online)
+        run = RefreshRun(settings, fingerprint, ledgers.now(), given, self._options.online)
         self._ledger.begin(run)
         return run
 
-    def _send(self, run: Run) -> None:
+    def _send(self, run: RefreshRun) -> None:
         self._progress.mkdir(exist_ok=True)
         for path in self._progress.glob("*"):
             path.unlink()
@@ -202,27 +202,27 @@ class _Refresh:
                 self._spark.sparkContext.cancelAllJobs()
                 raise
 
-    def _truncate(self, run: Run) -> None:
+    def _truncate(self, run: RefreshRun) -> None:
         """Send a truncate before the first rows of each table without a completed slice."""
         for name in self._tables:
             if not any(self._ledger.through(part) for part in self._slices if part.table == name):
                 self._deliver(self._spark.range(1).coalesce(1).toDF("id"), self._rows(run, name, 0))
 
-    def _rows(self, run: Run, table: str, number: int) -> Rows:
+    def _rows(self, run: RefreshRun, table: str, number: int) -> Rows:
         commit = run.moment or BEGINNING
         return Rows(_recipe(self._plan.recipe), table, number, commit, run.time, str(self._progress))
 
-    def _slice(self, run: Run, part: Slice, stop: threading.Event) -> None:
+    def _slice(self, run: RefreshRun, part: Slice, stop: threading.Event) -> None:
         if stop.is_set():
             return
         started = time.monotonic()
         number = self._slices.index(part) + 1
         source = frame(self._spark, self._location, self._tables[part.table], part.condition)
         reports = self._deliver(source, self._rows(run, part.table, number))
-        notes = [note for report in reports for note in report.notes]
-        rows, messages = sum(note.rows for note in notes), sum(report.messages for report in reports)
+        summaries = [summary for report in reports for summary in report.summaries]
+        rows, messages = sum(summary.rows for summary in summaries), sum(report.messages for report in reports)
         seconds = time.monotonic() - started
-        counted = {name: summed(getattr(note, name) for note in notes) for name in ("not_sent", "warnings")}
+        counted = {name: summed(getattr(summary, name) for summary in summaries) for name in ("not_sent", "warnings")}
         counts_given = {name: counts for name, counts in counted.items() if counts}
         self._ledger.mark(
             part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3), **counts_given}
@@ -242,7 +242,7 @@ class _Refresh:
         try:
             collected = source.mapInArrow(passes, REPORT_DDL).collect()
         except (PySparkException, Py4JError) as error:
-            raise from_wire(str(error)) or of_process(error) or _of_data(rows.table, str(error)) or error from None
+            raise from_wire(str(error)) or classify(error) or _of_data(rows.table, str(error)) or error from None
         reports = [Report.of_json(row.report) for row in collected]
         wrong = [report.error for report in reports if report.error]
         sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))

@@ -15,7 +15,7 @@ from integrator.refresh.slices import Slice
 
 
 @dataclass(frozen=True)
-class Run:
+class RefreshRun:
     """A refresh: its options, which must be the same to continue it; when it began; and its moment."""
 
     told: dict[str, Any]
@@ -36,13 +36,13 @@ class Ledger:
     def __init__(self, state: Path) -> None:
         self.path = state / "refresh"
 
-    def unfinished(self) -> Run | None:
+    def unfinished(self) -> RefreshRun | None:
         """Return the run that was begun and not ended."""
         path = self.path / "run.json"
         if not path.exists():
             return None
         try:
-            run = Run(**json.loads(path.read_text(encoding="utf-8")))
+            run = RefreshRun(**json.loads(path.read_text(encoding="utf-8")))
             valid = isinstance(run.told, dict) and bool(run.time)
         except (ValueError, TypeError):
             valid = False
@@ -52,14 +52,14 @@ class Ledger:
             )
         return run
 
-    def begin(self, run: Run) -> None:
+    def begin(self, run: RefreshRun) -> None:
         """Write down that a run begins."""
         if self.path.exists():
             shutil.rmtree(self.path)
         durable.make_directory(self.path)
         self._write("run.json", asdict(run))
 
-    def check(self, run: Run, settings: dict[str, Any], fingerprint: str) -> None:
+    def check(self, run: RefreshRun, settings: dict[str, Any], fingerprint: str) -> None:
         """Raise EnvironmentFault if an unfinished run is another one than is asked for now."""
         if run.told != settings or run.fingerprint != fingerprint:
             what = "the channel has changed" if run.told == settings else f"it was started with {json.dumps(run.told)}"

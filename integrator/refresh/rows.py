@@ -15,7 +15,7 @@ from pyspark import TaskContext
 
 from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenTransaction, hexadecimal, integ_seq
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Note
+from integrator.contracts.fragments import FILE_BITS, SEED_BITS, FileSummary
 from integrator.contracts.recipe import INSERT, TRUNCATE, Recipe
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
@@ -37,7 +37,7 @@ class Rows:
     """What the rows of a slice are: of which table; the slice's number in the run, from 1 (0 is a truncate's).
 
     commit: the moment that they stand at, 20 hex digits. started: of the run. progress_directory: where each task
-    says how many rows it has read so far, for the bars; what counts is in its Note.
+    says how many rows it has read so far, for the bars; what counts is in its FileSummary.
     """
 
     recipe: Recipe
@@ -77,7 +77,7 @@ class _Task:
                 self._tell()
         self._tell(last=True)
         counters = self._counters
-        note = Note(
+        note = FileSummary(
             self._part, self._count, OpenTransaction(), counters.not_sent, 0, counters.warnings, counters.details
         )
         yield note.to_fragment()

@@ -14,13 +14,13 @@ from dataclasses import replace
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-from integrator.contracts.layout import SchemaId
+from integrator.contracts.message_format import SchemaId
 from integrator.contracts.recipe import Recipe, TableRecipe
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, shortened
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan
 from integrator.plan.registry import Registration, RegistrySettings
-from integrator.registry.compatible import why_unreadable
+from integrator.registry.compatible import incompatibility
 
 NOT_FOUND, CONFLICT, INVALID = 404, 409, 422
 DENIED = (401, 403)
@@ -128,7 +128,7 @@ def _found(
         theirs = latest.schema.schema_type or "AVRO"
         same = theirs == registration.type
         why = (
-            why_unreadable(registration.type, registration.text, latest.schema.schema_str or "")
+            incompatibility(registration.type, registration.text, latest.schema.schema_str or "")
             if same
             else f"it is {theirs}"
         )

@@ -28,7 +28,7 @@ _NOT_LOOKED_INTO = (
 _MEANING = ("type", "title", "connect.type", "connect.parameters")
 
 
-def why_unreadable(schema_type: str, ours: str, theirs: str) -> str | None:
+def incompatibility(schema_type: str, ours: str, theirs: str) -> str | None:
     """Return why a reader with the schema `theirs` could not read what is written by `ours`, or None."""
     try:
         match schema_type:

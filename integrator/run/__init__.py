@@ -2,6 +2,6 @@
 
 daemon, job, starting, gate, restart, session, heartbeat, progress: processes and streams
 cycle         one micro-batch as one Spark job: first_pass, shuffle, second_pass, sync
-state         what is kept between cycles; marks, checkpoint and consistency: its parts, compared
+state         what is kept between cycles; marks, spark_checkpoint and consistency: its parts, compared
 rewind, backup: going back to a synced cycle, and to a copy of the state
 """

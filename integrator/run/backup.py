@@ -32,7 +32,7 @@ from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run import consistency
-from integrator.run.checkpoint import Checkpoint
+from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import IMPORTING, State
 from integrator.sources.journal import Journal
 from integrator.sources.spool import PATTERN, number_of
@@ -59,7 +59,7 @@ class Backup:
 
 def export(state: State, channel: str, file: Path) -> Backup:
     """Write a backup of the last committed cycle into `file`, which is replaced. Raises EnvironmentFault."""
-    committed = Checkpoint(Path(state.checkpoint)).committed()
+    committed = SparkCheckpoint(Path(state.spark_checkpoint)).committed()
     if not committed:
         raise EnvironmentFault(f"{state.path}: channel {channel} has no committed cycle, and no progress to back up")
     temporary = file.with_name(f".{file.name}.tmp")
@@ -72,7 +72,7 @@ def export(state: State, channel: str, file: Path) -> Backup:
         cycle = committed[-1]
         made = datetime.now(timezone.utc).isoformat(timespec="seconds")
         try:
-            Checkpoint(Path(state.checkpoint)).check_metadata()
+            SparkCheckpoint(Path(state.spark_checkpoint)).check_metadata()
             consistency.check_whole(state, cycle)
             backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_file, made)
             _pack(temporary, backup, _members(state, backup))
@@ -102,7 +102,7 @@ def _try_lock(state: State, channel: str) -> bool:
 
 def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
     """Yield the files of the state after a cycle but the journal, with their names in the state directory."""
-    checkpoint = Path(state.checkpoint)
+    checkpoint = Path(state.spark_checkpoint)
     paths = [checkpoint / "metadata", state.path / "added.json", state.path / "refreshed.json"]
     for directory in (checkpoint / "offsets", checkpoint / "commits", state.marks.path):
         numbered = [(path.name.partition(".")[0], path) for path in directory.glob("[0-9]*")]

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.run.checkpoint import Checkpoint
-from integrator.run.marks import KEPT_CYCLES, Mark
+from integrator.run.marks import KEPT_CYCLES, CycleMark
+from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
 from integrator.sources.journal import Journal
 
@@ -48,9 +48,9 @@ def check_cycle(state: State, cycle: int) -> int:
 
     Raises EnvironmentFault if it is marked as synced with other files, or does not begin where the one before it ended.
     """
-    checkpoint = Checkpoint(Path(state.checkpoint))
+    spark_checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     try:
-        last, before = checkpoint.last_file(cycle), checkpoint.last_file(cycle - 1) if cycle else 0
+        last, before = spark_checkpoint.last_file(cycle), spark_checkpoint.last_file(cycle - 1) if cycle else 0
         if state.marks.has(cycle):
             _compare(state, state.marks.read(cycle), before, last)
         elif cycle > 0:
@@ -63,7 +63,7 @@ def check_cycle(state: State, cycle: int) -> int:
 def of_checkpoint(state: State, failure: BaseException) -> EnvironmentFault | None:
     """Return the error for what Spark failed with, if that is a file of its checkpoint."""
     found = _SPARK_SAYS.search(str(failure))
-    return fault(state, f"{state.checkpoint}: Spark cannot read its checkpoint: {found[0]}") if found else None
+    return fault(state, f"{state.spark_checkpoint}: Spark cannot read its checkpoint: {found[0]}") if found else None
 
 
 def fault(state: State, problem: str) -> EnvironmentFault:
@@ -107,31 +107,31 @@ def _is_whole(state: State, cycle: int, journal: Journal) -> bool:
 
 
 def _check_whole(state: State, cycle: int, journal: Journal) -> None:
-    checkpoint = Checkpoint(Path(state.checkpoint))
-    checkpoint.check_commit(cycle)
+    spark_checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
+    spark_checkpoint.check_commit(cycle)
     _check_gap(state, [one for one in state.marks.cycles() if one <= cycle])
     mark = state.marks.read(cycle)
-    state.marks.carry(mark)
-    _compare(state, mark, checkpoint.last_file(cycle - 1) if cycle else 0, checkpoint.last_file(cycle))
+    state.marks.checkpoint(mark)
+    _compare(state, mark, spark_checkpoint.last_file(cycle - 1) if cycle else 0, spark_checkpoint.last_file(cycle))
     _compare_journal(state, mark, journal)
 
 
 def _check(state: State) -> Journal:
-    checkpoint, marks = Checkpoint(Path(state.checkpoint)), state.marks.cycles()
-    begun, committed = checkpoint.begun(), checkpoint.committed()
-    checkpoint.remove_unfinished()
+    spark_checkpoint, marks = SparkCheckpoint(Path(state.spark_checkpoint)), state.marks.cycles()
+    begun, committed = spark_checkpoint.begun(), spark_checkpoint.committed()
+    spark_checkpoint.remove_unfinished()
     if not begun:
         if marks or committed:
             raise Damaged(
-                f"{checkpoint.path / 'offsets'}: the checkpoint is gone, but {state.marks.path} has {len(marks)} "
-                f"synced cycles, and {checkpoint.path / 'commits'} has {len(committed)}"
+                f"{spark_checkpoint.path / 'offsets'}: the checkpoint is gone, but {state.marks.path} has {len(marks)} "
+                f"synced cycles, and {spark_checkpoint.path / 'commits'} has {len(committed)}"
             )
         return Journal(state.journal)
-    checkpoint.check_metadata()
+    spark_checkpoint.check_metadata()
     latest = begun[-1]
-    ends = {cycle: checkpoint.last_file(cycle) for cycle in range(max(latest - 1, 0), latest + 1)}
+    ends = {cycle: spark_checkpoint.last_file(cycle) for cycle in range(max(latest - 1, 0), latest + 1)}
     if committed:
-        checkpoint.check_commit(committed[-1])
+        spark_checkpoint.check_commit(committed[-1])
     _check_cycles(state, latest, committed[-1] if committed else -1, marks)
     for cycle, end in ends.items():
         if cycle in marks:
@@ -139,7 +139,7 @@ def _check(state: State) -> Journal:
     if not marks:
         return Journal(state.journal, ends[latest])
     last = state.marks.read(marks[-1])
-    state.marks.carry(last)
+    state.marks.checkpoint(last)
     journal = Journal(state.journal, max(ends[latest], last.last_file))
     _compare_journal(state, last, journal)
     return journal
@@ -150,8 +150,8 @@ def _check_cycles(state: State, latest: int, committed: int, marks: list[int]) -
     last = marks[-1] if marks else -1
     if max(last, committed) > latest:
         raise Damaged(
-            f"{Path(state.checkpoint) / 'offsets'}: ends with cycle {latest}, but cycle {max(last, committed)} was "
-            "synced: the checkpoint is older than the marks"
+            f"{Path(state.spark_checkpoint) / 'offsets'}: ends with cycle {latest}, but cycle {max(last, committed)} "
+            "was synced: the checkpoint is older than the marks"
         )
     if last < max(latest - 1, committed):
         raise Damaged(
@@ -175,7 +175,7 @@ def _check_gap(state: State, marks: list[int]) -> None:
         )
 
 
-def _compare(state: State, mark: Mark, begin: int | None, end: int) -> None:
+def _compare(state: State, mark: CycleMark, begin: int | None, end: int) -> None:
     """Raise Damaged if a cycle's mark has other files than the checkpoint, where it has those after `begin` to `end`.
 
     begin: None where the checkpoint need not have the cycle before.
@@ -184,12 +184,12 @@ def _compare(state: State, mark: Mark, begin: int | None, end: int) -> None:
         first = "?" if begin is None else begin + 1
         raise Damaged(
             f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_file} of "
-            f"the journal, and in {Path(state.checkpoint) / 'offsets'} it has files {first} to {end}: the two are "
-            "from different points in time"
+            f"the journal, and in {Path(state.spark_checkpoint) / 'offsets'} it has files {first} to {end}: the two "
+            "are from different points in time"
         )
 
 
-def _compare_journal(state: State, mark: Mark, journal: Journal) -> None:
+def _compare_journal(state: State, mark: CycleMark, journal: Journal) -> None:
     """Raise Damaged if the files up to a mark are not those that it was written for."""
     if len(journal) < mark.last_file:
         raise Damaged(

@@ -20,7 +20,7 @@ from integrator.run.first_pass import first_pass
 from integrator.run.prefetch import prefetch
 from integrator.run.second_pass import REPORT_DDL, second_pass
 from integrator.run.state import State
-from integrator.run.sync import Cycle, verdict
+from integrator.run.sync import Cycle, check_acknowledged
 
 
 def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None]) -> Callable[[DataFrame, int], None]:
@@ -35,7 +35,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         if state.marks.has(number):  # by a process that died before Spark's commit: all of it is acknowledged
             return
         try:
-            before = state.carry(number, plan.recipe.fingerprint)
+            before = state.checkpoint(number, plan.recipe.fingerprint)
         except Damaged as damaged:
             raise consistency.fault(state, str(damaged)) from damaged
         alone = runs.rdd.getNumPartitions() == 1
@@ -54,11 +54,11 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
         except PySparkException as error:
             raise from_wire(str(error)) or error from None
         reports = [Report.of_json(row.report) for row in rows]
-        held = [bytes(row.held) for row in rows]
-        done = verdict(number, reports, before, time.monotonic() - started, held)
-        if done.carry.ordinal != last_file:
+        deferred = [bytes(row.deferred) for row in rows]
+        done = check_acknowledged(number, reports, before, time.monotonic() - started, deferred)
+        if done.checkpoint.ordinal != last_file:
             raise RuntimeError(
-                f"cycle {number}: ends with file {last_file}, and was read to {done.carry.ordinal}"
+                f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"
             )  # I4
         state.mark(done, plan.recipe.fingerprint)  # I1
         synced(done)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import FEW_ROWS, mask
 from integrator.contracts.changes import AnyChanges, Changes, OpenTransaction, null_before
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Carry, Mark, Note, seed_of
+from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Checkpoint, FileSummary, StreamEnd, seed_of
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.streams import Source, Span, following
 from integrator.decode.contract import Batch, Reading
@@ -24,22 +24,22 @@ from integrator.encode.batch import Encoded, encoders_of
 from integrator.errors import ColumnsFound, EnvironmentFault, crossing
 from integrator.expressions.parse import depends_on
 from integrator.run.prefetch import prefetch
-from integrator.sources.runs import Run, check_unchanged
+from integrator.sources.file_slices import FileSlice, check_unchanged
 from integrator.transform.expression import RunClock
 from integrator.transform.update_pairs import UpdatePairs, last_place
 
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool = False) -> Pass:
-    """Return the pass over batches of RUN rows that gives batches of FRAGMENT rows, and a Note for each file read.
+def first_pass(recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_ahead: bool = False) -> Pass:
+    """Return the pass from batches of FILE_SLICE rows to batches of FRAGMENT rows, and a FileSummary for each file.
 
     decode_ahead: decoding has a thread of its own, for a task that has several cores.
     An IntegratorError leaves it as a RuntimeError with the error's wire text, which Spark hands to the driver.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _Task(recipe, carry, now, decode_ahead=decode_ahead)
+        task = _Task(recipe, checkpoint, now, decode_ahead=decode_ahead)
         try:
             yield from task.fragments(batches)
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
@@ -51,13 +51,13 @@ def first_pass(recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: boo
 class _Task:
     """One Spark task: consecutive files, in order."""
 
-    def __init__(self, recipe: Recipe, carry: Carry, now: datetime, *, decode_ahead: bool) -> None:
-        self._recipe, self._carry, self._decode_ahead = recipe, carry, decode_ahead
-        self._now, self._seed = now, seed_of(carry, now) << SEED_BITS
+    def __init__(self, recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_ahead: bool) -> None:
+        self._recipe, self._checkpoint, self._decode_ahead = recipe, checkpoint, decode_ahead
+        self._now, self._seed = now, seed_of(checkpoint, now) << SEED_BITS
         self._dialect = DIALECTS[recipe.read.dialect]
-        self._reading = reading_of(recipe, tuple(carry.sources.items()))
+        self._reading = reading_of(recipe, tuple(checkpoint.sources.items()))
         self._encoders = encoders_of(recipe)
-        self._before: list[Run] = []
+        self._before: list[FileSlice] = []
         self._open: dict[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
@@ -66,11 +66,11 @@ class _Task:
         self._by_topic = recipe.messages.layout.bundling.mode == "ROW" and one_each
         """Rows of several topics have no order among each other, and those of a table are in order."""
         self._last: tuple[int, OpenTransaction] | None = None
-        self._rows, self._place, self._unheld = 0, 0, 0
+        self._rows, self._place, self._resumed = 0, 0, 0
         self._counters = CycleCounters()
         self._pairs: UpdatePairs | None = None
         self._span, self._sources = Span(), dict[str, Source]()
-        self._spans = dict(carry.spans)
+        self._spans = dict(checkpoint.spans)
         self.reading = ""
         """The file that is being read, or was encoded last."""
 
@@ -80,7 +80,9 @@ class _Task:
             if isinstance(batch, Batch):
                 self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
                 following(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
-                clock = RunClock(self._now, self._seed + (run.ordinal - self._carry.ordinal << FILE_BITS), self._place)
+                clock = RunClock(
+                    self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place
+                )
                 self._rows += sum(map(len, batch.changes))
                 changes = self._to_send(batch.changes, run.ordinal)
                 tables = [table for part in changes for table in part.tables]
@@ -94,9 +96,9 @@ class _Task:
                 for reason, count in batch.unknown.items():
                     self._counters.warn(reason, count)
             elif batch is None:
-                held = self._carry.held_rows() if run.ordinal == self._carry.ordinal + 1 else []
-                yield from held
-                self._rows, self._place, self._unheld, self._counters = 0, 0, sum(map(len, held)), CycleCounters()
+                deferred = self._checkpoint.deferred_rows() if run.ordinal == self._checkpoint.ordinal + 1 else []
+                yield from deferred
+                self._rows, self._place, self._resumed, self._counters = 0, 0, sum(map(len, deferred)), CycleCounters()
                 self._span, self._sources = Span(), {}
                 self._pairs = UpdatePairs() if self._recipe.paired else None
             else:
@@ -105,12 +107,12 @@ class _Task:
                 self._last = (run.ordinal, batch)
                 self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, run.path)
                 counters = self._counters
-                yield Note(
+                yield FileSummary(
                     run.ordinal,
                     self._rows,
                     batch,
                     counters.not_sent,
-                    self._unheld,
+                    self._resumed,
                     counters.warnings,
                     counters.details,
                     run.stream,
@@ -119,7 +121,7 @@ class _Task:
                     self._sources,
                 ).to_fragment()
         if self._recipe.messages.layout.bundling.mode == "TRANSACTION" and self._last is not None:
-            mark = Mark(self._last[0], self._last[1].unfinished)
+            mark = StreamEnd(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
     def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
@@ -139,11 +141,11 @@ class _Task:
         finds.report()
         return changes
 
-    def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Run, Batch | OpenTransaction | None]]:
+    def _decoded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[FileSlice, Batch | OpenTransaction | None]]:
         """Yield of each run that is to be read: None, its batches, and the transaction that is open at its end."""
         for batch in batches:
             for row in batch.to_pylist():  # one row a file
-                run = Run(**row)
+                run = FileSlice(**row)
                 if not run.read:
                     self._before.append(run)
                     continue
@@ -155,7 +157,7 @@ class _Task:
                     yield run, part
                 yield run, self._before_next(run.stream)
 
-    def _records(self, run: Run) -> Iterator[Batch]:
+    def _records(self, run: FileSlice) -> Iterator[Batch]:
         """Yield the file's batches."""
         try:
             yield from self._dialect.read(run.file, lambda: self._before_next(run.stream), self._reading)
@@ -173,7 +175,7 @@ class _Task:
                 if not state.since_start:
                     break
             else:
-                state = state.after(self._carry.open_in(stream))
+                state = state.after(self._checkpoint.open_in(stream))
             self._open[stream] = state
         return self._open[stream]
 

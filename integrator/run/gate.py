@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.errors import from_wire
-from integrator.run.processes import of_process
+from integrator.run.spark_failures import classify
 
 _POLL_S = 0.1
 
@@ -22,7 +22,7 @@ class Ended(Exception):
     """The end was asked for before this cycle began: Spark does not commit it, and the next start begins it."""
 
 
-class Gate:
+class CycleGate:
     """Lets cycles through until the end is asked for; keeps the error that a cycle failed with."""
 
     def __init__(self, ending: Callable[[], bool]) -> None:
@@ -70,4 +70,4 @@ class Gate:
         if self.error is not None and not isinstance(self.error, (PySparkException, Py4JError, OSError)):
             raise self.error  # of this process; the stream's failure has it as text only
         if failure is not None:
-            raise from_wire(str(failure)) or of_process(failure) or failure
+            raise from_wire(str(failure)) or classify(failure) or failure

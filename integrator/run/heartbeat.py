@@ -15,7 +15,7 @@ FILE = "heartbeat.json"
 EVERY_S = 1.0
 
 
-class Heart:
+class Heartbeat:
     """Writes the file, at most once a second, when the daemon's main thread calls."""
 
     def __init__(self, directory: Path, channel: str) -> None:

@@ -26,11 +26,11 @@ from integrator.plan import Plan
 from integrator.registry import client as registry
 from integrator.run import consistency, progress, session, starting
 from integrator.run.cycle import cycle
-from integrator.run.gate import Gate
-from integrator.run.heartbeat import Heart
+from integrator.run.gate import CycleGate
+from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
-from integrator.run.processes import of_process
-from integrator.run.restart import restarting
+from integrator.run.restart import run_with_restarts
+from integrator.run.spark_failures import classify
 from integrator.run.state import State
 from integrator.run.sync import Cycle
 from integrator.sources import files
@@ -52,7 +52,7 @@ class Job:
         """Take a plan; `stopping` is set when the end is asked for."""
         self.plan, self._stopping = plan, stopping
         self.state = State(plan.state)
-        self.heart = Heart(self.state.path, plan.channel)
+        self.heart = Heartbeat(self.state.path, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._spooled: Spooled | None = None
 
@@ -92,7 +92,7 @@ class Job:
             if self._spooled is not None:
                 self._spooled.start(self.state.last_file())
             starts = itertools.count()
-            restarting(
+            run_with_restarts(
                 lambda: self._again(spark, after_failure=next(starts) > 0),
                 self.plan.restart,
                 self.state.last_file,
@@ -172,7 +172,7 @@ class Job:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self._add(found)
                 except (PySparkException, Py4JError) as error:
-                    raise of_process(error) or consistency.of_checkpoint(self.state, error) or error from error
+                    raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
     def _hold(self, held: contextlib.ExitStack) -> bool:
         """Hold what says that rows are sent, when no refresh does; return False if the end is asked for before."""
@@ -206,13 +206,13 @@ class Job:
         mended = journal.renew(self._listing().files(), self.state.last_file())
         if mended:
             self._log.info("change files mended", files=mended)
-        gate = Gate(self._ending)
+        gate = CycleGate(self._ending)
         report = progress.reporter(self.plan.channel, self.plan.schedule.latency_s)
 
         def synced(done: Cycle) -> None:
             self.heart.synced(done.cycle)
             if self._spooled is not None:
-                self._spooled.synced(done.carry.ordinal)
+                self._spooled.synced(done.checkpoint.ordinal)
             report(done)
 
         if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
@@ -223,7 +223,9 @@ class Job:
 
         def stream() -> StreamingQuery:
             runs = files.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
-            writer = runs.writeStream.queryName(self.plan.channel).option("checkpointLocation", self.state.checkpoint)
+            writer = runs.writeStream.queryName(self.plan.channel).option(
+                "checkpointLocation", self.state.spark_checkpoint
+            )
             return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
 
         ending = False
@@ -234,7 +236,7 @@ class Job:
             self.heart.beat("integrating")
             time.sleep(_POLL_S)
         if ending:
-            gate.end_between_cycles(query, Path(self.state.checkpoint), lambda: self.heart.beat("integrating"))
+            gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
 
     def _ending(self) -> bool:

@@ -18,16 +18,18 @@ import pyarrow as pa
 
 from integrator import durable
 from integrator.contracts.changes import OpenTransaction
-from integrator.contracts.fragments import Carry
+from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.streams import Source, Span
 from integrator.durable import Damaged
 from integrator.run.sync import Cycle
 
 KEPT_CYCLES = 100
+_WRITTEN_AS = {"checkpoint": "carry", "deferred": "held"}
+"""Names in the files, which earlier versions read and wrote."""
 
 
 @dataclass(frozen=True)
-class Mark:
+class CycleMark:
     """What is recorded of a synced cycle. Marks of earlier versions have no `journal`."""
 
     cycle: int
@@ -35,15 +37,15 @@ class Mark:
     rows: int
     messages: int
     bytes: int
-    held: int
-    carry: dict[str, Any]
+    deferred: int
+    checkpoint: dict[str, Any]
     journal: str | None
     path: Path
 
     @property
     def last_file(self) -> int:
         """The number of the last change file of the cycle, or of those before it where it has none."""
-        return int(self.carry["ordinal"])
+        return int(self.checkpoint["ordinal"])
 
     @property
     def begins_after(self) -> int:
@@ -53,10 +55,10 @@ class Mark:
     @property
     def made_by(self) -> str | None:
         """The fingerprint of the recipe that made the rows which wait."""
-        return self.carry.get("made_by")
+        return self.checkpoint.get("made_by")
 
 
-class Marks:
+class CycleMarks:
     """The directory of marks."""
 
     def __init__(self, directory: Path) -> None:
@@ -72,25 +74,30 @@ class Marks:
 
     def write(self, cycle: Cycle, made_by: str, journal: str | None) -> None:
         """Write that `cycle` is synced; `made_by` made its rows that wait; `journal`: digest of files up to it."""
-        held = cycle.carry.held
-        if held:  # before the mark, which records that it is there
-            durable.replace(self.path / f"{cycle.cycle}.held", held)
+        deferred = cycle.checkpoint.deferred
+        if deferred:  # before the mark, which records that it is there
+            durable.replace(self.path / f"{cycle.cycle}.held", deferred)
         recorded = dataclasses.asdict(cycle) | {"journal": journal}
         del recorded["details"]
-        recorded["carry"] |= {"held": len(held), "held_digest": _digest(held), "made_by": made_by}
+        for name, written in _WRITTEN_AS.items():
+            recorded[written] = recorded.pop(name)
+        del recorded["carry"]["deferred"]
+        recorded["carry"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
         durable.replace(self.path / f"{cycle.cycle}.json", json.dumps(recorded).encode())
         for old in self.path.glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
             old.unlink(missing_ok=True)  # one that comes back after a power cut does no harm
 
-    def read(self, cycle: int) -> Mark:
+    def read(self, cycle: int) -> CycleMark:
         """Return the mark of `cycle`. Raises Damaged."""
         path = self.path / f"{cycle}.json"
         try:
             recorded = json.loads(path.read_text(encoding="utf-8"))
             numbers = {name: int(recorded[name]) for name in ("files", "rows", "messages", "bytes")}
-            carry, held = recorded["carry"], int(recorded.get("held", 0))
-            mark = Mark(cycle, **numbers, held=held, carry=carry, journal=recorded.get("journal"), path=path)
-            _carry(mark, b"")
+            checkpoint, deferred = recorded["carry"], int(recorded.get("held", 0))
+            mark = CycleMark(
+                cycle, **numbers, deferred=deferred, checkpoint=checkpoint, journal=recorded.get("journal"), path=path
+            )
+            _checkpoint(mark, b"")
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise Damaged(f"{path}: the mark of a synced cycle cannot be read: {error!r}") from error
         if recorded["cycle"] != cycle or not 0 <= mark.begins_after <= mark.last_file:
@@ -99,32 +106,35 @@ class Marks:
             )
         return mark
 
-    def carry(self, mark: Mark) -> Carry:
+    def checkpoint(self, mark: CycleMark) -> Checkpoint:
         """Return where the cycle after `mark` begins. Raises Damaged if the rows that wait there cannot be read."""
-        size, path = int(mark.carry.get("held", 0)), mark.path.with_suffix(".held")
-        held = b""
+        size, path = int(mark.checkpoint.get("held", 0)), mark.path.with_suffix(".held")
+        deferred = b""
         if size:
             try:
-                held = path.read_bytes()
-                carry = _carry(mark, held)
-                carry.held_rows()
+                deferred = path.read_bytes()
+                checkpoint = _checkpoint(mark, deferred)
+                checkpoint.deferred_rows()
             except (OSError, pa.ArrowException) as error:
                 raise Damaged(f"{path}: rows that wait for the rest of their transaction are lost: {error}") from error
-            if len(held) != size or mark.carry.get("held_digest", _digest(held)) != _digest(held):
+            if len(deferred) != size or mark.checkpoint.get("held_digest", _digest(deferred)) != _digest(deferred):
                 raise Damaged(
-                    f"{path}: rows that wait for the rest of their transaction are damaged: {len(held)} of {size} bytes"
+                    f"{path}: rows that wait for the rest of their transaction are damaged: "
+                    f"{len(deferred)} of {size} bytes"
                 )
-        return _carry(mark, held)
+        return _checkpoint(mark, deferred)
 
 
-def _digest(held: bytes) -> str:
-    return hashlib.sha256(held).hexdigest() if held else ""
+def _digest(deferred: bytes) -> str:
+    return hashlib.sha256(deferred).hexdigest() if deferred else ""
 
 
-def _carry(mark: Mark, held: bytes) -> Carry:
-    carry = mark.carry
-    streams = {name: OpenTransaction(**state) for name, state in carry.get("streams", {}).items()}
-    opened = OpenTransaction(**carry["open"])
-    spans = {stream: Span(*span) for stream, span in carry.get("spans", {}).items()}
-    sources = {table: Source(*source) for table, source in carry.get("sources", {}).items()}
-    return Carry(int(carry["ordinal"]), opened, int(carry.get("integ_key", 0)), held, streams, spans, sources)
+def _checkpoint(mark: CycleMark, deferred: bytes) -> Checkpoint:
+    checkpoint = mark.checkpoint
+    streams = {name: OpenTransaction(**state) for name, state in checkpoint.get("streams", {}).items()}
+    opened = OpenTransaction(**checkpoint["open"])
+    spans = {stream: Span(*span) for stream, span in checkpoint.get("spans", {}).items()}
+    sources = {table: Source(*source) for table, source in checkpoint.get("sources", {}).items()}
+    return Checkpoint(
+        int(checkpoint["ordinal"]), opened, int(checkpoint.get("integ_key", 0)), deferred, streams, spans, sources
+    )

@@ -62,7 +62,9 @@ def reporter(channel: str, latency_s: int = 0) -> Callable[[Cycle], None]:
             rows_per_second=round(cycle.rows / cycle.seconds),
             latency_seconds=latency,
             operations=cycle.operations,
-            **{name: value for name in ("not_sent", "split", "held", "warnings") if (value := getattr(cycle, name))},
+            **{
+                name: value for name in ("not_sent", "split", "deferred", "warnings") if (value := getattr(cycle, name))
+            },
         )
 
         if latency_s and latency is not None and latency > latency_s:

@@ -23,7 +23,7 @@ class _WentOn(Exception):
     """It failed after cycles were synced: the count of failures is reset."""
 
 
-def restarting(
+def run_with_restarts(
     run: Callable[[], None],
     policy: Restart,
     synced: Callable[[], int],

@@ -10,7 +10,7 @@ from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run import consistency
-from integrator.run.checkpoint import Checkpoint
+from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
 
 
@@ -27,7 +27,7 @@ class Synced:
     rows: int
     messages: int
     bytes: int
-    held: int
+    deferred: int
     last_file: int
 
 
@@ -45,7 +45,7 @@ def _synced(state: State, cycle: int) -> Synced | Damaged:
         at = datetime.fromtimestamp(mark.path.stat().st_mtime, timezone.utc)
     except Damaged as damaged:
         return damaged
-    return Synced(cycle, at, mark.files, mark.rows, mark.messages, mark.bytes, mark.held, mark.last_file)
+    return Synced(cycle, at, mark.files, mark.rows, mark.messages, mark.bytes, mark.deferred, mark.last_file)
 
 
 def move_back(state: State, cycle: int) -> list[int]:
@@ -56,7 +56,7 @@ def move_back(state: State, cycle: int) -> list[int]:
     the cycle is not there any more, or is not whole.
     """
     known = state.marks.cycles()
-    checkpoint = Checkpoint(Path(state.checkpoint))
+    spark_checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     if cycle not in known:
         raise _cannot(state, cycle, f"the synced cycles that are kept are {', '.join(map(str, known)) or 'none'}")
     try:
@@ -65,14 +65,14 @@ def move_back(state: State, cycle: int) -> list[int]:
         raise _cannot(state, cycle, str(damaged)) from damaged
     later = sorted((one for one in known if one > cycle), reverse=True)
     durable.remove(path for one in later for path in state.marks.path.glob(f"{one}.*"))
-    for part, numbers in (("commits", checkpoint.committed()), ("offsets", checkpoint.begun())):
-        directory = checkpoint.path / part
+    for part, numbers in (("commits", spark_checkpoint.committed()), ("offsets", spark_checkpoint.begun())):
+        directory = spark_checkpoint.path / part
         gone = [number for number in reversed(numbers) if number > cycle]
         durable.remove(directory / name for number in gone for name in (str(number), f".{number}.crc"))
     try:
-        checkpoint.check_metadata()
+        spark_checkpoint.check_metadata()
     except Damaged:
-        checkpoint.renew_metadata()
+        spark_checkpoint.renew_metadata()
     return later
 
 

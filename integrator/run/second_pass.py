@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import MARK, NOTE, Mark, Note, to_held
+from integrator.contracts.fragments import FILE_SUMMARY, STREAM_END, FileSummary, StreamEnd, to_deferred
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.deliver.bundle import Bundler
@@ -18,7 +18,7 @@ from integrator.deliver.kafka.producer import discard
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import crossing
 
-REPORT_DDL = "report string, held binary"
+REPORT_DDL = "report string, deferred binary"
 
 
 def second_pass(
@@ -26,22 +26,22 @@ def second_pass(
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the pass over batches of FRAGMENT rows, in the order to send, that gives one Report as JSON.
 
-    Beside it stand the rows that are held for the next cycle. `state` is the channel's state directory. `tasks` is how
-    many send at once. A failed delivery is in the Report; other errors leave as wire text.
+    Beside it stand the rows that are deferred to the next cycle. `state` is the channel's state directory. `tasks` is
+    how many send at once. A failed delivery is in the Report; other errors leave as wire text.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             with sending(state):
                 try:
-                    report, held = _deliver(batches, recipe, tasks)
+                    report, deferred = _deliver(batches, recipe, tasks)
                 except BaseException:
                     discard(recipe.send.producer)  # nothing of a failed task is on its way when its lock is given back
                     raise
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
             raise crossing(error, "the second pass") from None
-        rows = [pa.array([report.to_json()]), pa.array([held], pa.binary())]
-        yield pa.RecordBatch.from_arrays(rows, names=["report", "held"])
+        rows = [pa.array([report.to_json()]), pa.array([deferred], pa.binary())]
+        yield pa.RecordBatch.from_arrays(rows, names=["report", "deferred"])
 
     return run
 
@@ -49,15 +49,18 @@ def second_pass(
 def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, tasks: int) -> tuple[Report, bytes]:
     bundler = Bundler(recipe)
     delivery = Delivery(recipe, tasks)
-    notes: list[Note] = []
+    summaries: list[FileSummary] = []
     marks: list[bytes] = []
     operations: dict[str, int] = {}
     newest: int | None = None
     for batch in batches:
         fragments = batch
         if pc.any(pc.less(batch["op"], 0)).as_py():
-            notes += [Note.of_json(text) for text in batch["payload"].filter(pc.equal(batch["op"], NOTE)).to_pylist()]
-            marks += batch["payload"].filter(pc.equal(batch["op"], MARK)).to_pylist()
+            summaries += [
+                FileSummary.of_json(text)
+                for text in batch["payload"].filter(pc.equal(batch["op"], FILE_SUMMARY)).to_pylist()
+            ]
+            marks += batch["payload"].filter(pc.equal(batch["op"], STREAM_END)).to_pylist()
             fragments = batch.filter(pc.greater_equal(batch["op"], 0))
         if not fragments.num_rows:
             continue
@@ -65,13 +68,13 @@ def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, tasks: int) -> t
         newest = max(newest or 0, pc.max(fragments["cap_tstamp"]).as_py() or 0) or None
         for messages in bundler.add(fragments):
             delivery.send(messages)
-    for messages in bundler.end(Mark.last(marks).unfinished):
+    for messages in bundler.end(StreamEnd.last(marks).unfinished):
         delivery.send(messages)
-    for rows in bundler.held:
+    for rows in bundler.deferred:
         _count(rows, operations, -1)
-    held = sum(map(len, bundler.held))
-    report = delivery.report(notes, operations, newest)
-    return replace(report, split=bundler.split, held=held), to_held(bundler.held)
+    deferred = sum(map(len, bundler.deferred))
+    report = delivery.report(summaries, operations, newest)
+    return replace(report, split=bundler.split, deferred=deferred), to_deferred(bundler.deferred)
 
 
 def _count(fragments: pa.RecordBatch, operations: dict[str, int], each: int) -> None:

@@ -10,7 +10,7 @@ import structlog
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator.run.processes import is_late
+from integrator.run.spark_failures import is_late
 
 AT_ONCE, TRIES = 1, 5
 """Each start takes about two seconds of a core, and the channels that run already want the cores too. Spark's limit for

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import IO
 
 from integrator import durable
-from integrator.contracts.fragments import Carry
+from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
-from integrator.run.marks import Marks
+from integrator.run.marks import CycleMarks
 from integrator.run.sync import Cycle
 from integrator.sources.digests import Beginning
 from integrator.tables.discovered_columns import Added
@@ -46,13 +46,13 @@ class State:
     def __init__(self, directory: str) -> None:
         self.path = Path(directory).absolute()
         self._lock: IO[bytes] | None = None
-        self.marks = Marks(self.path / "synced")
+        self.marks = CycleMarks(self.path / "synced")
         self.journal = self.path / "files.jsonl"
         self.spool = self.path / "spool"
         self._beginning = Beginning(self.journal)
 
     @property
-    def checkpoint(self) -> str:
+    def spark_checkpoint(self) -> str:
         """Where Spark keeps its offsets and commits."""
         return str(self.path / "checkpoint")
 
@@ -178,7 +178,7 @@ class State:
         if cycle.details:
             lines = (json.dumps({"cycle": cycle.cycle, **detail}, ensure_ascii=False) for detail in cycle.details)
             durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
-        self.marks.write(cycle, made_by, self._beginning.of(cycle.carry.ordinal))
+        self.marks.write(cycle, made_by, self._beginning.of(cycle.checkpoint.ordinal))
 
     def check_imported(self) -> None:
         """Raise EnvironmentFault if a backup was not imported to its end: what is there belongs to two times."""
@@ -193,19 +193,19 @@ class State:
         cycles = self.marks.cycles()
         return self.marks.read(cycles[-1]).last_file if cycles else 0
 
-    def carry(self, cycle: int, made_by: str = "") -> Carry:
+    def checkpoint(self, cycle: int, made_by: str = "") -> Checkpoint:
         """Return where `cycle` begins: where the cycle before it ended. Raises Damaged if that is lost.
 
         made_by: the recipe's fingerprint. Raises ConfigurationError if rows wait that another recipe made.
         """
         if cycle == 0:
-            return Carry()
+            return Checkpoint()
         mark = self.marks.read(cycle - 1)
-        carry = self.marks.carry(mark)
-        if carry.held and made_by and (mark.made_by or made_by) != made_by:
+        checkpoint = self.marks.checkpoint(mark)
+        if checkpoint.deferred and made_by and (mark.made_by or made_by) != made_by:
             text = (
                 f"{mark.path.with_suffix('.held')}: deferred rows of an unfinished transaction were encoded by "
                 "an earlier channel or version; run that one until the transaction has ended, then change it"
             )
             raise ConfigurationError([Problem(str(mark.path), 0, "", text)])
-        return carry
+        return checkpoint

@@ -1,4 +1,4 @@
-"""Reports -> verdict. Only a cycle in which every message is acknowledged is marked (I1: progress only after that)."""
+"""Reports -> a synced cycle, if every message is acknowledged: only then is it marked (I1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Carry, Note, joined_held, seed_of
+from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Checkpoint, FileSummary, joined_deferred, seed_of
 from integrator.contracts.report import Report
 from integrator.contracts.streams import Span, following, one_source
 from integrator.errors import DeliveryError
@@ -26,18 +26,20 @@ class Cycle:
     newest: int | None
     operations: dict[str, int]
     not_sent: dict[str, int]
-    carry: Carry
+    checkpoint: Checkpoint
     seconds: float = 0.0
     split: dict[str, int] = field(default_factory=dict)
-    held: int = 0
+    deferred: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     details: list[dict[str, Any]] = field(default_factory=list)
 
 
-def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float, held: Sequence[bytes] = ()) -> Cycle:
+def check_acknowledged(
+    cycle: int, reports: Sequence[Report], before: Checkpoint, seconds: float, deferred: Sequence[bytes] = ()
+) -> Cycle:
     """Return the cycle if all of it is acknowledged. Raises DeliveryError with the first failure otherwise.
 
-    `held`: what the reports' tasks hold for the next cycle.
+    deferred: the rows that the tasks of the reports leave to the next cycle.
     """
     sent = sum(report.messages for report in reports)
     acknowledged = sum(report.acknowledged for report in reports)
@@ -47,52 +49,56 @@ def verdict(cycle: int, reports: Sequence[Report], before: Carry, seconds: float
             f"cycle {cycle}: {acknowledged} of {sent} messages acknowledged; "
             f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again"
         )
-    notes = sorted((note for report in reports for note in report.notes), key=lambda note: note.ordinal)
-    followed = _followed(notes, before)
-    unheld, waited = sum(note.unheld for note in notes), sum(map(len, before.held_rows()))
-    if unheld != waited:
-        raise RuntimeError(f"cycle {cycle}: {waited} rows were held for it, and it took {unheld}")  # I4
+    summaries = sorted(
+        (summary for report in reports for summary in report.summaries), key=lambda summary: summary.ordinal
+    )
+    followed = _followed(summaries, before)
+    resumed, waited = sum(summary.resumed for summary in summaries), sum(map(len, before.deferred_rows()))
+    if resumed != waited:
+        raise RuntimeError(f"cycle {cycle}: {waited} rows were deferred to it, and it took {resumed}")  # I4
     return Cycle(
         cycle=cycle,
-        files=len(notes),
-        rows=sum(note.rows for note in notes),
+        files=len(summaries),
+        rows=sum(summary.rows for summary in summaries),
         messages=sent,
         bytes=sum(report.bytes for report in reports),
         newest=max((report.newest for report in reports if report.newest), default=None),
         operations=summed(report.operations for report in reports),
-        not_sent=summed(note.not_sent for note in notes),
-        carry=_carry(notes, followed, held),
+        not_sent=summed(summary.not_sent for summary in summaries),
+        checkpoint=_checkpoint(summaries, followed, deferred),
         seconds=seconds,
         split=summed(report.split for report in reports),
-        held=sum(report.held for report in reports),
-        warnings=summed(note.warnings for note in notes),
-        details=[detail for note in notes for detail in note.details],
+        deferred=sum(report.deferred for report in reports),
+        warnings=summed(summary.warnings for summary in summaries),
+        details=[detail for summary in summaries for detail in summary.details],
     )
 
 
-def _followed(notes: Sequence[Note], before: Carry) -> Carry:
+def _followed(summaries: Sequence[FileSummary], before: Checkpoint) -> Checkpoint:
     """Return the streams' spans and the tables' sources after files, in their order. Raises DataError.
 
     Tasks read files side by side: what holds between two of them is seen here, and the cycle is not synced otherwise.
     """
     spans, sources = dict(before.spans), dict(before.sources)
-    for note in notes:
-        spans[note.stream] = following(spans.get(note.stream, Span()), note.span, note.path)
-        for table, source in note.sources.items():
-            sources[table] = one_source(sources, table, source, note.path)
+    for summary in summaries:
+        spans[summary.stream] = following(spans.get(summary.stream, Span()), summary.span, summary.path)
+        for table, source in summary.sources.items():
+            sources[table] = one_source(sources, table, source, summary.path)
     return replace(before, spans=spans, sources=sources)
 
 
-def _carry(notes: Sequence[Note], before: Carry, held: Sequence[bytes]) -> Carry:
+def _checkpoint(summaries: Sequence[FileSummary], before: Checkpoint, deferred: Sequence[bytes]) -> Checkpoint:
     """Return where the next cycle begins."""
-    if not notes:
+    if not summaries:
         return before
-    files = notes[-1].ordinal - before.ordinal
+    files = summaries[-1].ordinal - before.ordinal
     seed = seed_of(before, datetime.now(timezone.utc)) + (files >> SEED_BITS - FILE_BITS) + 1
-    opened = {note.stream: note.open for note in notes}
+    opened = {summary.stream: summary.open for summary in summaries}
     streams = {**before.streams, **{stream: state for stream, state in opened.items() if stream}}
     opened_now = opened.get("", before.open)
-    return Carry(notes[-1].ordinal, opened_now, seed, joined_held(held), streams, before.spans, before.sources)
+    return Checkpoint(
+        summaries[-1].ordinal, opened_now, seed, joined_deferred(deferred), streams, before.spans, before.sources
+    )
 
 
 def summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:

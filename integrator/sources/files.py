@@ -19,9 +19,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import crossing
+from integrator.sources.file_slices import FILE_SLICE_DDL
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry, Listing
-from integrator.sources.runs import RUN_DDL
 from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"
@@ -60,7 +60,7 @@ class ChangeFiles(DataSource):
 
     def schema(self) -> str:
         """Return the columns of a run."""
-        return RUN_DDL
+        return FILE_SLICE_DDL
 
     def streamReader(self, schema: Any) -> _Reader:  # noqa: N802, ARG002 - Spark's
         """Return the reader of a stream."""

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import as_lists, first, first_refused, items_of, plain_text, to_decimal
 from integrator.arrow.durations import iso_text
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.errors import shortened, shown
-from integrator.formats.contract import RefusedValue
+from integrator.formats.contract import InvalidValue
 from integrator.formats.json_object import value_of
 from integrator.formats.plain import json_leaf
 from integrator.schema import Type, arrow_type, describe
@@ -147,7 +147,7 @@ def json_text(values: pa.Array, kind: Type, length: int | None) -> pa.Array:
     """Return arrays or structs of `kind` as JSON. Raises Refused for what JSON has no word for, or is too long."""
     try:
         text = value_of(kind, json_leaf(Options(decimals="NUMERIC"))).encode(values)
-    except RefusedValue as error:
+    except InvalidValue as error:
         raise Refused(str(error), error.index) from None
     _check_length(text, length)
     return text

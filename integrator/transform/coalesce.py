@@ -45,8 +45,10 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     at = pa.array(image)
     columns = {name: values.take(at) for name, values in whole.columns.items()}
     missing = {name: gone[image] for name, gone in whole.missing.items()}
-    tracked = changes.paired & (became == BEFORE_UPDATE)
-    made = dataclasses.replace(whole, op=pa.array(became), columns=columns, missing=missing, tracked=tracked)
+    is_before_image = changes.paired & (became == BEFORE_UPDATE)
+    made = dataclasses.replace(
+        whole, op=pa.array(became), columns=columns, missing=missing, is_before_image=is_before_image
+    )
     made = made.where(keep)
     return made, rows - len(made)
 

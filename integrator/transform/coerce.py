@@ -30,7 +30,7 @@ _EXACT = Context(prec=2000)
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _LARGEST_FLOAT = 3.4028234663852886e38  # of 32 bits, IEEE 754
 
-Note = Callable[[str, Mask], None]
+Count = Callable[[str, Mask], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Coercer:
     """Makes values fit where the kind of misfit is among `types`, else refuses them; `note` is called with each."""
 
     types: tuple[str, ...]
-    note: Note
+    note: Count
 
     def cast(self, values: pa.Array, kind: Type, timezone: str, *, nullable: bool, lossy: bool) -> pa.Array:
         """Return `values` as `kind`. Raises Refused for a misfit that is not to be coerced."""

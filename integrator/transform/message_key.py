@@ -12,7 +12,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import TRUNCATE, Recipe, TableRecipe
 from integrator.errors import DataError
 from integrator.expressions.parse import Part
-from integrator.formats.contract import Encoder, Unsayable
+from integrator.formats.contract import Encoder, UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
 from integrator.schema import String
 from integrator.transform.cast import Refused, cast
@@ -47,7 +47,7 @@ def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder
     try:
         keys = encoder({column.name: columns.values[column.name] for column in recipe.message_key.columns}, {})
         keys = keys.cast(pa.binary())
-    except Unsayable as error:
+    except UnsupportedValue as error:
         where = f"{changes.file}:{changes.line[error.index]}: table {changes.table}, key column {error.column}"
         raise DataError(f"{where}: {error}") from None
     truncate = pc.equal(changes.op, TRUNCATE)  # the whole table has no key

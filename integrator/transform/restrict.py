@@ -36,7 +36,7 @@ def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
     became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
     stays = counts & ~(old & ~leaves & ~_before(counts)) | alone | (op == TRUNCATE)
     whole = augmented(changes, enters)
-    return dataclasses.replace(whole, op=pa.array(became), tracked=changes.paired & ~leaves).where(stays)
+    return dataclasses.replace(whole, op=pa.array(became), is_before_image=changes.paired & ~leaves).where(stays)
 
 
 def _following(rows: Mask) -> Mask:

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator.contracts.fragments import Carry
-from integrator.contracts.layout import Mode
+from integrator.contracts.fragments import Checkpoint
+from integrator.contracts.message_format import Mode
 from integrator.contracts.report import Report
 from integrator.plan import make
 from integrator.run.first_pass import first_pass
 from integrator.run.second_pass import second_pass
-from integrator.sources.runs import RUN
+from integrator.sources.file_slices import FILE_SLICE
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL
 from tests.parts import pure
@@ -64,8 +64,8 @@ def main() -> None:
             for run in range(-1, options.runs):
                 for mode, recipe in recipes.items():
                     source = [{"ordinal": 1, "path": str(file), "size": file.stat().st_size, "read": True}]
-                    runs = iter([pa.RecordBatch.from_pylist(source, schema=RUN)])
-                    fragments = list(first_pass(recipe, Carry(), pure.NOW)(runs))
+                    runs = iter([pa.RecordBatch.from_pylist(source, schema=FILE_SLICE)])
+                    fragments = list(first_pass(recipe, Checkpoint(), pure.NOW)(runs))
                     started = time.monotonic()
                     [told] = second_pass(recipe, str(directory))(iter(fragments))
                     seconds = time.monotonic() - started

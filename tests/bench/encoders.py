@@ -20,7 +20,7 @@ import fastavro
 import pyarrow as pa
 
 from integrator import schema
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats import FORMATS
 from integrator.schema import Column, arrow_type
 from tests.bench.steps import median

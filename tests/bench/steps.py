@@ -17,13 +17,13 @@ import pyarrow as pa
 
 from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import Carry, Shape
+from integrator.contracts.fragments import Checkpoint, Shape
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.bundle import Bundler
 from integrator.encode import messages
 from integrator.run.first_pass import first_pass, reading_of
-from integrator.sources.runs import RUN
+from integrator.sources.file_slices import FILE_SLICE
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock
 from integrator.transform.key_hash import key_hash
@@ -63,8 +63,8 @@ def main() -> None:
         columns = [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes]
         encode = messages.value_encoder(of_table, recipe, Shape())
         run = {"ordinal": 1, "path": str(file), "size": size, "read": True}
-        whole = first_pass(recipe, Carry(), pure.NOW)
-        batch = pa.RecordBatch.from_pylist([run], schema=RUN)
+        whole = first_pass(recipe, Checkpoint(), pure.NOW)
+        batch = pa.RecordBatch.from_pylist([run], schema=FILE_SLICE)
         fragments = [b for b in whole(iter([batch])) if b["op"][0].as_py() >= 0]
         bundler = Bundler(recipe)
 

@@ -94,7 +94,7 @@ def check_bundles(mode, messages):
 def test_a_transaction_that_spans_cycles_is_one_message(
     shuffled, expected, broker, integrate_once, tmp_path, name, monkeypatch
 ):
-    """A file a cycle: the rows of a transaction whose commit record comes later are held until then."""
+    """A file a cycle: the rows of a transaction whose commit record comes later are deferred until then."""
     monkeypatch.setattr(source, "ONE_TASK_BYTES", 0 if shuffled else source.ONE_TASK_BYTES)
     cycle_bytes = 200_000 if shuffled else 1
     read = bundles(
@@ -105,7 +105,7 @@ def test_a_transaction_that_spans_cycles_is_one_message(
     check_bundles("TRANSACTION", messages)
     cycles = [json.loads(path.read_text()) for path in (tmp_path / "state" / "shop" / "synced").glob("*.json")]
     assert len(cycles) > 5
-    assert any(cycle["held"] for cycle in cycles)
+    assert any(cycle["deferred"] for cycle in cycles)
     assert sum(sum(cycle["operations"].values()) for cycle in cycles) == len(expected)
 
 

@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka.schema_registry import Schema
 
 from integrator import schema
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import FORMATS
 from integrator.schema import Column
 from tests.cases import CASES, array

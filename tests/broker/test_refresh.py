@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator import plan
-from integrator.channel.load import Run
+from integrator.channel.load import RunOptions
 from integrator.errors import DataError, IntegratorError
 from integrator.refresh import job
 from tests.parts import jdbc, kafka_io, postgres
@@ -66,7 +66,7 @@ def refresh(spark):
 
     def run(path, variables=(), **options):
         return job.send(
-            plan.make(str(path), "UTC", Run(frozenset(), tuple(variables)), refreshing=True),
+            plan.make(str(path), "UTC", RunOptions(frozenset(), tuple(variables)), refreshing=True),
             job.Options(**options),
             spark,
         )

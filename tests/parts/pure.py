@@ -11,15 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from integrator.channel.load import Run
-from integrator.contracts.fragments import MARK, NOTE, Carry, Mark, Note
+from integrator.channel.load import RunOptions
+from integrator.contracts.fragments import FILE_SUMMARY, Checkpoint, FileSummary
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import make
 from integrator.run.first_pass import first_pass
-from integrator.sources.runs import RUN
+from integrator.sources.file_slices import FILE_SLICE
 
 LONGEST_ERROR = 2000  # characters
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
@@ -32,7 +32,7 @@ def recipe(
     dialect: str = "hvr",
     kafka: str = "",
     source: str = "",
-    run: Run | None = None,
+    run: RunOptions | None = None,
     groups: str = "{}",
 ) -> Recipe:
     """The recipe of a channel over the tables of `ddl`."""
@@ -58,14 +58,19 @@ PLAIN = "{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}"
 
 
 def rows(
-    directory: Path, ddl: str, actions: list[str], *records: dict[str, Any], kafka: str = "", run: Run | None = None
+    directory: Path,
+    ddl: str,
+    actions: list[str],
+    *records: dict[str, Any],
+    kafka: str = "",
+    run: RunOptions | None = None,
 ) -> list[dict[str, Any]]:
     """What records of the hvr dialect become, in plain JSON, in order, topic by topic."""
     return read(tables(directory, ddl, actions, kafka=kafka, run=run), hvr(directory, *records))
 
 
 def tables(
-    directory: Path, ddl: str, actions: list[str], *, kafka: str = "", run: Run | None = None, groups: str = "{}"
+    directory: Path, ddl: str, actions: list[str], *, kafka: str = "", run: RunOptions | None = None, groups: str = "{}"
 ) -> Recipe:
     """A recipe with these actions, and plain JSON."""
     text = "".join(f"  - {action}\n" for action in (PLAIN, *actions))
@@ -99,19 +104,23 @@ def check_lines(made: Recipe, path: Path, lines: list[str], expected: str | list
         assert read(made, path) == expected
 
 
-def fragments(made: Recipe, *files: Path, carry: Carry | None = None) -> tuple[pa.Table, list[Note]]:
+def fragments(made: Recipe, *files: Path, checkpoint: Checkpoint | None = None) -> tuple[pa.Table, list[FileSummary]]:
     """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would."""
     runs = [
         {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": True}
         for number, path in enumerate(files, 1)
     ]
     try:
-        batches = list(first_pass(made, carry or Carry(), NOW)(iter([pa.RecordBatch.from_pylist(runs, schema=RUN)])))
+        batches = list(
+            first_pass(made, checkpoint or Checkpoint(), NOW)(
+                iter([pa.RecordBatch.from_pylist(runs, schema=FILE_SLICE)])
+            )
+        )
     except RuntimeError as error:
         raise from_wire(str(error)) or error from None
     table = pa.Table.from_batches(batches)
     rows = table.to_pylist()
-    notes = [Note.of_json(row["payload"]) for row in rows if row["op"] == NOTE]
+    notes = [FileSummary.of_json(row["payload"]) for row in rows if row["op"] == FILE_SUMMARY]
     return table.filter(pa.array([row["op"] >= 0 for row in rows])), notes
 
 
@@ -179,12 +188,11 @@ def hvr(directory: Path, *records: dict[str, Any], name: str = "a.jsonl") -> Pat
 
 
 __all__ = [
-    "MARK",
     "NOW",
     "IntegratorError",
-    "Mark",
     "bundled",
     "check_cuts",
+    "check_lines",
     "fragments",
     "hvr",
     "messages",

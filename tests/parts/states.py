@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from integrator.contracts.fragments import Carry
+from integrator.contracts.fragments import Checkpoint
 from integrator.run.state import State
 from integrator.run.sync import Cycle
 from integrator.sources.journal import Journal
@@ -26,9 +26,9 @@ def begin(state: State, cycle: int) -> None:
     spark(state, "offsets", cycle, {"batchWatermarkMs": 0}, {"files": last})
 
 
-def sync(state: State, cycle: int, held: bytes = b"") -> None:
+def sync(state: State, cycle: int, deferred: bytes = b"") -> None:
     """All of a cycle is acknowledged."""
-    state.mark(Cycle(cycle, FILES, 10, 10, 1000, None, {}, {}, Carry((cycle + 1) * FILES, held=held)))
+    state.mark(Cycle(cycle, FILES, 10, 10, 1000, None, {}, {}, Checkpoint((cycle + 1) * FILES, deferred=deferred)))
 
 
 def commit(state: State, cycle: int) -> None:
@@ -36,19 +36,19 @@ def commit(state: State, cycle: int) -> None:
 
 
 def spark(state: State, part: str, cycle: int, *lines: object) -> None:
-    directory = Path(state.checkpoint) / part
+    directory = Path(state.spark_checkpoint) / part
     directory.mkdir(parents=True, exist_ok=True)
     (directory / str(cycle)).write_text("\n".join(["v1", *map(json.dumps, lines)]))
-    (Path(state.checkpoint) / "metadata").write_text('{"id":"31a45c64-e3c0-4d60-91f8-e71ff2f965af"}')
+    (Path(state.spark_checkpoint) / "metadata").write_text('{"id":"31a45c64-e3c0-4d60-91f8-e71ff2f965af"}')
 
 
-def of_cycles(directory: Path, cycles: int, held: bytes = b"") -> State:
+def of_cycles(directory: Path, cycles: int, deferred: bytes = b"") -> State:
     """A state after so many committed cycles; rows wait after the last one."""
     state = State(str(directory))
     state.make()
     for cycle in range(cycles):
         begin(state, cycle)
-        sync(state, cycle, held if cycle == cycles - 1 else b"")
+        sync(state, cycle, deferred if cycle == cycles - 1 else b"")
         commit(state, cycle)
     return state
 

@@ -5,7 +5,7 @@ import random
 import pyarrow as pa
 
 from integrator.contracts.outgoing import Messages
-from integrator.deliver.kafka.batches import Batches
+from integrator.deliver.kafka.topic_batcher import TopicBatcher
 
 
 def messages(topic, *texts):
@@ -22,7 +22,7 @@ def shown(ready):
 
 
 def test_messages_wait_until_their_topic_fills_a_batch():
-    batches = Batches(full_bytes=204)
+    batches = TopicBatcher(full_bytes=204)
     assert shown(batches.add(messages("a", "a1"))) == []
     assert shown(batches.add(messages("b", "b1"))) == []
     assert shown(batches.add(messages("a", "a2"))) == [("a", "a1"), ("a", "a2")]
@@ -31,12 +31,12 @@ def test_messages_wait_until_their_topic_fills_a_batch():
 
 
 def test_a_topic_with_full_batches_does_not_wait():
-    batches = Batches(full_bytes=204)
+    batches = TopicBatcher(full_bytes=204)
     assert shown(batches.add(messages("a", "a1", "a2"))) == [("a", "a1"), ("a", "a2")]
 
 
 def test_those_that_waited_longest_go_first():
-    batches = Batches(full_bytes=1000, most_after=3 * 102)
+    batches = TopicBatcher(full_bytes=1000, most_after=3 * 102)
     assert shown(batches.add(messages("a", "a1"))) == []
     assert shown(batches.add(messages("b", "b1"))) == []
     assert shown(batches.add(messages("a", "a2"))) == [("a", "a1"), ("a", "a2")]
@@ -47,20 +47,20 @@ def test_those_that_waited_longest_go_first():
 
 def test_a_message_does_not_wait_for_ever_behind_a_busy_topic():
     """It is a slice of what came with it, which stays in memory as long."""
-    batches = Batches(full_bytes=2 * 102, most_after=10 * 102)
+    batches = TopicBatcher(full_bytes=2 * 102, most_after=10 * 102)
     assert shown(batches.add(messages("quiet", "q1"))) == []
     sent = [topic for at in range(20) for topic, _ in shown(batches.add(messages("busy", f"{at:02}")))]
     assert sent[:10] == ["busy"] * 8 + ["quiet", "busy"]
 
 
 def test_empty_messages_fill_batches_too():
-    batches = Batches(full_bytes=1000)
+    batches = TopicBatcher(full_bytes=1000)
     assert len(shown(batches.add(messages("a", *[""] * 10)))) == 10
 
 
 def test_i3_i4_all_come_out_once_each_topic_in_order():
     chance = random.Random(5)
-    batches, given, sent = Batches(full_bytes=1000, most_after=5000), [], []
+    batches, given, sent = TopicBatcher(full_bytes=1000, most_after=5000), [], []
     for number in range(2000):
         topic = chance.choice("abcdefgh" if number % 3 else "a")
         texts = [f"{number}.{at}" for at in range(chance.randrange(1, 4))]
@@ -76,7 +76,7 @@ def test_messages_of_several_topics_are_divided():
     several = Messages.of(
         [("a", 2), ("b", 1), ("c", 3)], pa.nulls(6, pa.binary()), pa.array([b"%d" % at for at in range(6)])
     )
-    batches = Batches(full_bytes=3 * 101)
+    batches = TopicBatcher(full_bytes=3 * 101)
     assert shown(batches.add(several)) == [("c", "3"), ("c", "4"), ("c", "5")]
     assert shown(batches.add(messages("a", "6"))) == [("a", "0"), ("a", "1"), ("a", "6")]
     assert shown(batches.rest()) == [("b", "2")]
@@ -84,11 +84,11 @@ def test_messages_of_several_topics_are_divided():
 
 def test_no_messages_are_none():
     none = Messages.of([], pa.array([], pa.binary()), pa.array([], pa.binary()))
-    assert shown(Batches().add(none)) == []
+    assert shown(TopicBatcher().add(none)) == []
 
 
 def test_a_batch_is_sliced_over_its_parts():
-    batches = Batches()
+    batches = TopicBatcher()
     for texts in (["0", "1", "2"], ["3"], ["4", "5"]):
         assert not list(batches.add(messages("a", *texts)))
     [batch] = batches.rest()

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from integrator.contracts.fragments import TRANSACTION_LENGTH, Carry
+from integrator.contracts.fragments import TRANSACTION_LENGTH, Checkpoint
 from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError
@@ -305,11 +305,11 @@ def test_rows_of_an_unfinished_transaction_are_held_for_the_next_cycle(tmp_path)
     bundler = Bundler(recipe)
     sent = pure.unpacked(pure.bundled(recipe, fragments, bundler) + list(bundler.end(note.open.unfinished)))
     assert [m.value.count(b"integ_seq") for m in sent] == [1]
-    from integrator.contracts.fragments import to_held
+    from integrator.contracts.fragments import to_deferred
 
-    carry = Carry(0, note.open, held=to_held(bundler.held))
-    fragments, [note] = pure.fragments(recipe, second, carry=carry)
-    assert note.unheld == 1
+    checkpoint = Checkpoint(0, note.open, deferred=to_deferred(bundler.deferred))
+    fragments, [note] = pure.fragments(recipe, second, checkpoint=checkpoint)
+    assert note.resumed == 1
     assert note.open.unfinished == ""
     sent = pure.unpacked(pure.bundled(recipe, fragments.combine_chunks()))
     assert [(m.topic, m.value.count(b"integ_seq")) for m in sent] == [("a", 2), ("b", 1)]

@@ -8,14 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from integrator.contracts.fragments import FRAGMENT, to_held
+from integrator.contracts.fragments import FRAGMENT, to_deferred
 from integrator.errors import EnvironmentFault
 from integrator.run import consistency, rewind
 from integrator.sources.journal import Journal
 from integrator.tables import discovered_columns
 from tests.parts import states
 
-HELD = to_held([pa.RecordBatch.from_pylist([{"topic": "t", "op": 1}], schema=FRAGMENT)])
+DEFERRED = to_deferred([pa.RecordBatch.from_pylist([{"topic": "t", "op": 1}], schema=FRAGMENT)])
 CYCLES = 4
 
 
@@ -153,7 +153,7 @@ DAMAGE = {
     "the rows that wait are gone": (gone("synced/3.held"), r"3\.held: rows that wait .* are lost"),
     "the rows that wait are cut": (cut("synced/3.held", 100), r"3\.held: rows that wait .* are (lost|damaged)"),
     "the rows that wait are others": (
-        lambda state: (state.path / "synced/3.held").write_bytes(HELD.replace(b"t", b"u")),
+        lambda state: (state.path / "synced/3.held").write_bytes(DEFERRED.replace(b"t", b"u")),
         r"3\.held: rows that wait .* are (lost|damaged)",
     ),
 }
@@ -161,7 +161,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_i4_what_does_not_belong_together_is_refused_and_a_remedy_mends_it(damage, tmp_path):
-    state = states.of_cycles(tmp_path / "state", CYCLES, HELD)
+    state = states.of_cycles(tmp_path / "state", CYCLES, DEFERRED)
     consistency.check(state)
     change, said = DAMAGE[damage]
     change(state)
@@ -207,7 +207,7 @@ def test_what_a_crash_leaves_is_no_damage(case, tmp_path):
 def test_checksums_of_a_file_that_is_gone_are_removed(tmp_path):
     """Spark takes them for those of another stream, which writes the file now."""
     state = states.of_cycles(tmp_path / "state", CYCLES)
-    stray = Path(state.checkpoint) / "offsets" / ".4.crc"
+    stray = Path(state.spark_checkpoint) / "offsets" / ".4.crc"
     stray.write_bytes(b"crc")
     consistency.check(state)
     assert not stray.exists()
@@ -217,7 +217,7 @@ def test_checksums_of_a_file_that_is_gone_are_removed(tmp_path):
 def test_files_that_an_ended_process_had_not_finished_are_removed(part, tmp_path):
     """Spark refuses to begin cycle 0 where they are."""
     state = states.of_cycles(tmp_path / "state", 0)
-    left = states.unfinished(Path(state.checkpoint) / part)
+    left = states.unfinished(Path(state.spark_checkpoint) / part)
     consistency.check(state)
     assert not any(path.exists() for path in left)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from integrator import durable
-from integrator.contracts.fragments import Carry
-from integrator.refresh.ledger import Ledger, Run
+from integrator.contracts.fragments import Checkpoint
+from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice
 from integrator.run.state import State
 from integrator.run.sync import Cycle
@@ -89,9 +89,9 @@ def state_of(directory):
     return state
 
 
-RUN = Run({}, "", "2026-01-01T00:00:00+00:00", None, online=False)
+RUN = RefreshRun({}, "", "2026-01-01T00:00:00+00:00", None, online=False)
 SLICE = Slice("t", 0, 1, "")
-CYCLE = Cycle(0, 1, 1, 1, 1, None, {}, {}, Carry(1, held=b"rows"), details=[{"column": "c"}])
+CYCLE = Cycle(0, 1, 1, 1, 1, None, {}, {}, Checkpoint(1, deferred=b"rows"), details=[{"column": "c"}])
 """A synced cycle with rows that wait, and a value that was made to fit."""
 
 

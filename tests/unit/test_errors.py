@@ -17,7 +17,7 @@ from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
 from integrator.run import daemon
-from integrator.run.gate import Gate
+from integrator.run.gate import CycleGate
 from tests.parts import pure
 
 SHORT = [
@@ -103,7 +103,7 @@ def test_a_defect_in_a_cycle_keeps_its_traceback() -> None:
         def exception(self) -> Exception:
             return RuntimeError("the same, as Java's text")
 
-    gate = Gate(lambda: False)
+    gate = CycleGate(lambda: False)
     found(lambda: gate.around(broken)(None, 0))  # type: ignore[arg-type]
     assert isinstance(found(lambda: gate.raise_failure(Query())), KeyError)  # type: ignore[arg-type]
 

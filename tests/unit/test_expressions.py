@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from integrator.channel.load import Run
-from integrator.contracts.fragments import Carry
+from integrator.channel.load import RunOptions
+from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError
 from integrator.expressions.parse import parse
 from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError
@@ -144,8 +144,8 @@ def test_integ_key_grows_over_rows_files_and_cycles(tmp_path):
     assert keys == sorted(set(keys))
     assert [len(key) for key in keys] == [16] * 6
     assert keys[:2] == [f"{NOW:08X}0100000{n}" for n in (0, 1)]  # the first file's rows
-    later = Carry(integ_key=NOW + 1000)  # the first second that earlier cycles left
-    sent, _ = pure.fragments(recipe, files[0], carry=later)
+    later = Checkpoint(integ_key=NOW + 1000)  # the first second that earlier cycles left
+    sent, _ = pure.fragments(recipe, files[0], checkpoint=later)
     again = [json.loads(message.value)["n"] for message in pure.unpacked(pure.bundled(recipe, sent))]
     assert min(again) > f"{NOW + 1000:08X}"
 
@@ -171,7 +171,7 @@ VARIABLES = [
 
 @pytest.mark.parametrize(("action", "v"), VARIABLES)
 def test_variables_and_contexts_of_a_run(action, v, tmp_path):
-    run = Run(frozenset({"night"}), (("who", "us"),))
+    run = RunOptions(frozenset({"night"}), (("who", "us"),))
     others = [  # a run may say only what a channel asks for
         "{action: ColumnProperties, Name: k, IntegrateExpression: '{k}', Context: night}",
         "{action: ColumnProperties, Name: x, Extra: true, Datatype: text, IntegrateExpression: '{hvr_var_who}'}",
@@ -182,7 +182,7 @@ def test_variables_and_contexts_of_a_run(action, v, tmp_path):
 
 def test_what_a_run_says_and_no_action_asks_for_is_a_mistake(tmp_path):
     action = "{action: ColumnProperties, Name: v, IntegrateExpression: '{hvr_var_who}', Context: '!masked'}"
-    run = Run(frozenset({"maskd"}), (("who", "us"), ("whom", "them")))
+    run = RunOptions(frozenset({"maskd"}), (("who", "us"), ("whom", "them")))
     with pytest.raises(ConfigurationError) as raised:
         pure.tables(tmp_path, DDL, [action], run=run)
     assert "no action uses the context 'maskd'; those are masked" in str(raised.value)
@@ -192,7 +192,7 @@ def test_what_a_run_says_and_no_action_asks_for_is_a_mistake(tmp_path):
 def test_a_variable_in_quotes_in_sql_is_its_value_whatever_that_is(tmp_path):
     condition = "{action: Restrict, CaptureCondition: \"{v} <> '{hvr_var_who}'\"}"
     column = "{action: ColumnProperties, Name: v, IntegrateExpression: \"sql: '{hvr_var_who}'\"}"
-    run = Run(variables=(("who", "x' or '1'='1"),))
+    run = RunOptions(variables=(("who", "x' or '1'='1"),))
     assert pure.rows(tmp_path, DDL, [condition, column], RECORD, run=run)[0]["v"] == "x' or '1'='1"
 
 

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from integrator.contracts.changes import OpenTransaction
-from integrator.contracts.fragments import Carry
+from integrator.contracts.fragments import Checkpoint
 from integrator.errors import DataError
 from tests.parts import pure
 
@@ -103,7 +103,7 @@ def test_a_transaction_goes_on_over_files(tmp_path):
     parts.append(pure.hvr(tmp_path, *rows[3:], name="3"))
     assert pure.payloads(recipe, *parts) == whole
     _, [note] = pure.fragments(recipe, parts[0])
-    sent, _ = pure.fragments(recipe, parts[1], carry=Carry(1, note.open))
+    sent, _ = pure.fragments(recipe, parts[1], checkpoint=Checkpoint(1, note.open))
     assert sent["integ_seq"].to_pylist() == [whole[2]["seq"]]
 
 

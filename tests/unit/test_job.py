@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.run.gate import Ended, Gate
+from integrator.run.gate import CycleGate, Ended
 from integrator.run.job import Job
 from integrator.run.state import State
 
@@ -24,7 +24,7 @@ class Query:
 def test_a_stream_that_is_being_ended_begins_no_cycle_though_the_reason_is_gone(tmp_path):
     """Suspended, and resumed before the cycle was through: the stop may not come in the middle of the next."""
     suspended, done = [True], []
-    gate = Gate(lambda: suspended[0])
+    gate = CycleGate(lambda: suspended[0])
     integrate = gate.around(lambda _batch, number: done.append(number))
     gate.end_between_cycles(Query(), tmp_path, lambda: None)
     suspended[0] = False
@@ -37,7 +37,7 @@ def test_a_stream_that_is_being_ended_begins_no_cycle_though_the_reason_is_gone(
 def test_the_heart_beats_while_the_last_cycle_is_integrated(tmp_path):
     """A cycle may wait minutes for a broker that is away: a supervisor must not take the daemon for dead."""
     begun, over, beats = threading.Event(), threading.Event(), []
-    gate = Gate(lambda: False)
+    gate = CycleGate(lambda: False)
     integrate = gate.around(lambda *_: begun.set() or over.wait(10))
     cycle = threading.Thread(target=integrate, args=(None, 1))
     cycle.start()

@@ -7,7 +7,7 @@ import fastavro
 import pytest
 import xxhash
 
-from integrator.contracts.layout import SchemaId
+from integrator.contracts.message_format import SchemaId
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.refresh.ledger import Ledger, Run
+from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice
 
-RUN = Run({}, "f", "2026-01-01T00:00:00+00:00", None, online=False)
+RUN = RefreshRun({}, "f", "2026-01-01T00:00:00+00:00", None, online=False)
 SLICE = Slice("t", 0, 1, "")
 
 

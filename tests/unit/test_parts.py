@@ -10,14 +10,14 @@ import pytest
 import xxhash
 
 from integrator.contracts.changes import OpenTransaction
-from integrator.contracts.fragments import Carry, Note, Shape
+from integrator.contracts.fragments import Checkpoint, FileSummary, Shape
 from integrator.contracts.report import Report
 from integrator.decode.json.lines import open_file
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
 from integrator.run.prefetch import prefetch
 from integrator.run.state import State
-from integrator.run.sync import verdict
+from integrator.run.sync import check_acknowledged
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry, Listing
 from integrator.transform.key_hash import canonical
@@ -159,31 +159,31 @@ def hold(directory, ready, leave):
         leave.wait(30)
 
 
-def report(sent, acknowledged, error=None, notes=()):
-    return Report(messages=sent, acknowledged=acknowledged, bytes=0, error=error, newest=5, notes=notes)
+def report(sent, acknowledged, error=None, summaries=()):
+    return Report(messages=sent, acknowledged=acknowledged, bytes=0, error=error, newest=5, summaries=summaries)
 
 
 def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
-    note = Note(3, 5, OpenTransaction("A", 1, since_start=False), {"op 0 in style Standard": 2})
-    cycle = verdict(4, [report(2, 2, notes=(note,)), report(1, 1)], Carry(), 0.5)
-    assert (cycle.messages, cycle.rows, cycle.carry.ordinal, cycle.carry.open) == (3, 5, 3, note.open)
+    note = FileSummary(3, 5, OpenTransaction("A", 1, since_start=False), {"op 0 in style Standard": 2})
+    cycle = check_acknowledged(4, [report(2, 2, summaries=(note,)), report(1, 1)], Checkpoint(), 0.5)
+    assert (cycle.messages, cycle.rows, cycle.checkpoint.ordinal, cycle.checkpoint.open) == (3, 5, 3, note.open)
     assert cycle.not_sent == note.not_sent
     state = State(str(tmp_path))
     state.lock("shop", 0)
     state.mark(cycle)
-    assert state.carry(5) == cycle.carry
-    assert state.carry(0) == Carry()
+    assert state.checkpoint(5) == cycle.checkpoint
+    assert state.checkpoint(0) == Checkpoint()
     with pytest.raises(EnvironmentFault, match=r"8\.json: the mark of a synced cycle cannot be read"):
-        state.carry(9)
+        state.checkpoint(9)
     state.unlock()
     for reports in ([report(2, 1)], [report(2, 2, "broken")]):
         with pytest.raises(DeliveryError, match=r"cycle 0: [12] of 2 messages acknowledged"):
-            verdict(0, reports, Carry(), 0.5)
+            check_acknowledged(0, reports, Checkpoint(), 0.5)
 
 
 def test_reports_and_errors_cross_processes_as_text():
-    note = Note(1, 2, OpenTransaction("A", 1, since_start=True), {"x": 1})
-    sent = report(1, 1, notes=(note,))
+    note = FileSummary(1, 2, OpenTransaction("A", 1, since_start=True), {"x": 1})
+    sent = report(1, 1, summaries=(note,))
     assert Report.of_json(sent.to_json()) == sent
     wire = DataError("a\nb").to_wire()
     error = from_wire(f"java.lang.Exception: RuntimeError: {wire}\n at org.apache")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from integrator.formats import proto_text, protobuf
-from integrator.registry.compatible import why_unreadable
+from integrator.registry.compatible import incompatibility
 
 
 def avro(*fields):
@@ -73,12 +73,12 @@ DOES_NOT = [
 
 @pytest.mark.parametrize(("kind", "ours", "theirs"), READS)
 def test_reads(kind, ours, theirs):
-    assert why_unreadable(kind, ours, theirs) is None
+    assert incompatibility(kind, ours, theirs) is None
 
 
 @pytest.mark.parametrize(("kind", "ours", "theirs"), DOES_NOT)
 def test_does_not_read(kind, ours, theirs):
-    assert why_unreadable(kind, ours, theirs)
+    assert incompatibility(kind, ours, theirs)
 
 
 FORMATTED = """

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from integrator.channel.model import Restart
 from integrator.errors import DataError, DeliveryError, EnvironmentFault
-from integrator.run.heartbeat import Heart
-from integrator.run.restart import restarting
+from integrator.run.heartbeat import Heartbeat
+from integrator.run.restart import run_with_restarts
 
 
 class Job:
@@ -30,7 +30,7 @@ class Job:
     def go(self, policy, stopping=None):
         end = stopping or threading.Event()
         with capture_logs() as logs:
-            restarting(self.run, policy, lambda: self.cycles, end, self.rests.append, "c")
+            run_with_restarts(self.run, policy, lambda: self.cycles, end, self.rests.append, "c")
         return logs
 
 
@@ -83,7 +83,7 @@ def test_it_ends_when_it_is_asked_to():
 
 
 def test_the_heartbeat_says_what_is_done(tmp_path):
-    heart, stopping = Heart(tmp_path, "shop"), threading.Event()
+    heart, stopping = Heartbeat(tmp_path, "shop"), threading.Event()
 
     def said():
         return json.loads((tmp_path / "heartbeat.json").read_text())
@@ -104,5 +104,5 @@ def test_the_heartbeat_says_what_is_done(tmp_path):
 
 def test_what_is_integrated_does_not_depend_on_the_heartbeat(tmp_path):
     with capture_logs() as logs:
-        Heart(tmp_path / "gone", "shop").beat("integrating")
+        Heartbeat(tmp_path / "gone", "shop").beat("integrating")
     assert [log["event"] for log in logs] == ["no heartbeat"]

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator import plan
-from integrator.contracts.fragments import Carry
+from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.errors import ConfigurationError
 from integrator.plan.schedule import Schedule
@@ -90,7 +90,7 @@ def test_what_cannot_be_is_a_problem_of_the_channel(said, told, tmp_path):
 @pytest.mark.parametrize(("sla", "ago", "loud"), [(0, 60, False), (5, 1, False), (5, 60, True)])
 def test_latency_above_the_sla_is_a_warning(sla, ago, loud):
     newest = int((time.time() - ago) * 1e6)
-    cycle = Cycle(7, 1, 1, 1, 1, newest, {}, {}, Carry(), seconds=1.0)
+    cycle = Cycle(7, 1, 1, 1, 1, newest, {}, {}, Checkpoint(), seconds=1.0)
     with capture_logs() as logs:
         progress.reporter("c", sla)(cycle)
     assert [log["event"] for log in logs] == ["cycle synced", *(["latency above LatencySLA"] if loud else [])]

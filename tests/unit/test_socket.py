@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.cli.send import Target, send
-from integrator.contracts.fragments import Carry
+from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
 from integrator.sources.connection import Endpoint, Limits
@@ -330,8 +330,8 @@ def test_each_senders_transactions_go_on_in_its_own_segments(tmp_path):
         (1, 5, 0), (2, 5, 1), (1, 9, 0), (3, 5, 2), (2, 9, 1),
     ]  # fmt: skip
     _, notes = pure.fragments(recipe, *parts[:2])
-    carry = Carry(2, notes[-1].open, streams={note.stream: note.open for note in notes})
-    sent, _ = pure.fragments(recipe, *parts[2:], carry=carry)
+    checkpoint = Checkpoint(2, notes[-1].open, streams={note.stream: note.open for note in notes})
+    sent, _ = pure.fragments(recipe, *parts[2:], checkpoint=checkpoint)
     assert [seq[-1] for seq in sent["integ_seq"].to_pylist()] == ["2", "1"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from integrator.errors import EnvironmentFault, ProcessLost
 from integrator.run import starting
-from integrator.run.processes import of_process
+from integrator.run.spark_failures import classify
 from integrator.sources.files import _source_of
 
 PATIENCE_S = 10
@@ -154,11 +154,11 @@ def test_what_is_told_of_sparks_processes(text: str, kind: type[Exception], told
     cause = SimpleNamespace(_stackTrace="", _cause=None, __str__=lambda: "")
     failure = RuntimeError(text)
     failure._cause = cause  # type: ignore[attr-defined]
-    error = of_process(failure)
+    error = classify(failure)
     assert isinstance(error, kind)
     assert told in str(error)
     assert ("out of memory" in str(error)) == ("was lost" in told)
 
 
 def test_a_failure_of_another_kind_is_none_of_sparks_processes() -> None:
-    assert of_process(RuntimeError("java.io.OptionalDataException")) is None
+    assert classify(RuntimeError("java.io.OptionalDataException")) is None

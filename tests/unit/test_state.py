@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from integrator.contracts.fragments import Carry, to_held
+from integrator.contracts.fragments import Checkpoint, to_deferred
 from integrator.contracts.recipe import Send
 from integrator.errors import ConfigurationError
 from integrator.run import rewind
@@ -15,19 +15,19 @@ from tests.parts import pure
 DDL = "create table t(k int primary key, v text);"
 
 
-def marked(directory, held):
+def marked(directory, deferred):
     state = State(str(directory / "state"))
     (state.path / "synced").mkdir(parents=True)
     recipe = pure.tables(directory, DDL, [], kafka=", Kafka_Message_Bundling: TRANSACTION")
     sent, _ = pure.fragments(recipe, pure.hvr(directory, {"k": 1, "v": "a"}))
-    carry = Carry(1, held=to_held(sent.to_batches()) if held else b"")
-    state.mark(Cycle(0, 1, 1, 1, 1, None, {}, {}, carry), recipe.fingerprint)
-    return state, recipe, carry
+    checkpoint = Checkpoint(1, deferred=to_deferred(sent.to_batches()) if deferred else b"")
+    state.mark(Cycle(0, 1, 1, 1, 1, None, {}, {}, checkpoint), recipe.fingerprint)
+    return state, recipe, checkpoint
 
 
 def test_rows_that_wait_are_those_that_were_written(tmp_path):
-    state, recipe, carry = marked(tmp_path, held=True)
-    assert state.carry(1, recipe.fingerprint) == carry
+    state, recipe, checkpoint = marked(tmp_path, deferred=True)
+    assert state.checkpoint(1, recipe.fingerprint) == checkpoint
 
 
 OTHERS = [
@@ -39,19 +39,19 @@ OTHERS = [
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_rows_that_wait_are_not_put_into_messages_of_another_make(other, tmp_path):
-    state, recipe, _ = marked(tmp_path, held=True)
+    state, recipe, _ = marked(tmp_path, deferred=True)
     base = [] if "FileFormat" in other else [pure.PLAIN]
     text = "".join(f"  - {said}\n" for said in (*base, other))
     changed = pure.recipe(tmp_path, DDL, text, kafka=", Kafka_Message_Bundling: TRANSACTION")
     assert changed.fingerprint != recipe.fingerprint
     with pytest.raises(ConfigurationError) as raised:
-        state.carry(1, changed.fingerprint)
+        state.checkpoint(1, changed.fingerprint)
     assert "0.held: deferred rows of an unfinished transaction were encoded by" in str(raised.value)
 
 
 def test_a_channel_may_change_where_nothing_waits(tmp_path):
-    state, _, carry = marked(tmp_path, held=False)
-    assert state.carry(1, "another") == carry
+    state, _, checkpoint = marked(tmp_path, deferred=False)
+    assert state.checkpoint(1, "another") == checkpoint
 
 
 def test_the_fingerprint_knows_no_broker(tmp_path):
@@ -60,7 +60,7 @@ def test_the_fingerprint_knows_no_broker(tmp_path):
 
 
 def test_a_damaged_mark_is_told_by_name(tmp_path):
-    state, _, _ = marked(tmp_path, held=False)
+    state, _, _ = marked(tmp_path, deferred=False)
     (state.path / "synced" / "0.json").write_text("{}")
     [said] = rewind.history(state)
     assert "synced/0.json: the mark of a synced cycle cannot be read" in str(said)

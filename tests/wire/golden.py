@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import Unsayable
+from integrator.formats.contract import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 
@@ -35,7 +35,7 @@ def written() -> dict[str, dict[str, list[str]]]:
 def _one(encode: object, value: object) -> str:
     try:
         row = encode({"c": value}, {})[0].as_py()  # type: ignore[operator]
-    except Unsayable:
+    except UnsupportedValue:
         return "refused"
     return row if isinstance(row, str) else row.hex()
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator import schema
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro, avro_file
-from integrator.formats.contract import Unsayable
+from integrator.formats.contract import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import java
@@ -91,7 +91,7 @@ def test_avro_for_java_reads_every_case_and_every_container_file():
         records += [(text, row) for row in rows]
         for codec in ("NONE", "DEFLATE"):
             frame = avro_file.frame("t", columns(kind), Options(block_compress=codec), None)
-            blocks = frame.gather(pa.array(rows, pa.binary()), np.ones(len(rows), np.int64)).to_pylist()
+            blocks = frame.assemble(pa.array(rows, pa.binary()), np.ones(len(rows), np.int64)).to_pylist()
             records += [("file", frame.start + block + frame.end) for block in blocks]
         expected += [raw(kind, value) for value in values] * 3
     for read, wanted in zip(java.avro_reads(records), expected, strict=True):
@@ -106,8 +106,8 @@ def test_container_files_are_read_by_fastavro_and_are_the_same_each_time(case):
     _, kind, values, _, _ = case
     frame = avro_file.frame("t", columns(kind), Options(block_compress="DEFLATE"), None)
     rows = pa.array(encode(kind, array(kind, values)), pa.binary())
-    blocks = frame.gather(rows, np.ones(len(rows), np.int64)).to_pylist()
-    assert blocks == frame.gather(rows, np.ones(len(rows), np.int64)).to_pylist()
+    blocks = frame.assemble(rows, np.ones(len(rows), np.int64)).to_pylist()
+    assert blocks == frame.assemble(rows, np.ones(len(rows), np.int64)).to_pylist()
     for block, value in zip(blocks, values, strict=True):
         [read] = fastavro.reader(io.BytesIO(frame.start + block + frame.end))
         assert neutral.same(neutral.given(kind, value), as_fastavro(kind, read["c"]))
@@ -144,7 +144,7 @@ INTERVALS = [((0, 0, 1), "finer than a millisecond"), ((-1, 0, 0), "negative"), 
 
 @pytest.mark.parametrize(("value", "why"), INTERVALS)
 def test_intervals_that_a_duration_cannot_be_are_refused(value, why):
-    with pytest.raises(Unsayable, match=why) as raised:
+    with pytest.raises(UnsupportedValue, match=why) as raised:
         encode(schema.Interval(), array(schema.Interval(), [(1, 2, 3_000_000), None, value]))
     assert raised.value.index == 2
 
@@ -152,7 +152,7 @@ def test_intervals_that_a_duration_cannot_be_are_refused(value, why):
 def test_what_stands_in_a_struct_is_refused_by_its_row_and_name():
     kind = schema.Struct((Column("i", schema.Interval()),))
     values = pa.array([None, {"i": pa.MonthDayNano([1, 1, 1])}], schema.arrow_type(kind))
-    with pytest.raises(Unsayable, match=r"i: .*finer than a millisecond") as raised:
+    with pytest.raises(UnsupportedValue, match=r"i: .*finer than a millisecond") as raised:
         encode(kind, values)
     assert raised.value.index == 1
 

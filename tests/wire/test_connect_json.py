@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from integrator import schema
 from integrator.arrow.base64 import base64 as to_base64
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats.connect_json import encoder, frame, schema_text
-from integrator.formats.contract import Unsayable
+from integrator.formats.contract import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import kafka_io
@@ -73,13 +73,13 @@ def test_numeric_decimals_are_exact_numbers():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_json_number_is_refused(value):
-    with pytest.raises(Unsayable, match="is no JSON number; send the column as text"):
+    with pytest.raises(UnsupportedValue, match="is no JSON number; send the column as text"):
         encode(schema.Float(64), pa.array([1.0, value]))
 
 
 def test_what_an_item_cannot_be_is_told_of_its_row():
     values = pa.array([[1.0, 2.0, 3.0], [], [4.0, float("nan")]])
-    with pytest.raises(Unsayable) as raised:
+    with pytest.raises(UnsupportedValue) as raised:
         encode(schema.Array(schema.Float(64)), values)
     assert raised.value.index == 2
 
@@ -87,7 +87,7 @@ def test_what_an_item_cannot_be_is_told_of_its_row():
 def test_connects_milliseconds_refuse_finer_times():
     kind = schema.Timestamp("us")
     assert encode(kind, array(kind, [1_000, -2_000, None]), times="CONNECT") == ['{"c":1}', '{"c":-2}', '{"c":null}']
-    with pytest.raises(Unsayable, match="finer than Connect's millisecond") as raised:
+    with pytest.raises(UnsupportedValue, match="finer than Connect's millisecond") as raised:
         encode(kind, array(kind, [1_000, 1_001]), times="CONNECT")
     assert raised.value.index == 1
     assert '"name":"org.apache.kafka.connect.data.Timestamp"' in schema_text(

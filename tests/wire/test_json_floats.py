@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from integrator import schema
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats import FORMATS
-from integrator.formats.contract import Unsayable
+from integrator.formats.contract import UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
 from integrator.schema import Column
 from integrator.transform.cast import json_text
@@ -47,7 +47,7 @@ def test_a_number_reads_back_with_its_sign(name, options, bits):
 def test_what_json_has_no_number_for_is_refused(name, options, value):
     for kind, values in ((schema.Float(64), [1.0, value]), (schema.Array(schema.Float(64)), [[1.0], [value]])):
         encode = FORMATS[name].encoder("t", [Column("c", kind)], options)
-        with pytest.raises(Unsayable, match="is no JSON number; send the column as text") as raised:
+        with pytest.raises(UnsupportedValue, match="is no JSON number; send the column as text") as raised:
             encode({"c": pa.array(values, schema.arrow_type(kind))}, {})
         assert raised.value.index == 1
 

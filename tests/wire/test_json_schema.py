@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from integrator import schema
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import json_schema
-from integrator.formats.contract import Unsayable
+from integrator.formats.contract import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.wire import neutral
@@ -108,7 +108,7 @@ def test_a_missing_value_is_left_out():
 
 def test_nan_is_refused_by_its_row():
     encode = json_schema.FORMAT.encoder("t", [Column("c", schema.Float(64))], OPTIONS)
-    with pytest.raises(Unsayable, match="no JSON number") as raised:
+    with pytest.raises(UnsupportedValue, match="no JSON number") as raised:
         encode({"c": pa.array([1.0, None, float("nan")])}, {})
     assert raised.value.index == 2
 

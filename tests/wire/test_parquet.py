@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from integrator import schema
-from integrator.contracts.layout import Options
+from integrator.contracts.message_format import Options
 from integrator.formats import parquet_file
 from integrator.schema import Column
 from tests.cases import CASES, array

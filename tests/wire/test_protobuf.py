@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator import schema
-from integrator.contracts.layout import Options, SchemaId
+from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import protobuf
-from integrator.formats.contract import Unsayable
+from integrator.formats.contract import UnsupportedValue
 from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.parts import decode, protoc
@@ -71,7 +71,7 @@ LISTS = [([["a"], None], False, "is null"), ([["a"], ["b", None]], True, "holds 
 @pytest.mark.parametrize(("values", "nullable", "why"), LISTS)
 def test_lists_that_a_repeated_field_cannot_be_are_refused(values, nullable, why):
     kind = schema.Array(schema.String())
-    with pytest.raises(Unsayable, match=why) as raised:
+    with pytest.raises(UnsupportedValue, match=why) as raised:
         protobuf.FORMAT.encoder("t", [Column("c", kind, nullable)], OPTIONS)({"c": pa.array(values)}, {})
     assert raised.value.index == 1
 
@@ -79,7 +79,7 @@ def test_lists_that_a_repeated_field_cannot_be_are_refused(values, nullable, why
 @pytest.mark.parametrize("kind", [schema.Date(), schema.Timestamp("us")])
 def test_years_that_protobuf_does_not_have_are_refused(kind):
     beyond = 2932897 if isinstance(kind, schema.Date) else 2932897 * 86_400_000_000
-    with pytest.raises(Unsayable, match="not in the years 1 to 9999") as raised:
+    with pytest.raises(UnsupportedValue, match="not in the years 1 to 9999") as raised:
         protobuf.FORMAT.encoder("t", [Column("c", kind)], OPTIONS)({"c": array(kind, [0, None, beyond])}, {})
     assert raised.value.index == 2
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from integrator import schema
-from integrator.contracts.layout import Csv, Options
+from integrator.contracts.message_format import Csv, Options
 from integrator.formats import csv_text, hvr_xml, plain_json
-from integrator.formats.contract import RefusedValue, Unsayable
+from integrator.formats.contract import InvalidValue, UnsupportedValue
 from integrator.formats.finish import compressor, text_bytes
 from integrator.schema import Column
 from tests.cases import CASES, array
@@ -188,7 +188,7 @@ def test_golden_xml():
 
 @pytest.mark.parametrize("text", ["\x00", "a\x1fb", "￿"])
 def test_characters_that_xml_does_not_have_are_refused(text):
-    with pytest.raises(Unsayable, match="XML cannot hold") as raised:
+    with pytest.raises(UnsupportedValue, match="XML cannot hold") as raised:
         encode(hvr_xml.FORMAT, schema.String(), pa.array(["fine", None, text]))
     assert raised.value.index == 2
 
@@ -214,7 +214,7 @@ def test_a_missing_value_is_left_out_and_null_is_not(said):
 def test_floats_that_json_has_no_number_for_are_text_in_csv_and_xml():
     values = pa.array([float("nan"), float("inf"), float("-inf")])
     assert encode(csv_text.FORMAT, schema.Float(64), values) == [b"NaN\n", b"INF\n", b"-INF\n"]
-    with pytest.raises(Unsayable, match="is no JSON number"):
+    with pytest.raises(UnsupportedValue, match="is no JSON number"):
         encode(plain_json.FORMAT, schema.Float(64), values)
 
 
@@ -232,7 +232,7 @@ def test_any_text_in_any_encoding_is_what_python_makes_of_it_or_refused(encoding
 
     wrong = [at for at, value in enumerate(values) if not fits(value)]
     if wrong:
-        with pytest.raises(RefusedValue, match="has no character") as raised:
+        with pytest.raises(InvalidValue, match="has no character") as raised:
             text_bytes(pa.array(values, pa.string()), Options(encoding=encoding))
         assert raised.value.index == wrong[0]
     else:

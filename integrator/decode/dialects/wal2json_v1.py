@@ -13,7 +13,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Ints, Placed, Records
+from integrator.decode.records import Ints, Records, Sequenced
 from integrator.decode.text.values import from_column
 from integrator.errors import DataError
 
@@ -22,7 +22,7 @@ ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "messag
 CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), bare="none", scalars=True)
 
 
-def records(document: Document) -> tuple[Records, Placed]:
+def records(document: Document) -> tuple[Records, Sequenced]:
     """Return the changes of the transactions in a document. Raises DataError."""
     lines = Objects.of_lines(document).required(EXPECTED).find("change", "nextlsn", "xid", "timestamp")
     where = Where(document.lines.file, lines.numbers)
@@ -57,7 +57,7 @@ def records(document: Document) -> tuple[Records, Placed]:
     commit = postgres.commit(where, lines.text("nextlsn")).take(parent)
     xid = postgres.transaction(where, lines.text("xid")).take(parent)
     rank, left = _ranks(found.row_counts, parent, len(lines))
-    return found, Placed(commit, xid, rank, left)
+    return found, Sequenced(commit, xid, rank, left)
 
 
 def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:

@@ -20,7 +20,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Ints, Placed, Records
+from integrator.decode.records import Ints, Records, Sequenced
 from integrator.errors import DataError, shown
 
 EXPECTED = "wal2json version 2"
@@ -43,7 +43,7 @@ def tail(document: Document) -> OpenTransaction:
     return _advance(actions, _row_counts(actions, has_old), _Begins.of(objects))
 
 
-def records(document: Document, position: Position) -> tuple[Records, Placed]:
+def records(document: Document, position: Position) -> tuple[Records, Sequenced]:
     """Return the changes in a document, and move `position` to their end. Raises DataError."""
     objects = _objects(document)
     images = [_named(objects, name) for name in ("columns", "identity")]
@@ -166,13 +166,13 @@ class _Transactions:
     rank: Ints
     countdown: Ints
 
-    def placed(self, where: Where) -> tuple[Placed, pa.Array]:
+    def placed(self, where: Where) -> tuple[Sequenced, pa.Array]:
         """Return the places of lines, and the commit time of each one's transaction."""
         index = pa.array(self.index)
         line = np.concatenate([where.line[:1], where.line[self.starts]])
         moments = postgres.instants(self.begins.stamp, Where(where.file, line))
         commit, xid = (values.take(index) for values in (self.begins.commit, self.begins.xid))
-        return Placed(commit, xid, self.rank, self.countdown), moments.take(index)
+        return Sequenced(commit, xid, self.rank, self.countdown), moments.take(index)
 
 
 def _transactions(

@@ -1,10 +1,10 @@
 """Messages -> Kafka. Accepted: in librdkafka's queue. Acknowledged: the broker confirmed it. Synced: see `sync`.
 
-producer    the Kafka client, once a worker
-librdkafka  its C interface, and messages as that takes them
-delivery    one task's messages, counted to the last
-batches     messages wait for more of their topic
-report      what came of it
-topics      metadata: which topics there are, and creating them
-embedded    librdkafka's in-process cluster, for trying things out
+producer       the Kafka client, once a worker
+librdkafka     its C interface, and messages as that takes them
+delivery       one task's messages, counted to the last
+topic_batcher  messages wait for more of their topic
+report         what came of it
+topics         metadata: which topics there are, and creating them
+embedded       librdkafka's in-process cluster, for trying things out
 """

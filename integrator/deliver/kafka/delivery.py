@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.contracts.fragments import Note
+from integrator.contracts.fragments import FileSummary
 from integrator.contracts.outgoing import RECORD_OVERHEAD, Messages
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
-from integrator.deliver.kafka.batches import Batch, Batches
 from integrator.deliver.kafka.producer import acquire, discard
 from integrator.deliver.kafka.rate_limiter import RateLimiter
+from integrator.deliver.kafka.topic_batcher import Batch, TopicBatcher
 from integrator.errors import DataError
 
 
@@ -22,7 +22,7 @@ class Delivery:
         self._recipe = recipe
         self._pace = RateLimiter(recipe.send.rate_limit / tasks) if recipe.send.rate_limit else None
         self._producer = acquire(recipe.send.producer)
-        self._batches = Batches()
+        self._batches = TopicBatcher()
         self._bytes = 0
 
     def send(self, messages: Messages) -> None:
@@ -49,7 +49,7 @@ class Delivery:
                 return
             self._producer.send(batch.slice(start, size) if size < len(batch) else batch)
 
-    def report(self, notes: list[Note], operations: dict[str, int], newest: int | None) -> Report:
+    def report(self, summaries: list[FileSummary], operations: dict[str, int], newest: int | None) -> Report:
         """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
         for batch in self._batches.rest():
             self._send(batch)
@@ -69,5 +69,5 @@ class Delivery:
             error=error,
             newest=newest,
             operations={name: count for name, count in operations.items() if count},
-            notes=tuple(notes),
+            summaries=tuple(summaries),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.deliver.kafka.batches import Batch
 from integrator.deliver.kafka.librdkafka import Client
+from integrator.deliver.kafka.topic_batcher import Batch
 
 QUIET = {"log_level": "2"}
 """librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""

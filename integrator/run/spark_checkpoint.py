@@ -24,7 +24,7 @@ _VERSION = b"v1"
 _CRC_MAGIC = b"crc\x00"
 
 
-class Checkpoint:
+class SparkCheckpoint:
     """The checkpoint in a directory."""
 
     def __init__(self, directory: Path) -> None:

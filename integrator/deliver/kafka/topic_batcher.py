@@ -61,7 +61,7 @@ class Batch:
 
 
 @dataclass
-class Batches:
+class TopicBatcher:
     """Messages by topic, each in their order, until those of a topic fill a batch, or have waited for many others.
 
     Messages are parts of larger arrays, which stay in memory with them: so the bound is on what comes meanwhile, not on

@@ -14,8 +14,8 @@ from integrator.errors import EnvironmentFault
 if TYPE_CHECKING:
     from integrator.decode.contract import File
 
-RUN = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
-RUN_DDL = "ordinal bigint, path string, size bigint, read boolean"
+FILE_SLICE = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
+FILE_SLICE_DDL = "ordinal bigint, path string, size bigint, read boolean"
 """A run is a file. Rows with read = false are the files before a task's first: asked where they end, and not sent."""
 
 _SEGMENT = re.compile(r"\d{12}\.([A-Za-z0-9_-]+)\.\d+\.jsonl")
@@ -29,7 +29,7 @@ def stream_of(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class Run:
+class FileSlice:
     """A file to read, or only to be asked where it ends."""
 
     ordinal: int
@@ -50,7 +50,7 @@ class Run:
         return stream_of(self.path)
 
 
-def check_unchanged(run: Run) -> None:
+def check_unchanged(run: FileSlice) -> None:
     """Raise EnvironmentFault for a file that is not as it was taken."""
     filesystem, inside = pyarrow.fs.LocalFileSystem(), run.path
     if "://" in run.path:

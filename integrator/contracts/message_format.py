@@ -80,7 +80,7 @@ class Bundling:
 
 
 @dataclass(frozen=True)
-class Layout:
+class MessageFormat:
     """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
 
     envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the old

@@ -28,7 +28,7 @@ def _text(failure: BaseException) -> str:
     return text
 
 
-def of_process(failure: BaseException) -> IntegratorError | None:
+def classify(failure: BaseException) -> IntegratorError | None:
     """Return the error for what Spark failed with, if it is of that kind."""
     text = _text(failure)
     if "No space left on device" in text:
