@@ -13,6 +13,7 @@ from typing import Any
 from integrator.channel.base import Scoped
 from integrator.channel.load import Source
 from integrator.channel.model import Channel
+from integrator.channel.problems import Problems
 from integrator.errors import Problem
 
 Rank = tuple[int, int, int]
@@ -100,8 +101,7 @@ def whole_location(
     kind: type[Scoped],
     channel: Channel,
     location: str,
-    source: Source,
-    problems: list[Problem],
+    problems: Problems,
     only: Iterable[str] = (),
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """Merge the actions of a kind of which parameters (or `only` some) hold for the location, whatever the table."""
@@ -111,9 +111,9 @@ def whole_location(
         whole = sorted(action.model_fields_set - SCOPE_KEYS if not names else action.model_fields_set & names)
         if action.table != "*" and whole:
             text = f"{', '.join(whole)} of {kind.__name__} holds for the whole location: table must be *"
-            problems.append(source.problem(("actions", place, "table"), text))
-    values, places, disagreements = merge(actions, channel, (location,), "*", source)
-    problems += disagreements
+            problems.add(("actions", place, "table"), text)
+    values, places, disagreements = merge(actions, channel, (location,), "*", problems.source)
+    problems.extend(disagreements)
     return values, places
 
 

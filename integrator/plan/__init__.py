@@ -10,14 +10,14 @@ from typing import TypeVar
 from integrator.channel import load as loading
 from integrator.channel import scope as scopes
 from integrator.channel.actions import ColumnProperties, Integrate
-from integrator.channel.load import RunOptions, Source
+from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
+from integrator.channel.problems import Problems
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
 from integrator.contracts.recipe import Messages, Recipe, Send
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import ConfigurationError, Problem
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
 from integrator.plan.identity import check_names, in_database
@@ -90,62 +90,57 @@ def make(file: str, timezone: str, run: RunOptions | None = None, *, refreshing:
     integrate changes.
     """
     channel, source = loading.load(file, run or RunOptions(), tuple(DIALECTS))
-    problems: list[Problem] = []
-    tables, notes = read_tables(channel, source, problems)
+    problems = Problems(source)
+    tables, notes = read_tables(channel, problems)
     came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}
-    return _planned(_Read(file, timezone, channel, source, tables, notes, refreshing), came, problems)
+    return _planned(_Read(timezone, channel, tables, notes, refreshing), came, problems)
 
 
 @dataclass(frozen=True)
 class _Read:
     """A channel and its tables, as they were read."""
 
-    file: str
     timezone: str
     channel: Channel
-    source: Source
     tables: list[Table]
     notes: list[str]
     refreshing: bool
 
 
-def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
+def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     """Make the plan, with the columns that came while the channel ran; `problems` are those found before."""
-    channel, source = read.channel, read.source
+    channel, source = read.channel, problems.source
     tables = [adding.with_columns(table, came) for table in read.tables]
-    problems += scopes.unknown_words(channel, source)
-    problems += scopes.unknown_scopes(channel, (table.name for table in tables), source)
+    problems.extend(scopes.unknown_words(channel, source))
+    problems.extend(scopes.unknown_scopes(channel, (table.name for table in tables), source))
     kinds, named = (TABLES, "snapshot or jdbc") if read.refreshing else (CHANGES, "files or socket")
-    changes = _one(channel, kinds, named, source, problems)
-    kafka = _one(channel, (KafkaLocation,), "kafka", source, problems)
+    changes = _one(channel, kinds, named, problems)
+    kafka = _one(channel, (KafkaLocation,), "kafka", problems)
     if changes is None or kafka is None:
-        raise ConfigurationError(problems)
+        problems.raise_any()
+        raise AssertionError("a location that is missing is a problem")
     (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
     state = f"{channel.state}/{channel.channel}"
-    problems += scopes.idle_actions(channel, kafka_name, source_name, source)
-    check_source(source_location, source_name, {table.name for table in tables}, source, problems)
-    settings = kafka_settings(channel, kafka_name, kafka_location, source, problems)
-    registry = settings_of(kafka_location, kafka_name, source, problems)
-    layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, source, problems)
-    scope = ChannelScope(channel, source, kafka_name, kafka_location, source_name, layout, problems)
+    problems.extend(scopes.idle_actions(channel, kafka_name, source_name, source))
+    check_source(source_location, source_name, {table.name for table in tables}, problems)
+    settings = kafka_settings(channel, kafka_name, kafka_location, problems)
+    registry = settings_of(kafka_location, kafka_name, problems)
+    layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, problems)
+    scope = ChannelScope(channel, kafka_name, kafka_location, source_name, layout, problems)
     strategies: Strategies = {}
     check_names(scope, tables)
     absent = absent_tables(scope, tables)
     made = [table_recipe(scope, table, strategies) for table in tables if table not in absent]
     recipes = [table for table in made if table is not None]
-
-    def at_kafka(key: str, text: str) -> None:
-        problems.append(source.problem(("locations", kafka_name, key), text))
-
+    at_kafka = problems.at_location(kafka_name)
     check_tables(layout, recipes, at_kafka)
     if _adds(channel) and layout.bundling.mode == "TRANSACTION":
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
-    limit, _ = scopes.whole_location(Integrate, channel, kafka_name, source, problems, ["CycleByteLimit", "Delay"])
-    schedule = schedule_of(channel, kafka_name, source, problems)
-    if problems:
-        raise ConfigurationError(list(dict.fromkeys(problems)))
+    limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
+    schedule = schedule_of(channel, kafka_name, problems)
+    problems.raise_any()
     recipe = Recipe(
         read=read_of(source_location, tables, state, tuple(in_database(scope, table) for table in absent)),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
@@ -181,21 +176,20 @@ def _planned(read: _Read, came: adding.Added, problems: list[Problem]) -> Plan:
         conditions={table.name: conditions_of(scope, table) for table in tables},
         strategies=strategies,
         secrets=source.secrets,
-        again=lambda more: _planned(read, more, []),
+        again=lambda more: _planned(read, more, Problems(source)),
     )
-    shared = clashes(plan.registrations)
-    if shared:
-        raise ConfigurationError([Problem(read.file, 0, "", text) for text in shared])
+    for text in clashes(plan.registrations):
+        problems.add_general(text)
+    problems.raise_any()
     return plan
 
 
 def _one(
-    channel: Channel, kinds: tuple[type[_Location], ...], name: str, source: Source, problems: list[Problem]
+    channel: Channel, kinds: tuple[type[_Location], ...], name: str, problems: Problems
 ) -> tuple[str, _Location] | None:
     found = [(key, location) for key, location in channel.locations.items() if isinstance(location, kinds)]
     if len(found) != 1:
-        text = f"a channel has one location of class {name}; found {len(found)}"
-        problems.append(source.problem(("locations",), text))
+        problems.add(("locations",), f"a channel has one location of class {name}; found {len(found)}")
         return None
     return found[0]
 

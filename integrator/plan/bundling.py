@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from integrator.channel.locations import KafkaLocation
+from integrator.channel.problems import Report
 from integrator.contracts.message_format import DEFAULT_THRESHOLD, Bundling, MessageFormat, Options, Oversized
 from integrator.contracts.recipe import TableRecipe
 from integrator.formats import FORMATS
-
-Report = Callable[[str, str], None]
 
 
 def bundling_of(location: KafkaLocation, max_bytes: int, report: Report) -> Bundling:

@@ -6,50 +6,46 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from integrator import tables as definitions
-from integrator.channel.load import Source
 from integrator.channel.model import Channel, TableFile
-from integrator.errors import Problem
+from integrator.channel.problems import Problems
 from integrator.plan.identity import full_name
 from integrator.schema import Table
 
 _DEFAULT_SCHEMAS = ("public", "dbo")
 
 
-def read_tables(channel: Channel, source: Source, problems: list[Problem]) -> tuple[list[Table], list[str]]:
+def read_tables(channel: Channel, problems: Problems) -> tuple[list[Table], list[str]]:
     """Read the channel's table definitions, and what is to be noted; what is wrong is added to `problems`."""
     tables: dict[str, tuple[Table, str]] = {}
     notes: list[str] = []
     for index, entry in enumerate(channel.tables):
         item = TableFile(file=entry) if isinstance(entry, str) else entry
         definition = definitions.read(item.file, item.sql_dialect)
-        problems += definition.problems
+        problems.extend(definition.problems)
         if definition.skipped:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
             notes.append(f"{item.file}: statements that say nothing of tables were skipped: {counted}")
-        chosen = list(_chosen(definition.tables, item, index, source, problems))
+        chosen = list(_chosen(definition.tables, item, index, problems))
         for table in chosen:
             if table.name in tables:
                 other, file = tables[table.name]
-                problems.append(source.problem(("tables", index), _twice(other, file, table, item.file)))
+                problems.add(("tables", index), _twice(other, file, table, item.file))
             tables[table.name] = (table, item.file)
     return [table for table, _ in tables.values()], notes
 
 
-def _chosen(
-    found: list[Table], item: TableFile, index: int, source: Source, problems: list[Problem]
-) -> Iterator[Table]:
+def _chosen(found: list[Table], item: TableFile, index: int, problems: Problems) -> Iterator[Table]:
     """Yield the tables that are wanted, by their names in the channel."""
     known = {name for table in found for name in (full_name(table), table.base_name)}
     for name in sorted(set(item.names) - known):
         text = f"{item.file} defines no table {name!r}; it defines {', '.join(sorted(map(full_name, found)))}"
-        problems.append(source.problem(("tables", index, "names"), text))
+        problems.add(("tables", index, "names"), text)
     named = [(table, item.names.get(full_name(table)) or item.names.get(table.base_name)) for table in found]
     renamed = [replace(table, name=name or table.name) for table, name in named]
     wanted = set(item.only or ())
-    unknown = [name for name in item.only or [] if not any(name in (one.name, full_name(one)) for one in renamed)]
-    problems += [
-        source.problem(("tables", index, "only"), f"{item.file} defines no table {name!r}") for name in unknown
-    ]
+    for name in item.only or []:
+        if not any(name in (one.name, full_name(one)) for one in renamed):
+            problems.add(("tables", index, "only"), f"{item.file} defines no table {name!r}")
     yield from (one for one in renamed if item.only is None or {one.name, full_name(one)} & wanted)
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrator import schema
-from integrator.channel.load import Source
+from integrator.channel.problems import Problems, Report
 from integrator.contracts.recipe import Coercion, Field
-from integrator.errors import Problem
 from integrator.expressions.parse import Part, as_text, parse
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size
@@ -21,18 +20,17 @@ from integrator.schema import Column, Table, Type
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
 
 
-class _Reporter:
-    """Puts a problem at the action that set the parameter which is wrong."""
+def _at_column(problems: Problems, places: dict[str, int], table: Table) -> Report:
+    """Return what takes the problems of a column, and puts them at the action that sets the parameter, or another."""
 
-    def __init__(self, source: Source, places: dict[str, int], table: Table, problems: list[Problem]) -> None:
-        self._source, self._places, self._table, self._problems = source, places, table, problems
+    def report(parameter: str, text: str) -> None:
+        text = f"table {table.name}: {text}"
+        if places:
+            problems.add_at(places.get(parameter, next(iter(places.values()))), parameter, text)
+        else:  # no action speaks of the column: its definition does
+            problems.add_general(text)
 
-    def __call__(self, parameter: str, text: str) -> None:
-        if not self._places:  # no action speaks of the column: its definition does
-            self._problems.append(Problem(self._source.file, 0, "", f"table {self._table.name}: {text}"))
-            return
-        place = self._places.get(parameter, next(iter(self._places.values())))
-        self._problems.append(self._source.problem(("actions", place, parameter), f"table {self._table.name}: {text}"))
+    return report
 
 
 @dataclass(frozen=True)
@@ -45,21 +43,19 @@ class Rules:
     """Whether the style sends deletes and truncates."""
 
 
-def fields_of(
-    table: Table, merged: ColumnParameters, rules: Rules, source: Source, problems: list[Problem]
-) -> tuple[Field, ...]:
+def fields_of(table: Table, merged: ColumnParameters, rules: Rules, problems: Problems) -> tuple[Field, ...]:
     """Return the fields of the table's messages: its columns in their order, then the Extra columns."""
     fields: list[Field] = []
     for column in table.columns:
         values, places = merged.get(column.name, ({}, {}))
-        _check_column(values, column, table, _Reporter(source, places, table, problems))
+        report = _at_column(problems, places, table)
+        _check_column(values, column, table, report)
         if not values.get("Absent"):
-            report = _Reporter(source, places, table, problems)
             fields.append(_field(column.name, column, values, _Place(table, rules, report)))
     for name, (values, places) in merged.items():
         if table.column(name) is not None:
             continue
-        report = _Reporter(source, places, table, problems)
+        report = _at_column(problems, places, table)
         if not values.get("Extra"):
             known = ", ".join(column.name for column in table.columns)
             report("Name", f"{name!r} is no column, and not Extra; known are {known}")
@@ -71,12 +67,12 @@ def fields_of(
     seen: set[str] = set()
     for field in fields:
         if field.name in seen:
-            problems.append(Problem(source.file, 0, "", f"table {table.name}: two columns are named {field.name!r}"))
+            problems.add_general(f"table {table.name}: two columns are named {field.name!r}")
         seen.add(field.name)
     return tuple(fields)
 
 
-def _check_column(values: dict[str, Any], column: Column, table: Table, report: _Reporter) -> None:
+def _check_column(values: dict[str, Any], column: Column, table: Table, report: Report) -> None:
     if values.get("Extra"):
         report("Extra", f"{column.name!r} is a column of the table; an Extra column needs a name of its own")
     if values.get("SoftDelete"):
@@ -96,7 +92,7 @@ def _check_column(values: dict[str, Any], column: Column, table: Table, report: 
         report("Name", text)
 
 
-def _check_extra(name: str, values: dict[str, Any], report: _Reporter) -> None:
+def _check_extra(name: str, values: dict[str, Any], report: Report) -> None:
     if values.get("Key") or values.get("DistributionKey"):
         report("Key" if values.get("Key") else "DistributionKey", f"the Extra column {name!r} cannot be in a key")
     for other in ("Absent", "BaseName"):
@@ -112,7 +108,7 @@ def _check_extra(name: str, values: dict[str, Any], report: _Reporter) -> None:
 class _Place:
     table: Table
     rules: Rules
-    report: _Reporter
+    report: Report
 
 
 def _field(name: str, column: Column | None, values: dict[str, Any], place: _Place) -> Field:

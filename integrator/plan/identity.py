@@ -74,6 +74,4 @@ def full_name(table: Table) -> str:
 
 
 def _add(scope: ChannelScope, path: Path_, text: str) -> None:
-    problem = scope.source.problem(path, text)
-    if problem not in scope.problems:
-        scope.problems.append(problem)
+    scope.problems.add(path, text)

@@ -5,7 +5,6 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from integrator.channel import scope as scopes
@@ -13,8 +12,8 @@ from integrator.channel.actions import Environment
 from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
+from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE
-from integrator.errors import Problem
 from integrator.plan import kafka_access
 
 DEFAULT_MAX_BYTES = 1_000_000
@@ -57,10 +56,9 @@ class KafkaSettings:
     rate_limit: int
 
 
-def kafka_settings(
-    channel: Channel, name: str, location: KafkaLocation, source: Source, problems: list[Problem]
-) -> KafkaSettings:
+def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problems: Problems) -> KafkaSettings:
     """Return the settings for the Kafka location `name`; what is wrong is added to `problems`."""
+    source = problems.source
     chosen: dict[str, str] = {}
     places: dict[str, int] = {}
     actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
@@ -69,16 +67,16 @@ def kafka_settings(
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
         values, set_at, disagreements = scopes.merge(named, channel, (name,), "*", source)
-        problems += disagreements
+        problems.extend(disagreements)
         if values:
             chosen[variable], places[variable] = values["Value"], set_at["Value"]
     for place, action in actions:
         if action.table != "*":
             text = "an Environment holds for the whole job: table must be *"
-            problems.append(source.problem(("actions", place, "table"), text))
+            problems.add(("actions", place, "table"), text)
 
     def report(variable: str, text: str) -> None:
-        problems.append(source.problem(("actions", places[variable], "Value"), f"{variable}: {text}"))
+        problems.add(("actions", places[variable], "Value"), f"{variable}: {text}")
 
     def number(variable: str, default: int, least: int, most: int) -> int:
         text = chosen.get(variable, str(default))
@@ -106,10 +104,7 @@ def kafka_settings(
             extra[key] = value
     _check_in_flight(extra, report)
 
-    def at_location(key: str, text: str) -> None:
-        problems.append(source.problem(("locations", name, key), text))
-
-    access = kafka_access.access_properties(location, at_location)
+    access = kafka_access.access_properties(location, problems.at_location(name))
     kafka_access.check_beside(extra, access, report)
     return KafkaSettings(
         producer=_defaults(location, max_bytes, timeout, extra) | access | extra,
@@ -127,7 +122,7 @@ def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
                 source.secrets.add(value)
 
 
-def _check_in_flight(extra: dict[str, str], report: Callable[[str, str], None]) -> None:
+def _check_in_flight(extra: dict[str, str], report: Report) -> None:
     """I3: without idempotence, a message that is tried again may be passed by one after it."""
     idempotent = extra.get("enable.idempotence", "true").strip().lower() == "true"
     acks = extra.get("acks", extra.get("request.required.acks", "all")).strip()

@@ -5,13 +5,13 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from integrator.channel.access import KafkaAccess
+from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
 
-Report = Callable[[str, str], None]
 """Takes a property of the location, or a variable, and what is wrong with it."""
 
 MECHANISMS = {

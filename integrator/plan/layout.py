@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from integrator.channel import scope as scopes
 from integrator.channel.actions import FileFormat
-from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
+from integrator.channel.problems import Problems, Report
 from integrator.contracts.message_format import Csv, MessageFormat, Options
 from integrator.encode.envelopes import ENVELOPES
-from integrator.errors import Problem
 from integrator.formats import FORMATS
 from integrator.plan.bundling import bundling_of, check_format
 
@@ -38,21 +36,12 @@ _OWN_ENCODING = ("SCHEMA_PAYLOAD", "PAYLOAD")
 """Connect's converters read UTF-8 only."""
 
 
-Report = Callable[[str, str], None]
-
-
 def layout_of(
-    channel: Channel, name: str, location: KafkaLocation, max_bytes: int, source: Source, problems: list[Problem]
+    channel: Channel, name: str, location: KafkaLocation, max_bytes: int, problems: Problems
 ) -> MessageFormat:
     """Return how messages are laid out, of `max_bytes` at most; what is wrong is added to `problems`."""
-    values, places = scopes.whole_location(FileFormat, channel, name, source, problems)
-
-    def report(parameter: str, text: str) -> None:
-        problems.append(source.problem(("actions", places[parameter], parameter), text))
-
-    def at_location(key: str, text: str) -> None:
-        problems.append(source.problem(("locations", name, key), text))
-
+    values, places = scopes.whole_location(FileFormat, channel, name, problems)
+    report, at_location = problems.at_actions(places), problems.at_location(name)
     chosen = [kind for kind in KINDS if values.get(kind)]
     if len(chosen) > 1:
         report(chosen[1], f"a location has one format, and {chosen[0]} is another")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from integrator import schema
+from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
@@ -18,7 +18,6 @@ from integrator.schema import Table
 from integrator.transform import sql
 
 DEFAULT_KEY = "{hvr_key_hash}"
-Report = Callable[[str, str], None]
 
 
 def key_of(

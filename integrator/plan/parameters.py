@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from integrator.channel import scope as scopes
 from integrator.channel.actions import ColumnProperties, TableProperties
 from integrator.channel.base import Scoped
-from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
+from integrator.channel.problems import Problems
 from integrator.contracts.message_format import MessageFormat
-from integrator.errors import Problem
 from integrator.plan.datatype_match import matcher
 from integrator.schema import Table
 
@@ -22,9 +21,6 @@ Parameters = tuple[dict[str, Any], dict[str, int]]
 
 ColumnParameters = dict[str, Parameters]
 """The parameters by column name."""
-
-Report = Callable[[int | None, str, str], None]
-"""Takes the place of an action, a parameter, and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,11 @@ class TableParameters:
     capture: PlacedParameters
     restrict: PlacedParameters
     actions: list[Scoped]
-    report: Report
+    problems: Problems
+
+    def report(self, place: int | None, parameter: str, text: str) -> None:
+        """Add a problem of a parameter of the action at `place`."""
+        self.problems.add_at(place, parameter, f"table {self.table.name}: {text}")
 
 
 At = Literal["source", "kafka", "either"]
@@ -70,12 +70,11 @@ class ChannelScope:
     """What the recipes of all tables of a channel depend on."""
 
     channel: Channel
-    source: Source
     kafka: str
     location: KafkaLocation
     cap_loc: str
     layout: MessageFormat
-    problems: list[Problem]
+    problems: Problems
     notes: list[str] = field(default_factory=list)
     """What is to be known of the plan and is not wrong."""
 
@@ -104,8 +103,7 @@ def _meant(scope: ChannelScope, table: Table, place: int, action: ColumnProperti
     try:
         matches = matcher(action.DatatypeMatch)
     except ValueError as error:
-        problem = scope.source.problem(("actions", place, "DatatypeMatch"), str(error))
-        scope.problems.extend([problem] if problem not in scope.problems else [])
+        scope.problems.add(("actions", place, "DatatypeMatch"), str(error))
         return []
     return [column.name for column in table.columns if matches(column)]
 
@@ -120,8 +118,8 @@ def _merged(scope: ChannelScope, table: Table, actions: Iterable[tuple[int, Scop
     ignored = {"source": scopes.elsewhere, "kafka": lambda _: frozenset(), "either": lambda _: scopes.NAMED_AT_SOURCE}[
         at
     ]
-    values, places, wrong = scopes.merge(actions, scope.channel, locations, table.name, scope.source, ignored)
-    scope.problems.extend(problem for problem in wrong if problem not in scope.problems)
+    values, places, wrong = scopes.merge(actions, scope.channel, locations, table.name, scope.problems.source, ignored)
+    scope.problems.extend(wrong)
     return values, places
 
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
+from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
-from integrator.errors import Problem
 from integrator.formats.keys import SchemaType
 
 DEFAULT_STRATEGY = "TopicNameSuffixStrategy"
@@ -54,14 +53,11 @@ STRATEGIES: dict[str, Strategy] = {
 the first is HVR's."""
 
 
-def settings_of(location: KafkaLocation, name: str, source: Source, problems: list[Problem]) -> RegistrySettings | None:
+def settings_of(location: KafkaLocation, name: str, problems: Problems) -> RegistrySettings | None:
     """Return the settings, or None for a location without a registry; what is wrong is added to `problems`."""
     access = location.Schema_Registry
     user, password = location.Kafka_Schema_User, location.Kafka_Schema_Registry_Password
-
-    def report(key: str, text: str) -> None:
-        problems.append(source.problem(("locations", name, key), text))
-
+    report, secrets = problems.at_location(name), problems.source.secrets
     if location.Kafka_Schema_Registry is None:
         for key in (
             "Kafka_Schema_Registry_Format",
@@ -76,7 +72,7 @@ def settings_of(location: KafkaLocation, name: str, source: Source, problems: li
     urls = tuple(url.strip().rstrip("/") for url in ([given] if isinstance(given, str) else given))
     for url in urls:
         if "@" in url:  # I7: user and password stand before it
-            source.secrets.add(url.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
+            secrets.add(url.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
             report("Kafka_Schema_Registry", "a URL has no user; use Kafka_Schema_User and its password")
         elif not url.startswith(("http://", "https://")):
             report("Kafka_Schema_Registry", f"{url!r} is no URL; it begins with http:// or https://")
@@ -85,7 +81,7 @@ def settings_of(location: KafkaLocation, name: str, source: Source, problems: li
     if user is not None and access.Bearer_Token is not None:
         report("Schema_Registry", "user and password, or a Bearer_Token, but not both")
     for secret in (password, access.Bearer_Token, access.Client_Private_Key_Password):
-        source.secrets.add(secret or "")
+        secrets.add(secret or "")
     client: dict[str, Any] = {
         "url": ",".join(urls),
         "timeout": access.Timeout_Seconds,

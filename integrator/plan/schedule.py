@@ -9,9 +9,8 @@ from cronsim import CronSim, CronSimError
 
 from integrator.channel import scope as scopes
 from integrator.channel.actions import Scheduling
-from integrator.channel.load import Source
 from integrator.channel.model import Channel
-from integrator.errors import Problem
+from integrator.channel.problems import Problems
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,12 @@ class Schedule:
         return min(nexts, key=datetime.timestamp, default=None)
 
 
-def schedule_of(channel: Channel, kafka: str, source: Source, problems: list[Problem]) -> Schedule:
+def schedule_of(channel: Channel, kafka: str, problems: Problems) -> Schedule:
     """Return the schedule of the integrate job; what is wrong is added to `problems`."""
-    values, places = scopes.whole_location(Scheduling, channel, kafka, source, problems)
+    values, places = scopes.whole_location(Scheduling, channel, kafka, problems)
     times = tuple(part.strip() for part in (values.get("IntegrateStartTimes") or "").split("|") if part.strip())
-    reasons = filter(None, map(_refusal, times))
-    problems += [
-        source.problem(("actions", places["IntegrateStartTimes"], "IntegrateStartTimes"), why) for why in reasons
-    ]
+    for why in filter(None, map(_refusal, times)):
+        problems.add(("actions", places["IntegrateStartTimes"], "IntegrateStartTimes"), why)
     return Schedule(times, bool(values.get("IntegrateOnceOnStart")), values.get("LatencySLA") or 0)
 
 

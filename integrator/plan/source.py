@@ -5,13 +5,11 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from integrator.channel.load import Source
+from integrator.channel.problems import Problems, Report
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.contracts.recipe import DebeziumModes, Read, TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import Problem
 from integrator.schema import Decimal, Table
 
 AnySource = FilesLocation | SocketLocation | SnapshotLocation | JdbcLocation
@@ -51,42 +49,39 @@ def money_notes(location: AnySource, tables: Sequence[TableRecipe]) -> Iterator[
                     )
 
 
-def check_source(location: AnySource, name: str, known: set[str], source: Source, problems: list[Problem]) -> None:
+def check_source(location: AnySource, name: str, known: set[str], problems: Problems) -> None:
     """Add the problems of a source; `known` are the tables of the channel."""
-
-    def problem(key: str, text: str) -> None:
-        problems.append(source.problem(("locations", name, key), text))
-
+    report = problems.at_location(name)
     if isinstance(location, SnapshotLocation | JdbcLocation):
         for at, jar in enumerate(location.jars):
             if not Path(jar).is_file():
-                problems.append(source.problem(("locations", name, "jars", at), f"there is no file {jar}"))
+                problems.add(("locations", name, "jars", at), f"there is no file {jar}")
         return
     if location.table is not None and DIALECTS[location.dialect].names_tables:
-        problem("table", f"records of the {location.dialect} dialect name their tables: leave it out")
+        report("table", f"records of the {location.dialect} dialect name their tables: leave it out")
     if location.table is not None and location.table not in known:
-        problem("table", f"{location.table!r} is no table; known are {', '.join(sorted(known))}")
+        report("table", f"{location.table!r} is no table; known are {', '.join(sorted(known))}")
     if isinstance(location, SocketLocation):
-        _check_socket(location, problem)
+        _check_socket(location, report)
 
 
-def _check_socket(location: SocketLocation, problem: Any) -> None:
+def _check_socket(location: SocketLocation, report: Report) -> None:
     if (location.listen is None) == (location.connect is None):
-        problem("listen", "either listen or connect is needed, and not both")
+        report("listen", "either listen or connect is needed, and not both")
     for key, address in (("listen", location.listen), ("connect", location.connect)):
         if address is not None and not 0 <= int(address.rpartition(":")[2]) <= 65535:
-            problem(key, "a port is 0 to 65535")
+            report(key, "a port is 0 to 65535")
     if location.listen is not None and not location.secret and not (location.tls and location.tls.authority):
         host = location.listen.rpartition(":")[0].strip("[]")
         if not _is_loopback(host):
-            problem("listen", f"whoever reaches {host} could send changes: set a secret, or tls with an authority")
+            report("listen", f"whoever reaches {host} could send changes: set a secret, or tls with an authority")
     if location.listen is not None and location.tls is not None and not location.tls.certificate:
-        problem("tls", "to listen with TLS, a certificate is needed")
+        report("tls", "to listen with TLS, a certificate is needed")
     if location.connect is not None and location.secret:
-        problem("secret", "with `connect` no hello is received, and so no secret; use tls with an authority")
+        report("secret", "with `connect` no hello is received, and so no secret; use tls with an authority")
     for key, file in (location.tls.model_dump() if location.tls else {}).items():
         if file is not None and not Path(file).is_file():
-            problem("tls", f"{key}: there is no file {file}")
+            report("tls", f"{key}: there is no file {file}")
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from integrator.channel.actions import Capture, Integrate, Restrict, TableProperties
-from integrator.channel.load import Path_
+from integrator.channel.problems import Report
 from integrator.contracts.fragments import Shape
 from integrator.contracts.recipe import CaptureRecipe, Coercion, Messages, Read, Recipe, TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.messages import format_of
-from integrator.errors import Problem
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.plan.capture import capture_of
@@ -46,7 +44,7 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
     coercion = _coercion(scope, table, properties, set_at)
     sends_deletes = _style(merged) != "Standard" or bool(scope.layout.envelope)
     rules = Rules(coercion, scope.location.Expression_Scopes == "APPLY", deletes=sends_deletes)
-    fields = fields_of(table, merged, rules, scope.source, problems)
+    fields = fields_of(table, merged, rules, problems)
     own_key = explicit_key(table, merged)
     keyed = replace(table, key=own_key or implicit_key(table, merged))
     named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
@@ -54,11 +52,7 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
     integrate, places = effective(scope, table, Integrate)
     capture = effective_by_place(scope, table, Capture)
 
-    def report(parameter: str, text: str) -> None:
-        place = places.get(parameter)
-        path = ("actions", place, parameter) if place is not None else ()
-        problems.append(scope.source.problem(path, text))
-
+    report = problems.at_actions(places)
     message_key = key_of(integrate, keyed, fields, scope.layout, report, registry=scope.registry)
     strategies |= _strategies(integrate, table, message_key.serializer, report, registry=scope.registry)
     envelope = ENVELOPES.get(scope.layout.envelope)
@@ -90,12 +84,12 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
     _check_sayable(scope, made)
     if not made.distribution_key:
         text = f"table {table.name}: no column can be its key; give it one (Key)"
-        problems.append(Problem(scope.source.file, 0, "", text))
+        problems.add_general(text)
     return made if len(problems) == before else None
 
 
 def _strategies(
-    integrate: dict[str, Any], table: Table, serializer: str, report: Callable[[str, str], None], *, registry: bool
+    integrate: dict[str, Any], table: Table, serializer: str, report: Report, *, registry: bool
 ) -> Strategies:
     """Return under which subjects the schemas of keys and values are registered."""
     chosen: Strategies = {}
@@ -118,9 +112,8 @@ def _keyless(table: Table) -> str:
 def _binary(scope: ChannelScope, properties: dict[str, Any], places: dict[str, int]) -> Any:
     binary = properties.get("MapBinary", "")
     if binary and scope.layout.format not in ("JSON", "CSV"):
-        path = ("actions", places["MapBinary"], "MapBinary")
         text = f"belongs to plain JSON and Csv; the format is {scope.layout.format}"
-        scope.problems.append(scope.source.problem(path, text))
+        scope.problems.add(("actions", places["MapBinary"], "MapBinary"), text)
     return binary
 
 
@@ -131,20 +124,13 @@ def _coercion(scope: ChannelScope, table: Table, values: dict[str, Any], places:
     if unknown or (text is not None and policy == "FATAL"):
         wrong = f"{', '.join(unknown)}: not known; accepted are {', '.join(TYPES)}"
         wrong = wrong if unknown else "has no effect while CoerceErrorPolicy is FATAL"
-        place = ("actions", places["CoerceErrorType"], "CoerceErrorType")
-        scope.problems.append(scope.source.problem(place, f"table {table.name}: {wrong}"))
+        scope.problems.add(("actions", places["CoerceErrorType"], "CoerceErrorType"), f"table {table.name}: {wrong}")
     return Coercion(policy, types)
 
 
 def _captured(
     scope: ChannelScope, table: Table, merged: ColumnParameters, capture: PlacedParameters, *, keyed: bool
 ) -> CaptureRecipe:
-    def report(place: int | None, parameter: str, text: str) -> None:
-        path: Path_ = ("actions", place, parameter) if place is not None else ()
-        problem = scope.source.problem(path, f"table {table.name}: {text}")
-        if problem not in scope.problems:
-            scope.problems.append(problem)
-
     parameters = TableParameters(
         table=table,
         keyed=keyed,
@@ -155,7 +141,7 @@ def _captured(
         capture=capture,
         restrict=effective_by_place(scope, table, Restrict),
         actions=list(scope.channel.actions),
-        report=report,
+        problems=scope.problems,
     )
     return capture_of(parameters, scope.kafka, scope.location.group)
 
@@ -173,7 +159,7 @@ def _check_sayable(scope: ChannelScope, table: TableRecipe) -> None:
     columns = messages.columns(table, probe, Shape())
 
     def report(text: str) -> None:
-        scope.problems.append(Problem(scope.source.file, 0, "", f"table {table.table.name}, {text}"))
+        scope.problems.add_general(f"table {table.table.name}, {text}")
 
     name = messages.record(table, probe)
     unnamed = fmt.record_refusal(name)

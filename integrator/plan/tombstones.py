@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.expressions.parse import ColumnValue, Op, Part
 from integrator.schema import Array, Bytes, Column, Struct, Table, Timestamp
 
-Report = Callable[[str, str], None]
 _FLAG = "DistributionKey: true"
 
 

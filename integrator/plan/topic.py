@@ -29,9 +29,9 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
     try:
         topic = constant_text(parse(template, table, "topic"), values)
     except ExpressionError as error:
-        scope.problems.append(scope.source.problem(place, str(error)))
+        scope.problems.add(place, str(error))
         return ""
     if not TOPIC.fullmatch(topic) or topic in (".", ".."):
         text = f"the topic of table {table.name} would be {topic!r}; accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
-        scope.problems.append(scope.source.problem(place, text))
+        scope.problems.add(place, text)
     return topic

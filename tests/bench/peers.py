@@ -1,10 +1,12 @@
 """The integrator beside what else moves the benchmark's files to Kafka, in turns on one broker: rows a second.
 
-    python -m tests.bench.peers [--rows 1000000] [--rounds 3] [integrator spark-unordered spark-ordered kcat]
+    python -m tests.bench.peers [--rows 1000000] [--rounds 3]
+        [integrator spark-unordered spark-ordered kcat debezium conduit]
 
 spark-unordered, spark-ordered: Spark's own JSON reader and Kafka sink make the same messages; ordered keeps the order
-of each key. kcat: sends messages that are ready made, as an upper bound. The integrator and Spark run before the clock
-starts, and are timed from the files' names to the end of the batch; who does not run is stopped (SIGSTOP).
+of each key. kcat: sends messages that are ready made, as an upper bound. debezium, conduit: see `other_peers`. The
+integrator and Spark run before the clock starts, and are timed from the files' names to the end of the batch; who does
+not run is stopped (SIGSTOP).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL, ROOT, Daemon
+from tests.bench.other_peers import Conduit, Debezium
 from tests.parts.brokers import Broker, broker, fetched
 
 FILES = 8
@@ -138,9 +141,13 @@ def ready_made(servers: str, topic: str, rows: int, path: Path) -> None:
     path.with_name("head").write_bytes(value[: value.index(b'"payload":') + len(b'"payload":')])
 
 
-def started(name: str, home: Path, kafka: Broker) -> Peer:
-    """Return a peer that is ready to run."""
+def started(name: str, home: Path, kafka: Broker, stack: contextlib.ExitStack) -> Peer:
+    """Return a peer that is ready to run; what it needs beside itself ends with the stack."""
     home.mkdir()
+    if name == "debezium":
+        return Debezium(home, kafka.servers, name, stack)
+    if name == "conduit":
+        return Conduit(home, kafka.servers, name)
     if name == "integrator":
         return Integrator(home, kafka.servers, name)
     if name == "kcat":
@@ -187,7 +194,7 @@ def main() -> None:
         first._daemon.stop()
         peers: dict[str, Peer] = {}
         for name in given.names:
-            peers[name] = started(name, home / name, kafka)
+            peers[name] = started(name, home / name, kafka, stack)
             peers[name].run(home / "warm", given.rows // 2, 0)
         rates: dict[str, list[float]] = {name: [] for name in peers}
         for turn in range(1, given.rounds + 1):
