@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -13,7 +14,7 @@ from tests.fuzz.oracle.tree import parse
 from tests.fuzz.oracle.verdict import Row, Verdict
 from tests.fuzz.setups import BY_NAME, LSN, Setup
 
-_PAIRED = b"77000001"
+_PAIRED = re.compile(rb"(?<!\d)77000001(?!\d)")
 """The key of the recorded update of Delta, whose two images find each other by it."""
 PLACED = 88000000
 """From which on such keys are numbered in a file, so that each update is another."""
@@ -81,12 +82,15 @@ def _pair(made: Unit) -> None:
     if not one.rows or not other.rows or len(one.rows) + len(other.rows) != 2:
         return
     parsed = [parse(line.decode()) for line in made.lines]
-    if [members["_change_type"] for members in parsed] != ["update_preimage", "update_postimage"]:
-        return
     if parsed[0]["_commit_version"] != parsed[1]["_commit_version"]:
         return
     before, after = one.rows[0], other.rows[0]
-    if before.values and after.values and before.values["id"] == after.values["id"]:
+    if not before.values or not after.values or before.values["id"] != after.values["id"]:
+        return
+    kinds = [members["_change_type"] for members in parsed]
+    if kinds == ["update_preimage", "update_preimage"]:
+        made.verdicts[1] = Verdict(reason="two before images of one key in a version, which cannot be paired")
+    if kinds == ["update_preimage", "update_postimage"]:
         made.verdicts = [
             replace(one, rows=[]),
             replace(
@@ -104,7 +108,7 @@ def file_of(setup: Setup, units: Sequence[Unit]) -> tuple[bytes, list[tuple[Unit
         for at, line in enumerate(one.lines):
             placed = line.replace(LSN.encode(), high) if setup.dialect == "wal2json" else line
             if setup.dialect == "delta-cdf":
-                placed = placed.replace(_PAIRED, b"%d" % (PLACED + rank))
+                placed = _PAIRED.sub(b"%d" % (PLACED + rank), placed)
             lines.append(placed)
             owners.append((one, at))
     return b"\n".join(lines) + b"\n", owners
