@@ -42,8 +42,8 @@ class Where:
 
 
 def integers(texts: pa.Array, where: Where, name: str) -> pa.Array:
-    """Return whole numbers of 64 bits; null stays null. Raises DataError."""
-    return _numbers(texts, r"^(\d{1,19}|-0*[1-9]\d{0,18})$", pa.int64(), where, name)
+    """Return whole numbers of 64 bits; null stays null, and -0 is 0. Raises DataError."""
+    return _numbers(texts, r"^-?\d{1,19}$", pa.int64(), where, name)
 
 
 def whole_numbers(texts: pa.Array) -> pa.Array | None:

@@ -114,6 +114,7 @@ CASES = [
      [goldengate(after={"ID": 1} | {f"C{at}": at for at in range(600)} | {f"C{at}_isMissing": False for at in range(600)})],
      [{**ROW} | {f"c{at}": at for at in range(600)}]),
     ("delta-cdf", ORDERS, NO_CHANGE, [delta("insert", id=1).replace('"_commit_version": 1', '"_commit_version": -0')], ":1: _commit_version is '-0'"),
+    ("debezium", BIG, "", [debezium("c", None, {"id": 1, "q": None}).replace('"ts_ms": 1', '"ts_ms": -0')], [{**ROW, "q": None}]),
     # updates without an after image
     ("debezium", BIG, "", [debezium("u", {"id": 1, "q": None}, None)], f":1: table kinds: {GONE}"),
     ("goldengate", ORDERS, "", [goldengate(op_type="U", before={"ID": 1, "V": "a"})], f":1: table orders: {GONE}"),

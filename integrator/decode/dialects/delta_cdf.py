@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import first
+from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
@@ -92,12 +92,12 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Obje
             raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
     kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
     written = rows[VERSION].combine_chunks()
-    is_text = pa.types.is_string(written.type)
-    numbered = (
-        integers(written, Where(file.path, line), VERSION)
-        if is_text
-        else control(file.path, line, VERSION, written, pa.int64())
-    )
+    where = Where(file.path, line)
+    if pa.types.is_string(written.type):
+        where.check(written, mask(pc.starts_with(written, "-")), VERSION, "a whole number from 0 on")
+        numbered = integers(written, where, VERSION)
+    else:
+        numbered = control(file.path, line, VERSION, written, pa.int64())
     version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
     wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
     if wrong is not None:
@@ -105,7 +105,6 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Obje
             f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(PHASES)}"
         )
     kinds = np.asarray(kind.to_pylist(), "U20")
-    where = Where(file.path, line)
     before = _preimages(rows, kinds, version, where, table)
     used = np.zeros(len(rows), bool)
     used[before[before >= 0]] = True
