@@ -46,8 +46,8 @@ class Receiving:
         self.spool.close()
 
     def connect(self):
-        connected = socket.create_connection(("127.0.0.1", self.receiver.port), 5)
-        connected.settimeout(5)
+        connected = socket.create_connection(("127.0.0.1", self.receiver.port), 30)
+        connected.settimeout(30)
         return connected
 
     def lines(self, sender=None):
@@ -55,7 +55,7 @@ class Receiving:
         chosen = [path for path in paths if sender is None or f".{sender}." in path.name]
         return [json.loads(line) for path in chosen for line in path.read_text().splitlines() if line.strip()]
 
-    def wait_for(self, count, seconds=5):
+    def wait_for(self, count, seconds=30):  # a disk that is busy syncs slowly
         until = time.monotonic() + seconds
         while len(self.lines()) < count and time.monotonic() < until:
             time.sleep(0.01)
@@ -63,7 +63,7 @@ class Receiving:
 
     def refused(self):
         path = self.directory / "refused.jsonl"
-        until = time.monotonic() + 5
+        until = time.monotonic() + 30
         while not path.exists() and time.monotonic() < until:
             time.sleep(0.01)
         return [json.loads(line) for line in path.read_text().splitlines()]
@@ -434,7 +434,7 @@ def test_we_connect_again_and_again_and_end_when_we_are_stopped(tmp_path):
         for number in (1, 2):
             connected, _ = server.accept()
             connected.sendall(records(1, number))
-            until = time.monotonic() + 5
+            until = time.monotonic() + 30
             while spool.received("anonymous-1") < number and time.monotonic() < until:
                 time.sleep(0.01)
             if number == 1:
