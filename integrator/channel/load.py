@@ -18,6 +18,8 @@ from integrator.channel.secret import HIDDEN, SENSITIVE, Secrets
 from integrator.errors import ConfigurationError, Problem
 
 Path_ = tuple[str | int, ...]
+_MOST_VALUES, _MOST_DEEP = 1_000_000, 50
+"""Of a channel: aliases may repeat values within each other (https://en.wikipedia.org/wiki/Billion_laughs_attack)."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,14 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> tuple[Channel, 
         raise ConfigurationError([Problem(file, line, "", f"broken YAML: {error.problem}")]) from error
     except yaml.YAMLError as error:
         raise ConfigurationError([Problem(file, 0, "", f"broken YAML: {error}")]) from error
+    except RecursionError:
+        raise ConfigurationError([Problem(file, 0, "", "broken YAML: its values are nested too deeply")]) from None
     if root is None:
         raise ConfigurationError([Problem(file, 1, "", "is empty; a channel has channel, locations and tables")])
-    data = _Reader(source, problems).value(root, ())
+    try:
+        data = _Reader(source, problems).value(root, ())
+    except _TooMany as error:
+        raise ConfigurationError([source.problem(error.path, str(error))]) from None
     try:
         channel = Channel.model_validate(data, context={"dialects": dialects})
     except ValidationError as error:
@@ -80,15 +87,34 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> tuple[Channel, 
     return channel, source
 
 
+class _TooMany(ValueError):
+    """A channel that is not read on. path: where."""
+
+    def __init__(self, path: Path_, text: str) -> None:
+        super().__init__(text)
+        self.path = path
+
+
 class _Reader:
-    """YAML nodes -> plain data, with the line of each path noted."""
+    """YAML nodes -> plain data, with the line of each path noted. Aliases are bounded by the number of values."""
 
     def __init__(self, source: Source, problems: list[Problem]) -> None:
         self._source = source
         self._problems = problems
         self._scalars = yaml.SafeLoader("")
+        self._values = 0
 
     def value(self, node: yaml.Node, path: Path_) -> Any:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise _TooMany(
+                path[:2], f"the channel has more than {_MOST_VALUES} values; write what its aliases repeat once"
+            )
+        if len(path) > _MOST_DEEP:
+            text = (
+                f"more than {_MOST_DEEP} values in each other; an alias (*name) may not stand inside of what it names"
+            )
+            raise _TooMany(path[:2], text)
         self._source.lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)

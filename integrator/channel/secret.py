@@ -14,6 +14,7 @@ from pathlib import Path
 REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
 SENSITIVE = re.compile(r"(?i)(passw|passphrase|secret|\.pem$|jaas|token|credential)")
 HIDDEN = "********"
+_MOST_BYTES = 1024 * 1024
 
 
 class Secrets:
@@ -41,10 +42,7 @@ class Secrets:
     def _value(self, found: re.Match[str]) -> str:
         from_file, name = found.groups()
         if from_file:
-            try:
-                value = Path(name).read_text(encoding="utf-8").rstrip("\n")
-            except OSError as error:
-                raise LookupError(f"the file of ${{file:{name}}} cannot be read: {error.strerror}") from error
+            value = _text_of(name).rstrip("\n")
         else:
             if name not in os.environ:
                 raise LookupError(f"the environment has no {name}, which ${{{name}}} asks for")
@@ -68,6 +66,23 @@ class Secrets:
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, HIDDEN)
         return text
+
+
+def _text_of(name: str) -> str:
+    """Return the text of a file. Raises LookupError where it is none, or is longer than a secret is."""
+    shown = f"the file of ${{file:{name}}}"
+    try:
+        if Path(name).exists() and not Path(name).is_file():
+            raise LookupError(f"{shown} cannot be read: it is no file, but a directory, a device or a pipe")
+        with Path(name).open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        if len(data) > _MOST_BYTES:
+            raise LookupError(f"{shown} has more than {_MOST_BYTES} bytes; name the file of one secret or certificate")
+        return data.decode()
+    except OSError as error:
+        raise LookupError(f"{shown} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise LookupError(f"{shown} is no text in UTF-8") from None
 
 
 def mask_properties(properties: dict[str, str]) -> dict[str, str]:

@@ -98,6 +98,8 @@ def _read(text: str, sql_dialect: str) -> tuple[list[Table], list[NotUnderstood]
             file.statement(tokens)
         except NotUnderstood as error:
             wrong.append(error)
+        except RecursionError:
+            wrong.append(NotUnderstood("bad SQL: its brackets or types are nested too deeply", tokens[0].line))
     tables = []
     for made in file.drafts.finished() if not wrong else ():
         if isinstance(made, NotUnderstood):
