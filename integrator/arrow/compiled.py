@@ -17,10 +17,11 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def compiled(function: Function) -> Function:
-    """Return a function of numbers and numpy arrays as machine code. It makes no arrays: who calls it gives it room.
+    """Return a function of numbers and numpy arrays as machine code.
 
-    No index is checked, unless NUMBA_BOUNDSCHECK is 1: who calls it sees to that. No references are counted (`_nrt`):
-    at each call of another function that took more time than what most of them do.
+    It cannot make arrays: the caller passes those that it fills. No index is checked, unless NUMBA_BOUNDSCHECK is 1:
+    the caller ensures that all are within the arrays. References are not counted (`_nrt`, which Numba's types do not
+    have): each call of another compiled function would count those of its arrays, a quarter of the time of indexing.
     """
     make = partial(cast("Callable[..., Any]", numba.njit), nogil=True, _nrt=False)
     try:

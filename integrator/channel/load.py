@@ -19,7 +19,7 @@ from integrator.errors import ConfigurationError, Problem
 
 Path_ = tuple[str | int, ...]
 _MOST_VALUES, _MOST_DEEP = 1_000_000, 50
-"""Of a channel: aliases may repeat values within each other (https://en.wikipedia.org/wiki/Billion_laughs_attack)."""
+"""Limits of a channel: aliases of aliases multiply values (https://en.wikipedia.org/wiki/Billion_laughs_attack)."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> tuple[Channel, 
 
 
 class _TooMany(ValueError):
-    """A channel that is not read on. path: where."""
+    """The channel has more values than are read, or deeper ones. path: where."""
 
     def __init__(self, path: Path_, text: str) -> None:
         super().__init__(text)
@@ -107,13 +107,9 @@ class _Reader:
     def value(self, node: yaml.Node, path: Path_) -> Any:
         self._values += 1
         if self._values > _MOST_VALUES:
-            raise _TooMany(
-                path[:2], f"the channel has more than {_MOST_VALUES} values; write what its aliases repeat once"
-            )
+            raise _TooMany(path[:2], f"the channel has more than {_MOST_VALUES} values; use fewer aliases (*name)")
         if len(path) > _MOST_DEEP:
-            text = (
-                f"more than {_MOST_DEEP} values in each other; an alias (*name) may not stand inside of what it names"
-            )
+            text = f"values are nested more than {_MOST_DEEP} deep; an alias may not stand in the value that it names"
             raise _TooMany(path[:2], text)
         self._source.lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):

@@ -91,6 +91,15 @@ class Reading:
         return {table.name: numbers.setdefault((table.columns, table.key), len(numbers)) for table in self.tables}
 
     @cached_property
+    def tables_with(self) -> dict[str, list[Table]]:
+        """The tables that have a column of a name, by that name in lower case."""
+        found: dict[str, list[Table]] = {}
+        for table in self.tables:
+            for name in {column.name.lower() for column in table.columns}:
+                found.setdefault(name, []).append(table)
+        return found
+
+    @cached_property
     def catalogue(self) -> Catalogue:
         """The tables by their names."""
         return Catalogue(self.tables, self.absent)

@@ -43,8 +43,8 @@ RESERVED = {
     "delivery.report.only.error": "the counting of acknowledgements rests on it",
     "partitioner": "use Kafka_Partitioner",
     "transactional.id": "transactions are not available",
-    "plugin.library.paths": "it has native code run in the integrator's processes, which a channel may not",
-    "ssl.engine.location": "it has native code run in the integrator's processes, which a channel may not",
+    "plugin.library.paths": "it loads native code into the integrator's processes, which a channel must not do",
+    "ssl.engine.location": "it loads native code into the integrator's processes, which a channel must not do",
 }
 
 

@@ -151,7 +151,7 @@ class _Refresh:
 
     def _go_on(self, suspended: str | None, *, begun: bool) -> None:
         """Resume the daemon, unless somebody else suspended it or this run must be continued."""
-        if begun and not any(map(self._ledger.through, self._slices)):
+        if begun and not any(map(self._ledger.completed, self._slices)):
             self._ledger.forget()
         unfinished = begun and self._ledger.unfinished() is not None
         if unfinished:
@@ -167,7 +167,7 @@ class _Refresh:
         run = None if self._options.anew else self._ledger.unfinished()
         if run is not None:
             self._ledger.check(run, settings, fingerprint)
-            done = sum(map(self._ledger.through, self._slices))
+            done = sum(map(self._ledger.completed, self._slices))
             self._log.info("goes on", started=run.started, through=done, slices=len(self._slices))
             return run
         given = moment.given(self._options.select_moment) if self._options.select_moment else None
@@ -183,7 +183,7 @@ class _Refresh:
             path.unlink()
         left = []
         for part in self._slices:
-            if self._ledger.through(part):
+            if self._ledger.completed(part):
                 self._bars.through(part, self._ledger.rows(part), earlier=True)
             else:
                 left.append(part)
@@ -205,7 +205,7 @@ class _Refresh:
     def _truncate(self, run: RefreshRun) -> None:
         """Send a truncate before the first rows of each table without a completed slice."""
         for name in self._tables:
-            if not any(self._ledger.through(part) for part in self._slices if part.table == name):
+            if not any(self._ledger.completed(part) for part in self._slices if part.table == name):
                 self._deliver(self._spark.range(1).coalesce(1).toDF("id"), self._rows(run, name, 0))
 
     def _rows(self, run: RefreshRun, table: str, number: int) -> Rows:

@@ -1,4 +1,4 @@
-"""Which slices of a refresh are through, on disk: a run that was cut off goes on with the others."""
+"""Which slices of a refresh are completed, on disk: a run that was cut off goes on with the others."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from integrator import durable
 from integrator.errors import EnvironmentFault
 from integrator.refresh.slices import Slice
 
+_SETTINGS = "told"
+"""What run.json calls the settings, which earlier versions wrote."""
+
 
 @dataclass(frozen=True)
 class RefreshRun:
     """A refresh: its options, which must be the same to continue it; when it began; and its moment."""
 
-    told: dict[str, Any]
+    settings: dict[str, Any]
     fingerprint: str
     started: str
     moment: str | None
@@ -31,7 +34,7 @@ class RefreshRun:
 
 
 class Ledger:
-    """The directory `refresh` in a channel's state: run.json, and a file for each slice that is through."""
+    """The directory `refresh` in a channel's state: run.json, and a file for each slice that is completed."""
 
     def __init__(self, state: Path) -> None:
         self.path = state / "refresh"
@@ -42,9 +45,11 @@ class Ledger:
         if not path.exists():
             return None
         try:
-            run = RefreshRun(**json.loads(path.read_text(encoding="utf-8")))
-            valid = isinstance(run.told, dict) and bool(run.time)
-        except (ValueError, TypeError):
+            recorded = json.loads(path.read_text(encoding="utf-8"))
+            recorded["settings"] = recorded.pop(_SETTINGS)
+            run = RefreshRun(**recorded)
+            valid = isinstance(run.settings, dict) and bool(run.time)
+        except (ValueError, TypeError, LookupError, AttributeError):
             valid = False
         if not valid:
             raise EnvironmentFault(
@@ -57,19 +62,25 @@ class Ledger:
         if self.path.exists():
             shutil.rmtree(self.path)
         durable.make_directory(self.path)
-        self._write("run.json", asdict(run))
+        recorded = asdict(run)
+        recorded[_SETTINGS] = recorded.pop("settings")
+        self._write("run.json", recorded)
 
     def check(self, run: RefreshRun, settings: dict[str, Any], fingerprint: str) -> None:
         """Raise EnvironmentFault if an unfinished run is another one than is asked for now."""
-        if run.told != settings or run.fingerprint != fingerprint:
-            what = "the channel has changed" if run.told == settings else f"it was started with {json.dumps(run.told)}"
+        if run.settings != settings or run.fingerprint != fingerprint:
+            what = (
+                "the channel has changed"
+                if run.settings == settings
+                else f"it was started with {json.dumps(run.settings)}"
+            )
             raise EnvironmentFault(
                 f"{self.path}: a refresh of {run.started} is not finished, and {what}; finish that one, or "
                 "begin anew with --anew"
             )
 
-    def through(self, part: Slice) -> bool:
-        """Return whether a slice is through in this run. Raises EnvironmentFault if its mark is damaged."""
+    def completed(self, part: Slice) -> bool:
+        """Return whether a slice is completed in this run. Raises EnvironmentFault if its mark is damaged."""
         return self._mark(part) is not None
 
     def rows(self, part: Slice) -> int:

@@ -35,10 +35,10 @@ Count = Callable[[str, Mask], None]
 
 @dataclass(frozen=True)
 class Coercer:
-    """Makes values fit where the kind of misfit is among `types`, else refuses them; `note` is called with each."""
+    """Makes values fit where the kind of misfit is among `types`, else refuses them; `count` is called with each."""
 
     types: tuple[str, ...]
-    note: Count
+    count: Count
 
     def cast(self, values: pa.Array, kind: Type, timezone: str, *, nullable: bool, lossy: bool) -> pa.Array:
         """Return `values` as `kind`. Raises Refused for a misfit that is not to be coerced."""
@@ -71,19 +71,19 @@ class Coercer:
             return
         if how not in self.types:
             raise Refused(f"{shown_at(values, at)} cannot become {describe(kind)} ({how})", at)
-        self.note(how, wrong)
+        self.count(how, wrong)
 
     def _list(self, values: pa.Array, item: Type, timezone: str, *, lossy: bool) -> pa.Array:
         """Return lists whose items are made to fit; a list with misfits of a kind counts once for it."""
         items, rows = items_of(values)
 
-        def note(how: str, wrong: Mask) -> None:
+        def count(how: str, wrong: Mask) -> None:
             of_rows = np.zeros(len(values), bool)
             of_rows[rows[wrong]] = True
-            self.note(how, of_rows)
+            self.count(how, of_rows)
 
         try:
-            made = Coercer(self.types, note).cast(items, item, timezone, nullable=True, lossy=lossy)
+            made = Coercer(self.types, count).cast(items, item, timezone, nullable=True, lossy=lossy)
         except Refused as error:
             raise error.in_row(rows) from None
         return as_lists(made, values)

@@ -66,7 +66,7 @@ def _coercer(field: Field, scene: EvaluationContext, counters: CycleCounters) ->
     if coercion.policy == "FATAL":
         return None
 
-    def note(how: str, wrong: Mask) -> None:
+    def count(how: str, wrong: Mask) -> None:
         if coercion.policy == "SILENT":
             return
         counters.warn(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
@@ -74,7 +74,7 @@ def _coercer(field: Field, scene: EvaluationContext, counters: CycleCounters) ->
             for at in np.flatnonzero(wrong)[:MAX_DETAILS].tolist():
                 counters.detail(_detail(how, field, scene, at))
 
-    return Coercer(coercion.types, note)
+    return Coercer(coercion.types, count)
 
 
 def _detail(how: str, field: Field, scene: EvaluationContext, at: int) -> dict[str, str | int | None]:

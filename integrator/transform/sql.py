@@ -24,9 +24,11 @@ from integrator.schema import String, Table, Type, arrow_type, describe
 from integrator.transform.cast import Refused, cast, is_list
 
 _MOST_DEEP = 500
-"""Terms in each other: 1,000 that are added take the engine 2 s to plan, 5,000 take it 40 s, 30,000 end the process."""
-_TOO_DEEP = "it has too many terms in each other; use CASE or IN (…) with many values, or several Extra columns"
+"""How deep terms are nested, as those of a sum are: 1,000 take the engine 2 s to plan, 5,000 take it 40 s, and 30,000
+overflow its stack, which ends the process."""
+_TOO_DEEP = f"its terms are nested more than {_MOST_DEEP} deep; CASE and IN (…) may have any number of values"
 _MOST_MADE = 1_000_000
+"""Characters of a constant: a message has no more by default (HVR_KAFKA_MSG_MAX_BYTES)."""
 _MOST_SAID = 500
 """Characters of what the engine says: the value that it refuses is among them."""
 _OPTIONS = {
@@ -60,7 +62,7 @@ class SqlFailed(ValueError):
 
 
 def _check_depth(tree: exp.Expr) -> None:
-    """Raise ExpressionError for an expression so deep that the engine, which follows it by calls, could end with it."""
+    """Raise ExpressionError for an expression so deeply nested that it could overflow the engine's stack."""
     depth, nodes = 0, [tree]
     while nodes:
         depth += 1
@@ -70,13 +72,13 @@ def _check_depth(tree: exp.Expr) -> None:
 
 
 def _check_constants(tree: exp.Expr) -> None:
-    """Raise ExpressionError for a constant text that the engine would make, when it plans, of more than a message."""
+    """Raise ExpressionError for a constant text of more than a message, which the engine would make while it plans."""
     for node in tree.find_all(exp.Repeat, exp.Pad):
         size = 1
         outer: exp.Expr | None = node
         while outer is not None:
             count = outer.args["times" if isinstance(outer, exp.Repeat) else "expression"]
-            if not count.find(exp.Column):  # of a row's own length it is as long as that is
+            if not count.find(exp.Column):  # a count that depends on the row is not a constant
                 size *= int(count.name) if isinstance(count, exp.Literal) and count.name.isdigit() else _MOST_MADE + 1
             outer = outer.find_ancestor(exp.Repeat, exp.Pad)
         if size > _MOST_MADE:

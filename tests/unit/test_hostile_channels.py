@@ -20,14 +20,18 @@ BOMB = "x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
 )
 SQL = "actions: [{{action: ColumnProperties, table: orders, Name: z, Extra: true, Datatype: integer, IntegrateExpression: 'sql:{}'}}]\n"
 PROPERTY = "actions: [{{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: '{}'}}]\n"
-CODE = "cannot be set here: it has native code run"
+CODE = "cannot be set here: it loads native code"
 SECONDS = 30
 
 CHANNELS = {
     "an alias bomb": (BASE + BOMB, ":10: $.x5", "more than 1000000 values"),
-    "an alias in itself": (BASE + "actions: &a [*a]\n", ":6: $.actions[0]", "may not stand inside of what it names"),
+    "an alias in itself": (
+        BASE + "actions: &a [*a]\n",
+        ":6: $.actions[0]",
+        "may not stand in the value that it names",
+    ),
     "deep YAML": (BASE + "actions: " + "[" * 5000 + "]" * 5000, "", "nested too deeply"),
-    "nested lists": (BASE + "actions: " + "[" * 60 + "]" * 60, ":6: $.actions[0]", "more than 50 values in each other"),
+    "nested lists": (BASE + "actions: " + "[" * 60 + "]" * 60, ":6: $.actions[0]", "nested more than 50 deep"),
     "a device as a secret": (
         BASE.replace("localhost", "'${file:/dev/zero}'"),
         ":4: ",
@@ -36,8 +40,8 @@ CHANNELS = {
     "a directory as a secret": (BASE.replace("localhost", "'${file:/tmp}'"), ":4: ", "it is no file, but a directory"),
     "bytes as a secret": (BASE.replace("localhost", "'${file:BINARY}'"), ":4: ", "is no text in UTF-8"),
     "a large file as a secret": (BASE.replace("localhost", "'${file:LARGE}'"), ":4: ", "more than 1048576 bytes"),
-    "a long sum": (BASE + SQL.format("+".join(["1"] * 30_000)), ":6: ", "too many terms in each other"),
-    "deep brackets": (BASE + SQL.format("(" * 5000 + "1" + ")" * 5000), ":6: ", "too many terms in each other"),
+    "a long sum": (BASE + SQL.format("+".join(["1"] * 30_000)), ":6: ", "nested more than 500 deep"),
+    "deep brackets": (BASE + SQL.format("(" * 5000 + "1" + ")" * 5000), ":6: ", "nested more than 500 deep"),
     "a constant of gigabytes": (
         BASE + SQL.format("length(repeat(''x'', 2000000000))"),
         ":6: ",

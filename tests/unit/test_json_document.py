@@ -130,6 +130,20 @@ def test_a_name_that_stands_twice_is_found_among_many(count):
         checked(lines_of([line[:-1] + f',"\\u0063olumn_{count - 1}":2}}']), "a row")
 
 
+@pytest.mark.parametrize("line", ['{"a":1,"a":2}', '{"a":1,"b":2,"a":3}', '{"b":1,"a":2,"b":3}', '{"a":1,"b":2,"b":3}'])
+def test_a_name_that_stands_twice_is_found_after_a_line_with_the_same_names(line):
+    with pytest.raises(DataError, match=r"f:2: the member '[ab]' stands twice"):
+        checked(lines_of(['{"a":1,"b":2}', line]), "a row")
+
+
+@pytest.mark.parametrize("line", ['{"b":1,"a":2}', '{"a":1}', '{"b":2}', '{"a":1,"c":2}', '{"aa":1,"b":2,"a":3}', "{}"])
+def test_names_may_differ_from_those_of_the_line_before(line):
+    lines = ['{"a":1,"b":2}', line, '{"a":1,"b":2}']
+    document = read_document(lines_of(lines), "a row")
+    for row, text in enumerate(lines):
+        assert read_nodes(document, Objects.of_lines(document).take(np.array([row]))) == json.loads(text)
+
+
 def test_elements_of_lists():
     document = read_document(lines_of(['{"a":[1,[2,3],"a,b"]}', '{"a":[]}', '{"a":null}', '{"a":[{}]}']), "a row")
     nodes, record = Objects.of_lines(document).elements("a")

@@ -22,7 +22,7 @@ def ledger(tmp_path):
 
 
 def test_a_slice_of_this_run_is_through(ledger):
-    assert (ledger.unfinished(), ledger.through(SLICE), ledger.rows(SLICE)) == (RUN, True, 3)
+    assert (ledger.unfinished(), ledger.completed(SLICE), ledger.rows(SLICE)) == (RUN, True, 3)
     ledger.end()
     assert ledger.rows(SLICE) == 3
 
@@ -32,12 +32,12 @@ def test_i4_the_mark_of_another_run_says_nothing_of_this_one(ledger):
     mark = (ledger.path / f"{SLICE.name}.json").read_text()
     ledger.begin(dataclasses.replace(RUN, started="2026-01-02T00:00:00+00:00"))
     (ledger.path / f"{SLICE.name}.json").write_text(mark)
-    assert not ledger.through(SLICE)
+    assert not ledger.completed(SLICE)
 
 
 def test_marks_of_earlier_versions_count(ledger):
     (ledger.path / f"{SLICE.name}.json").write_text(json.dumps({"rows": 3}))
-    assert ledger.through(SLICE)
+    assert ledger.completed(SLICE)
 
 
 @pytest.mark.parametrize("content", ["", "\0\0", "[]", "{}", '{"rows": "3"}'])
@@ -45,9 +45,9 @@ def test_i4_a_damaged_mark_is_told_and_no_slice_is_left_out(content, ledger):
     path = ledger.path / f"{SLICE.name}.json"
     path.write_text(content)
     with pytest.raises(EnvironmentFault, match=r"\.json: is damaged, .*; remove it to send the slice again"):
-        ledger.through(SLICE)
+        ledger.completed(SLICE)
     path.unlink()
-    assert not ledger.through(SLICE)
+    assert not ledger.completed(SLICE)
 
 
 @pytest.mark.parametrize("content", ["", "\0\0", "[]", "{}", '{"expected": 1}'])

@@ -12,7 +12,6 @@ Times are of `time_zone` where they say none. Names of columns may differ in cas
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +34,7 @@ from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.errors import DataError
-from integrator.schema import Column, Table, Type, describe
+from integrator.schema import Column, Type, describe
 
 EXPECTED = "an operation of GoldenGate"
 OPERATIONS = Operations({word: word[0] for word in (*"IUDT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")})
@@ -72,7 +71,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     after = objects.where(in_row_mode & ~deleted).either(in_row_mode & ~deleted, after)
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")
-    _check_names(reading.tables, name, in_row_mode, where)
+    _check_names(reading, name, in_row_mode, where)
     zone = reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
@@ -104,16 +103,10 @@ def _is_apart(name: str, in_row_mode: int) -> bool:
     return name in _META if in_row_mode else name.endswith(_MISSING)
 
 
-@lru_cache(maxsize=8)
-def _named_as_fields(tables: tuple[Table, ...]) -> list[tuple[Table, str]]:
-    """Return tables with a column that is named as one of a record's own fields, and its name."""
-    columns = ((table, column.name) for table in tables for column in table.columns)
-    return [(table, name) for table, name in columns if name.lower() in _META]
-
-
-def _check_names(tables: tuple[Table, ...], name: pa.Array, in_row_mode: Mask, where: Where) -> None:
+def _check_names(reading: Reading, name: pa.Array, in_row_mode: Mask, where: Where) -> None:
     """Raise DataError for a record in row mode of a table with a column that is named as one of the record's fields."""
-    for table, column in _named_as_fields(tables) if in_row_mode.any() else ():
+    fields = _META if in_row_mode.any() else ()
+    for column, table in ((own, table) for own in fields for table in reading.tables_with.get(own, ())):
         of_table = mask(pc.match_substring_regex(name, rf"(?i)(^|\.){re.escape(table.base_name)}$"))
         at = first(of_table & in_row_mode)
         if at is not None:
