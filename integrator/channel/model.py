@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -48,5 +48,10 @@ class Channel(Model):
     tables: Annotated[list[str | TableFile], Field(min_length=1)] = Field(description="Files with table definitions.")
     table_groups: dict[Group, list[str]] = Field(default={}, description="Names for sets of tables.")
     actions: list[Action] = Field(default=[], description="What differs from the defaults.")
+    delivery: Literal["at_least_once", "exactly_once"] = Field(
+        "at_least_once",
+        description="at_least_once: rows of a cycle that failed may come again, with the same bytes. exactly_once: in "
+        "Kafka transactions, so that a consumer with isolation.level=read_committed sees each change once (extension).",
+    )
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
     state: str = Field("state", description="The directory in which each channel keeps its progress.")

@@ -239,12 +239,14 @@ class Messages:
 class Send:
     """How messages are sent.
 
-    rate_limit: messages a second of all tasks; 0 is any number. producer: librdkafka's settings.
+    rate_limit: messages a second of all tasks; 0 is any number. producer: librdkafka's settings. exactly_once: in
+    transactions, each with a record of the cycle that it was.
     """
 
     rate_limit: int = 0
     delivery_timeout_s: int = 0
     producer: dict[str, str] = field(default_factory=dict, repr=False)  # I7: may hold passwords
+    exactly_once: bool = False
 
 
 @dataclass(frozen=True)

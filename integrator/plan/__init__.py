@@ -152,7 +152,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
             max_bytes=settings.max_bytes,
             oversized=oversized,
         ),
-        send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer),
+        send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
     )
     plan = Plan(
         channel=channel.channel,

@@ -5,6 +5,7 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from integrator.channel import scope as scopes
@@ -42,7 +43,7 @@ RESERVED = {
     "delivery.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
     "delivery.report.only.error": "the counting of acknowledgements rests on it",
     "partitioner": "use Kafka_Partitioner",
-    "transactional.id": "transactions are not available",
+    "transactional.id": "use delivery: exactly_once",
     "plugin.library.paths": "it loads native code into the integrator's processes, which a channel must not do",
     "ssl.engine.location": "it loads native code into the integrator's processes, which a channel must not do",
 }
@@ -56,6 +57,7 @@ class KafkaSettings:
     max_bytes: int
     delivery_timeout_s: int
     rate_limit: int
+    exactly_once: bool = False
 
 
 def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problems: Problems) -> KafkaSettings:
@@ -105,6 +107,9 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
         else:
             extra[key] = value
     _check_in_flight(extra, report)
+    exactly_once = channel.delivery == "exactly_once"
+    if exactly_once:
+        _check_transactions(extra, report)
 
     access = kafka_access.access_properties(location, problems.at_location(name))
     kafka_access.check_beside(extra, access, report)
@@ -113,6 +118,7 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
         max_bytes=max_bytes,
         delivery_timeout_s=timeout,
         rate_limit=number("HVR_KAFKA_RATE_LIMIT", 1, 1, 10_000_000) if "HVR_KAFKA_RATE_LIMIT" in chosen else 0,
+        exactly_once=exactly_once,
     )
 
 
@@ -126,13 +132,23 @@ def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
 
 def _check_in_flight(extra: dict[str, str], report: Report) -> None:
     """I3: without idempotence, a message that is tried again may be passed by one after it."""
-    idempotent = extra.get("enable.idempotence", "true").strip().lower() == "true"
-    acks = extra.get("acks", extra.get("request.required.acks", "all")).strip()
     for name in ("max.in.flight", "max.in.flight.requests.per.connection"):
-        if name in extra and extra[name].strip() != "1" and not (idempotent and acks in ("all", "-1")):
+        if name in extra and extra[name].strip() != "1" and not is_idempotent(extra):
             report(
                 "HVR_KAFKA_PROPERTY", f"{name} above 1 without idempotence would break the order; leave one of them out"
             )
+
+
+def _check_transactions(extra: dict[str, str], report: Report) -> None:
+    """I8: without acknowledgements of all replicas, what is committed may be lost."""
+    if not is_idempotent(extra):
+        report("HVR_KAFKA_PROPERTY", "delivery: exactly_once needs acks=all and idempotence; leave both out here")
+
+
+def is_idempotent(properties: Mapping[str, str]) -> bool:
+    """Return whether a producer with these properties may send in transactions."""
+    acks = properties.get("acks", properties.get("request.required.acks", "all")).strip()
+    return acks in ("all", "-1") and properties.get("enable.idempotence", "true").strip().lower() == "true"
 
 
 def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: dict[str, str]) -> dict[str, str]:

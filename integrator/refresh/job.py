@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
+from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
 from integrator.plan import Plan
@@ -32,7 +33,7 @@ from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting
 from integrator.registry import client as registry
-from integrator.run import session
+from integrator.run import session, shards
 from integrator.run.prefetch import prefetch
 from integrator.run.second_pass import REPORT_DDL, second_pass
 from integrator.run.spark_failures import classify
@@ -126,6 +127,8 @@ class _Refresh:
         self._ledger = Ledger(state.path)
         self._progress = self._ledger.path / "rows"
         self._bars = Bars(self._slices, self._progress)
+        in_transactions = plan.recipe.send.exactly_once or not session.is_local(spark)
+        self._transactions = shards.known(state.path).name if in_transactions else None
 
     def run(self) -> dict[str, int]:
         """Send the slices that are not completed."""
@@ -233,8 +236,14 @@ class _Refresh:
             "slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate, **counts_given
         )
 
+    def _shards(self, table: str, number: int) -> Shards | None:
+        """Return how a slice is sent in transactions, by executors on other machines or where cycles are, too."""
+        return None if self._transactions is None else Shards(f"{self._transactions}-refresh-{table}-{number}")
+
     def _deliver(self, source: DataFrame, rows: Rows) -> list[Report]:
-        second = second_pass(rows.recipe, str(self._state.path), max(1, self._options.parallel))
+        second = second_pass(
+            rows.recipe, str(self._state.path), max(1, self._options.parallel), self._shards(rows.table, rows.number)
+        )
 
         def passes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return second(prefetch(fragments(rows, batches)))

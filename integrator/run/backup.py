@@ -31,7 +31,7 @@ from typing import Any
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.run import consistency
+from integrator.run import consistency, shards
 from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import IMPORTING, State
 from integrator.sources.journal import Journal
@@ -188,6 +188,7 @@ def _replace(state: State, unpacked: Path) -> None:
     for path in sorted(unpacked.iterdir()):
         durable.rename(path, state.path / path.name)
     state.make()
+    shards.renew_generation(state.path)
     durable.remove([state.path / IMPORTING])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
+from pathlib import Path
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -19,15 +19,25 @@ from integrator.run import consistency
 from integrator.run.first_pass import first_pass
 from integrator.run.prefetch import prefetch
 from integrator.run.second_pass import REPORT_DDL, second_pass
+from integrator.run.shards import CycleShards
+from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
 from integrator.run.sync import Cycle, check_acknowledged
 
 
-def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None]) -> Callable[[DataFrame, int], None]:
+def cycle(
+    plan: Plan,
+    state: State,
+    tasks: Callable[[], int],
+    shards: CycleShards | None,
+    synced: Callable[[Cycle], None],
+) -> Callable[[DataFrame, int], None]:
     """Return what Spark calls with each micro-batch of runs. It returns only when the cycle is synced.
 
-    `tasks` is how many send at once; `synced` is called with each synced cycle. Raises IntegratorError.
+    `tasks` returns how many can send at once; `shards` divides cycles that are sent in transactions; `synced` is called
+    with each synced cycle. Raises IntegratorError.
     """
+    checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
@@ -36,15 +46,21 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
             return
         try:
             before = state.checkpoint(number, plan.recipe.fingerprint)
+            moment = checkpoint.moment(number)
         except Damaged as damaged:
             raise consistency.fault(state, str(damaged)) from damaged
-        alone = runs.rdd.getNumPartitions() == 1
-        first = first_pass(plan.recipe, before, datetime.now(timezone.utc), decode_ahead=alone)
-        second = second_pass(plan.recipe, str(state.path), 1 if alone else tasks)
+        in_one = runs.rdd.getNumPartitions() == 1
+        count = 1 if in_one else tasks()
+        if shards is not None:
+            count = shards.count(number, count)
+        alone = in_one and count == 1
+        first = first_pass(plan.recipe, before, moment, decode_ahead=alone)
+        of_cycle = None if shards is None else shards.of(number, state.digest(last_file))
+        second = second_pass(plan.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
             keyless = plan.recipe.messages.layout.bundling.keyless
-            reported = in_order(fragments, tasks, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
+            reported = in_order(fragments, count, ["topic"] if keyless else ["topic", "key"]).mapInArrow(
                 second, REPORT_DDL
             )
         else:  # one ordered run: in order already, and both passes in one task
@@ -55,7 +71,7 @@ def cycle(plan: Plan, state: State, tasks: int, synced: Callable[[Cycle], None])
             raise from_wire(str(error)) or error from None
         reports = [Report.of_json(row.report) for row in rows]
         deferred = [bytes(row.deferred) for row in rows]
-        done = check_acknowledged(number, reports, before, time.monotonic() - started, deferred)
+        done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         if done.checkpoint.ordinal != last_file:
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"

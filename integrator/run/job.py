@@ -30,6 +30,8 @@ from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
 from integrator.run.restart import run_with_restarts
+from integrator.run.shards import CycleShards, allow_recipe
+from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.spark_failures import classify
 from integrator.run.state import State
 from integrator.run.sync import Cycle
@@ -198,6 +200,7 @@ class Job:
             raise DataError(f"{found}; a column of that name is there under another one; define it")
         self.plan = dataclasses.replace(registry.resolve(plan), state=self.plan.state)
         self.state.mark_added(known)
+        allow_recipe(self.state.path, self.plan.recipe)
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
         self._log.warning("columns added", columns=came, found=str(found))
 
@@ -218,7 +221,9 @@ class Job:
         if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
             read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
             self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))
-        integrate_cycle = cycle(self.plan, self.state, spark.sparkContext.defaultParallelism, synced)
+        integrate_cycle = cycle(
+            self.plan, self.state, lambda: spark.sparkContext.defaultParallelism, self._shards(spark), synced
+        )
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 
         def stream() -> StreamingQuery:
@@ -238,6 +243,17 @@ class Job:
         if ending:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
+
+    def _shards(self, spark: SparkSession) -> CycleShards | None:
+        """Return what divides cycles that are sent in transactions: exactly once, or by executors on other machines.
+
+        There the senders' lock does not reach, and only the brokers can refuse what a task sends too late (I3).
+        """
+        send = self.plan.recipe.send
+        if not send.exactly_once and session.is_local(spark):
+            return None
+        begun = SparkCheckpoint(Path(self.state.spark_checkpoint)).begun()
+        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics[0], begun)
 
     def _ending(self) -> bool:
         return self._stopping.is_set() or self.state.suspended is not None

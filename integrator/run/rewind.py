@@ -9,7 +9,7 @@ from pathlib import Path
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.run import consistency
+from integrator.run import consistency, shards
 from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
 
@@ -63,6 +63,7 @@ def move_back(state: State, cycle: int) -> list[int]:
         consistency.check_whole(state, cycle)
     except Damaged as damaged:
         raise _cannot(state, cycle, str(damaged)) from damaged
+    shards.renew_generation(state.path)
     later = sorted((one for one in known if one > cycle), reverse=True)
     durable.remove(path for one in later for path in state.marks.path.glob(f"{one}.*"))
     for part, numbers in (("commits", spark_checkpoint.committed()), ("offsets", spark_checkpoint.begun())):

@@ -8,35 +8,40 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 
 from integrator.contracts.fragments import FILE_SUMMARY, STREAM_END, FileSummary, StreamEnd, to_deferred
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
+from integrator.contracts.shards import Shards
 from integrator.deliver.bundle import Bundler
 from integrator.deliver.kafka.delivery import Delivery
-from integrator.deliver.kafka.producer import discard
 from integrator.deliver.kafka.sender_lock import sending
+from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import crossing
 
 REPORT_DDL = "report string, deferred binary"
 
 
 def second_pass(
-    recipe: Recipe, state: str, tasks: int = 1
+    recipe: Recipe, state: str, tasks: int = 1, shards: Shards | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the pass over batches of FRAGMENT rows, in the order to send, that gives one Report as JSON.
 
     Beside it stand the rows that are deferred to the next cycle. `state` is the channel's state directory. `tasks` is
-    how many send at once. A failed delivery is in the Report; other errors leave as wire text.
+    how many send at once. shards: given where they send in transactions. A failed delivery is in the Report; other
+    errors leave as wire text.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
             with sending(state):
+                transaction = None if shards is None else Transaction(recipe.send, shards, _shard())
+                delivery = Delivery(recipe, tasks, transaction)
                 try:
-                    report, deferred = _deliver(batches, recipe, tasks)
+                    report, deferred = _deliver(batches, recipe, delivery)
                 except BaseException:
-                    discard(recipe.send.producer)  # nothing of a failed task is on its way when its lock is given back
+                    delivery.discard()  # nothing of a failed task is on its way when its lock is given back
                     raise
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
             raise crossing(error, "the second pass") from None
@@ -46,9 +51,13 @@ def second_pass(
     return run
 
 
-def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, tasks: int) -> tuple[Report, bytes]:
+def _shard() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def _deliver(batches: Iterator[pa.RecordBatch], recipe: Recipe, delivery: Delivery) -> tuple[Report, bytes]:
     bundler = Bundler(recipe)
-    delivery = Delivery(recipe, tasks)
     summaries: list[FileSummary] = []
     marks: list[bytes] = []
     operations: dict[str, int] = {}

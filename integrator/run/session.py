@@ -63,6 +63,11 @@ def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
     return builder.config("spark.executorEnv.PYTHONPATH", path).getOrCreate()
 
 
+def is_local(session: SparkSession) -> bool:
+    """Return whether all of Spark's processes are on this machine, and end with this one."""
+    return str(session.sparkContext.master).startswith("local")
+
+
 def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:
     """Have the JVM hold a lock on `path` as long as it lives: it may outlive a killed driver for a moment.
 

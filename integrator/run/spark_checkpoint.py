@@ -15,7 +15,9 @@ import json
 import struct
 import uuid
 import zlib
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from integrator import durable
 from integrator.durable import Damaged
@@ -75,6 +77,17 @@ class SparkCheckpoint:
 
     def last_file(self, cycle: int) -> int:
         """Return the number of the last file of `cycle` or of those before it. Raises Damaged."""
+        return self._offset(cycle)[0]
+
+    def moment(self, cycle: int) -> datetime:
+        """Return when `cycle` was begun, which is the same when it is repeated. Raises Damaged."""
+        began = self._offset(cycle)[1].get("batchTimestampMs")
+        if type(began) is not int:
+            raise Damaged(f"{self.path / 'offsets' / str(cycle)}: does not say when the cycle was begun")
+        return datetime.fromtimestamp(began / 1000, timezone.utc)
+
+    def _offset(self, cycle: int) -> tuple[int, dict[str, Any]]:
+        """Return the last file of a cycle, and what else Spark recorded of it."""
         path = self.path / "offsets" / str(cycle)
         lines = _lines(path)
         if len(lines) != 2:
@@ -83,7 +96,7 @@ class SparkCheckpoint:
         files = offset.get("files") if isinstance(offset, dict) else None
         if not isinstance(known, dict) or type(files) is not int or files < 0:
             raise Damaged(f'{path}: its offset is {lines[1][:80]!r}, and no {{"files": number}}')
-        return files
+        return files, known
 
 
 def _numbers(directory: Path) -> list[int]:

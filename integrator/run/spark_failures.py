@@ -7,10 +7,12 @@ import re
 from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost
 
 _LOST = re.compile(
+    r"ExecutorLostFailure|Executor heartbeat timed out|Remote RPC client disassociated|MetadataFetchFailed|FetchFailed|"
+    r"Master removed our application|All masters are unresponsive|Could not find CoarseGrainedScheduler|"
     r"Python worker exited unexpectedly|"
     r"EOFException|Connection reset|Broken pipe|Stream closed"
 )
-"""What Spark says when the other end of a connection between its processes is gone."""
+"""What Spark says when an executor is lost, or the other end of a connection between its processes is gone."""
 _LATE = "Python worker failed to connect back"
 """What Spark says when a Python process that it has started is late, or has ended before it could connect."""
 

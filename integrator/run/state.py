@@ -7,6 +7,7 @@ checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
 integrating     held while rows are sent, by the daemon's stream or by a refresh
 suspended       why the daemon waits, while it is there
+shards.json     the ids and the number of transactions, see shards
 refresh/        slices of a refresh that are through, see refresh.ledger
 refreshed.json  tables that were refreshed online, and up to which commit
 spool/          lines that came through sockets, see sources.spool
@@ -179,6 +180,10 @@ class State:
             lines = (json.dumps({"cycle": cycle.cycle, **detail}, ensure_ascii=False) for detail in cycle.details)
             durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
         self.marks.write(cycle, made_by, self._beginning.of(cycle.checkpoint.ordinal))
+
+    def digest(self, files: int) -> str:
+        """Return the digest of the journal's first `files` entries."""
+        return self._beginning.of(files) or ""
 
     def check_imported(self) -> None:
         """Raise EnvironmentFault if a backup was not imported to its end: what is there belongs to two times."""

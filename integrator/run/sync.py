@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Checkpoint, FileSummary, joined_deferred, seed_of
@@ -35,11 +35,16 @@ class Cycle:
 
 
 def check_acknowledged(
-    cycle: int, reports: Sequence[Report], before: Checkpoint, seconds: float, deferred: Sequence[bytes] = ()
+    cycle: int,
+    reports: Sequence[Report],
+    before: Checkpoint,
+    moment: datetime,
+    seconds: float,
+    deferred: Sequence[bytes] = (),
 ) -> Cycle:
     """Return the cycle if all of it is acknowledged. Raises DeliveryError with the first failure otherwise.
 
-    deferred: the rows that the tasks of the reports leave to the next cycle.
+    moment: when the cycle was begun. deferred: the rows that the tasks of the reports leave to the next cycle.
     """
     sent = sum(report.messages for report in reports)
     acknowledged = sum(report.acknowledged for report in reports)
@@ -65,7 +70,7 @@ def check_acknowledged(
         newest=max((report.newest for report in reports if report.newest), default=None),
         operations=summed(report.operations for report in reports),
         not_sent=summed(summary.not_sent for summary in summaries),
-        checkpoint=_checkpoint(summaries, followed, deferred),
+        checkpoint=_checkpoint(summaries, followed, moment, deferred),
         seconds=seconds,
         split=summed(report.split for report in reports),
         deferred=sum(report.deferred for report in reports),
@@ -87,12 +92,14 @@ def _followed(summaries: Sequence[FileSummary], before: Checkpoint) -> Checkpoin
     return replace(before, spans=spans, sources=sources)
 
 
-def _checkpoint(summaries: Sequence[FileSummary], before: Checkpoint, deferred: Sequence[bytes]) -> Checkpoint:
+def _checkpoint(
+    summaries: Sequence[FileSummary], before: Checkpoint, moment: datetime, deferred: Sequence[bytes]
+) -> Checkpoint:
     """Return where the next cycle begins."""
     if not summaries:
         return before
     files = summaries[-1].ordinal - before.ordinal
-    seed = seed_of(before, datetime.now(timezone.utc)) + (files >> SEED_BITS - FILE_BITS) + 1
+    seed = seed_of(before, moment) + (files >> SEED_BITS - FILE_BITS) + 1
     opened = {summary.stream: summary.open for summary in summaries}
     streams = {**before.streams, **{stream: state for stream, state in opened.items() if stream}}
     opened_now = opened.get("", before.open)

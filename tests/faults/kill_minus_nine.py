@@ -1,6 +1,6 @@
 """kill -9 at random moments, again and again: every change is in Kafka, per key in source order, repeats byte-identical.
 
-    python -m tests.faults.kill_minus_nine [--kills 20] [--seed 1]
+    python -m tests.faults.kill_minus_nine [--kills 20] [--seed 1] [--delivery exactly_once]
 
 A feeder drops change files into the inbox all the while; the daemon is killed at a random moment (before, in or between
 cycles; every other time alone, every other time with its JVM and workers), and started again.
@@ -41,8 +41,10 @@ def write_changes(directory: Path, number: int) -> None:
     path.rename(path.with_name(path.name[1:]))
 
 
-def run(servers: str, directory: Path, kills: int, seed: int, create) -> dict[str, int]:
-    """Feed, kill, restart; then check what lies in Kafka. Returns what was counted."""
+def run(
+    servers: str, directory: Path, kills: int, seed: int, create, delivery: str = "at_least_once"
+) -> dict[str, int]:
+    """Feed, kill, restart; then check what a consumer with read_committed sees. Returns what was counted."""
     draw = random.Random(seed)
     prefix = f"kill{uuid.uuid4().hex[:8]}"
     topic = f"{prefix}.orders"
@@ -50,7 +52,8 @@ def run(servers: str, directory: Path, kills: int, seed: int, create) -> dict[st
     (directory / "orders.sql").write_text(table.DDL)
     small_cycles = "  - {action: Integrate, CycleByteLimit: 1500000}\n"
     channel = channels.shop(directory, servers, prefix, "hvr", more=small_cycles)
-    channel.write_text(channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql"))
+    text = channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+    channel.write_text(text + f"delivery: {delivery}\n")
     inbox, stop, fed = directory / "in", threading.Event(), 0
 
     def feed() -> None:
@@ -79,10 +82,9 @@ def run(servers: str, directory: Path, kills: int, seed: int, create) -> dict[st
         feeder.join()
     last = Daemon(channel, "--once")
     assert last.wait(300) == 0, "\n".join(last.lines[-20:])
-    return check(kafka_io.read_all(servers, [topic]), fed * ROWS_A_FILE) | {
-        "kills": kills,
-        "cycles": cycles_when_killed,
-    }
+    counted = check(kafka_io.read_all(servers, [topic]), fed * ROWS_A_FILE)
+    assert delivery != "exactly_once" or not counted["repeats"], f"I8: {counted['repeats']} changes came twice"
+    return counted | {"kills": kills, "cycles": cycles_when_killed}
 
 
 def check(received: list[kafka_io.Read], rows: int) -> dict[str, int]:
@@ -112,10 +114,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--delivery", default="at_least_once")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kills-") as name, broker() as kafka:
         print(f"broker: {kafka.kind}")
-        counted = run(kafka.servers, Path(name), options.kills, options.seed, kafka.create)
+        counted = run(kafka.servers, Path(name), options.kills, options.seed, kafka.create, options.delivery)
         print("every change is in Kafka, per key in source order, repeats byte-identical:", counted)
 
 

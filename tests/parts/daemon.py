@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -20,10 +21,14 @@ ROOT = Path(__file__).parent.parent.parent
 class Daemon:
     """A running `run.py`, by Python or by spark-submit."""
 
-    def __init__(self, channel: Path, *words: str, submit: bool = False) -> None:
+    def __init__(
+        self, channel: Path, *words: str, submit: bool = False, master: str = "local[2]", spark: Sequence[str] = ()
+    ) -> None:
+        """Start it. spark: what spark-submit is given as --conf."""
         python = Path(sys.executable)
-        runner = [str(python.with_name("spark-submit"))] if submit else [str(python)]
-        environment = {**os.environ, "SPARK_MASTER": "local[2]", "PYSPARK_PYTHON": str(python)}
+        settings = [word for setting in spark for word in ("--conf", setting)]
+        runner = [str(python.with_name("spark-submit")), "--master", master, *settings] if submit else [str(python)]
+        environment = {**os.environ, "SPARK_MASTER": master, "PYSPARK_PYTHON": str(python)}
         self.lines: list[str] = []
         self._process = subprocess.Popen(
             [*runner, "run.py", "--channel", str(channel), *words],

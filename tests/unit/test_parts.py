@@ -2,6 +2,7 @@
 
 import multiprocessing
 import time
+from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from integrator.sources.listing import Entry, Listing
 from integrator.transform.key_hash import canonical
 from tests.parts import pure
 
+MOMENT = datetime(2026, 1, 1, tzinfo=timezone.utc)
 CANONICAL = [
     (pa.array([42, None]), [b"i2:42", b"-"]),
     (pa.array(["é", ""]), [b"t2:\xc3\xa9", b"t0:"]),
@@ -165,7 +167,7 @@ def report(sent, acknowledged, error=None, summaries=()):
 
 def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
     note = FileSummary(3, 5, OpenTransaction("A", 1, since_start=False), {"op 0 in style Standard": 2})
-    cycle = check_acknowledged(4, [report(2, 2, summaries=(note,)), report(1, 1)], Checkpoint(), 0.5)
+    cycle = check_acknowledged(4, [report(2, 2, summaries=(note,)), report(1, 1)], Checkpoint(), MOMENT, 0.5)
     assert (cycle.messages, cycle.rows, cycle.checkpoint.ordinal, cycle.checkpoint.open) == (3, 5, 3, note.open)
     assert cycle.not_sent == note.not_sent
     state = State(str(tmp_path))
@@ -178,7 +180,7 @@ def test_i1_a_cycle_is_synced_only_when_all_is_acknowledged(tmp_path):
     state.unlock()
     for reports in ([report(2, 1)], [report(2, 2, "broken")]):
         with pytest.raises(DeliveryError, match=r"cycle 0: [12] of 2 messages acknowledged"):
-            check_acknowledged(0, reports, Checkpoint(), 0.5)
+            check_acknowledged(0, reports, Checkpoint(), MOMENT, 0.5)
 
 
 def test_reports_and_errors_cross_processes_as_text():

@@ -11,17 +11,19 @@ from integrator.contracts.report import Report
 from integrator.deliver.kafka.producer import acquire, discard
 from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.deliver.kafka.topic_batcher import Batch, TopicBatcher
+from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import DataError
 
 
 class Delivery:
     """Sends the messages of one task, and accounts for each."""
 
-    def __init__(self, recipe: Recipe, tasks: int = 1) -> None:
-        """Send for one of `tasks` tasks, which share the rate limit."""
+    def __init__(self, recipe: Recipe, tasks: int = 1, transaction: Transaction | None = None) -> None:
+        """Send for one of `tasks` tasks, which share the rate limit; in a transaction, if one is given."""
         self._recipe = recipe
         self._pace = RateLimiter(recipe.send.rate_limit / tasks) if recipe.send.rate_limit else None
-        self._producer = acquire(recipe.send.producer)
+        self._transaction = transaction
+        self._producer = acquire(recipe.send.producer) if transaction is None else transaction.producer
         self._batches = TopicBatcher()
         self._bytes = 0
 
@@ -39,6 +41,11 @@ class Delivery:
             topic = messages.runs[int(np.searchsorted(ends, messages.sizes.argmax(), side="right"))][0]
             raise DataError(f"{topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
         self._bytes += int(messages.sizes.sum())
+        if self._transaction is not None:
+            if self._transaction.done:
+                self._producer.latch.accepted += len(messages.sizes)
+                return
+            self._transaction.producer.begin()
         for batch in self._batches.add(messages):
             self._send(batch)
 
@@ -48,6 +55,13 @@ class Delivery:
             if self._producer.latch.error:
                 return
             self._producer.send(batch.slice(start, size) if size < len(batch) else batch)
+
+    def discard(self) -> None:
+        """Give up the producer, and what is on its way."""
+        if self._transaction is not None:
+            self._transaction.discard()
+        else:
+            discard(self._recipe.send.producer)
 
     def report(self, summaries: list[FileSummary], operations: dict[str, int], newest: int | None) -> Report:
         """Send what waits, wait for the acknowledgements, and return the task's Report. Raises DataError."""
@@ -61,7 +75,9 @@ class Delivery:
         if error and latch.transport:
             error = f"{error}; the client's last message: {latch.transport}"
         if error:
-            discard(self._recipe.send.producer)
+            self.discard()
+        elif self._transaction is not None:
+            self._transaction.commit()
         return Report(
             messages=latch.accepted,
             acknowledged=latch.accepted - latch.failed - left,

@@ -9,6 +9,7 @@ https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.ht
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +29,7 @@ _FATAL = -150
 _NO_MORE, _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 0, 2, 3, 4, 5, 7, 9
 """Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
 _TEXT_BYTES = 512
+_AGAIN_S = 0.1
 
 
 class _Record(ctypes.Structure):
@@ -71,6 +73,18 @@ class _Argument(ctypes.Structure):
     _fields_ = (("vtype", ctypes.c_int), ("u", _Value))
 
 
+class _TopicPartition(ctypes.Structure):
+    """The beginning of rd_kafka_topic_partition_t."""
+
+    _fields_ = (
+        ("topic", ctypes.c_char_p),
+        ("partition", ctypes.c_int32),
+        ("offset", ctypes.c_int64),
+        ("metadata", ctypes.c_void_p),
+        ("metadata_size", ctypes.c_size_t),
+    )
+
+
 RECORD = np.dtype(_Record)
 Records = npt.NDArray[np.void]
 """Of RECORD: what librdkafka is given of each message, with the addresses of its key and value."""
@@ -102,6 +116,18 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_err2name": (_TEXT, (_INT,)),
     "rd_kafka_fatal_error": (_INT, (_POINTER, _TEXT, _SIZE)),
     "rd_kafka_error_string": (_TEXT, (_POINTER,)),
+    "rd_kafka_error_is_retriable": (_INT, (_POINTER,)),
+    "rd_kafka_init_transactions": (_POINTER, (_POINTER, _INT)),
+    "rd_kafka_begin_transaction": (_POINTER, (_POINTER,)),
+    "rd_kafka_commit_transaction": (_POINTER, (_POINTER, _INT)),
+    "rd_kafka_abort_transaction": (_POINTER, (_POINTER, _INT)),
+    "rd_kafka_send_offsets_to_transaction": (_POINTER, (_POINTER, _POINTER, _POINTER, _INT)),
+    "rd_kafka_consumer_group_metadata_new": (_POINTER, (_TEXT,)),
+    "rd_kafka_consumer_group_metadata_destroy": (None, (_POINTER,)),
+    "rd_kafka_topic_partition_list_new": (_POINTER, (_INT,)),
+    "rd_kafka_topic_partition_list_add": (ctypes.POINTER(_TopicPartition), (_POINTER, _TEXT, ctypes.c_int32)),
+    "rd_kafka_topic_partition_list_destroy": (None, (_POINTER,)),
+    "rd_kafka_mem_malloc": (_POINTER, (_POINTER, _SIZE)),
     "rd_kafka_error_destroy": (None, (_POINTER,)),
 }
 
@@ -227,12 +253,58 @@ class Client:
         for argument, (name, value) in zip(arguments[5:], headers, strict=True):
             argument.vtype = _HEADER
             argument.u.header = _HeaderOf(name.encode(), value, len(value or b""))
-        error = self._library.rd_kafka_produceva(self._handle, arguments, len(arguments))
+        return self._reason(self._library.rd_kafka_produceva(self._handle, arguments, len(arguments)))[0]
+
+    def init_transactions(self, timeout_s: float) -> str:
+        """Fence the earlier producers of the transactional id; return why that was not possible, if so."""
+        return self._called("rd_kafka_init_transactions", timeout_s)
+
+    def begin_transaction(self) -> str:
+        """Begin a transaction; return why not, if so."""
+        return self._reason(self._library.rd_kafka_begin_transaction(self._handle))[0]
+
+    def commit_transaction(self, timeout_s: float) -> str:
+        """Commit the transaction; return why that was not possible, if so: it is then committed or not."""
+        return self._called("rd_kafka_commit_transaction", timeout_s)
+
+    def abort_transaction(self, timeout_s: float) -> str:
+        """Abort the transaction; return why that was not possible, if so."""
+        return self._called("rd_kafka_abort_transaction", timeout_s)
+
+    def send_offset(self, group: str, topic: str, offset: int, metadata: str, timeout_s: float) -> str:
+        """Commit a group's offset of the first partition of a topic in the transaction; return why not, if so."""
+        library, text = self._library, metadata.encode() + b"\0"  # confluent-kafka's clients read to a zero byte
+        offsets = library.rd_kafka_topic_partition_list_new(1)
+        of_group = library.rd_kafka_consumer_group_metadata_new(group.encode())
+        try:
+            partition = library.rd_kafka_topic_partition_list_add(offsets, topic.encode(), 0).contents
+            memory = library.rd_kafka_mem_malloc(None, len(text))  # which the list frees
+            ctypes.memmove(memory, text, len(text))
+            partition.offset, partition.metadata, partition.metadata_size = offset, memory, len(text)
+            return self._called("rd_kafka_send_offsets_to_transaction", timeout_s, offsets, of_group)
+        finally:
+            library.rd_kafka_consumer_group_metadata_destroy(of_group)
+            library.rd_kafka_topic_partition_list_destroy(offsets)
+
+    def _called(self, name: str, timeout_s: float, *arguments: Any) -> str:
+        """Call a function that takes a timeout, again where it says that this may help; return why it failed, if so."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            left = max(deadline - time.monotonic(), 0.1)
+            reason, retriable = self._reason(getattr(self._library, name)(self._handle, *arguments, round(left * 1000)))
+            self._raise()
+            if not reason or not retriable or time.monotonic() >= deadline:
+                return reason
+            time.sleep(_AGAIN_S)
+
+    def _reason(self, error: int | None) -> tuple[str, bool]:
+        """Return what an rd_kafka_error_t says, and whether the call may be repeated."""
         if not error:
-            return ""
+            return "", False
         text: bytes = self._library.rd_kafka_error_string(error)
+        retriable = bool(self._library.rd_kafka_error_is_retriable(error))
         self._library.rd_kafka_error_destroy(error)
-        return text.decode()
+        return text.decode(errors="replace"), retriable
 
     def _topic(self, name: str) -> int:
         if name not in self._topics:

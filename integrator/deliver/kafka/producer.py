@@ -37,7 +37,7 @@ class KafkaProducer:
     def __init__(self, properties: dict[str, str]) -> None:
         self.latch = Latch()
         self._capacity = int(properties.get("queue.buffering.max.messages", "100000"))
-        self._client = Client(
+        self.client = Client(
             {
                 **QUIET,
                 **properties,
@@ -71,11 +71,11 @@ class KafkaProducer:
             if self.latch.error:
                 return
             self.latch.accepted += len(some)
-            taken, refusal = self._client.produce(batch.topic, partition, some)
+            taken, refusal = self.client.produce(batch.topic, partition, some)
             if taken < len(some):
                 # taken and still reported later are counted by the callback, so only refusals are counted here
                 self.latch.fail(f"{batch.topic}: {refusal}", len(some) - taken)
-            self._client.poll(0)
+            self.client.poll(0)
 
     def _send_with_headers(self, batch: Batch, room: int) -> None:
         """Send message by message, for batches of librdkafka have no headers."""
@@ -86,33 +86,37 @@ class KafkaProducer:
                     return
                 self.latch.accepted += 1
                 headers = part.messages.headers[place] if part.messages.headers else ()
-                refusal = self._client.produce_with_headers(
+                refusal = self.client.produce_with_headers(
                     batch.topic, part.messages.partition, part.records[place], headers
                 )
                 if refusal:
                     self.latch.fail(f"{batch.topic}: {refusal}")
-        self._client.poll(0)
+        self.client.poll(0)
 
     def _wait(self, room: int, more: int) -> None:
-        while (on_their_way := len(self._client)) and on_their_way + more > room and not self.latch.failed:
-            self._client.poll(_WAIT_S)
+        while (on_their_way := len(self.client)) and on_their_way + more > room and not self.latch.failed:
+            self.client.poll(_WAIT_S)
 
     def flush(self, timeout_s: float) -> int:
         """Wait until nothing is on its way, or `timeout_s` is over. Returns how many messages are left."""
-        left = len(self._client)
+        left = len(self.client)
         waited = 0.0
         while left and waited < timeout_s + _GRACE_S:
-            left = self._client.flush(_FLUSH_SLICE_S)
+            left = self.client.flush(_FLUSH_SLICE_S)
             waited += _FLUSH_SLICE_S
         return left
 
     def abandon(self) -> None:
         """Throw away what is on its way: the cycle has failed, and will be sent again as a whole."""
         try:
-            self._client.purge()
-            self._client.flush(_FLUSH_SLICE_S)
+            self.client.purge()
+            self.client.flush(_FLUSH_SLICE_S)
         finally:
-            self._client.close()
+            self.client.close()
+
+    def renew_latch(self) -> None:
+        """Begin to count anew."""
+        self.latch = Latch()
 
     def _failed(self, text: str) -> None:
         self.latch.fail(text)
@@ -132,7 +136,7 @@ def acquire(properties: dict[str, str]) -> KafkaProducer:
     if key not in _PRODUCERS:
         _PRODUCERS[key] = KafkaProducer(properties)
     producer = _PRODUCERS[key]
-    producer.latch = Latch()
+    producer.renew_latch()
     return producer
 
 

@@ -27,36 +27,41 @@ class Received:
 
 
 def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
-    """Return all messages of `topics`, by topic, partition and offset. Raises DeliveryError if that takes too long."""
+    """Return the committed messages of `topics`, by topic, partition and offset.
+
+    Raises DeliveryError if that takes too long.
+    """
     consumer = Consumer(
         {
             "bootstrap.servers": brokers,
             "group.id": "integrator-read-back",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 10,
+            "enable.partition.eof": True,  # the last offsets may be those of transactions' markers
         }
     )
     try:
-        ends = {}
+        left = set()
         known = consumer.list_topics(timeout=TIMEOUT_S).topics
         for topic in topics:
             for partition in known[topic].partitions:
                 low, high = _bounds(consumer, TopicPartition(topic, partition))
                 if high > low:
-                    ends[topic, partition] = high
-        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in ends])
+                    left.add((topic, partition))
+        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in left])
         received: list[Received] = []
         deadline = time.monotonic() + TIMEOUT_S
-        while ends:
+        while left:
             if time.monotonic() > deadline:
                 raise DeliveryError(
-                    f"{brokers}: {len(ends)} partitions are not read to their ends in {TIMEOUT_S:.0f} s"
+                    f"{brokers}: {len(left)} partitions are not read to their ends in {TIMEOUT_S:.0f} s"
                 )
             for message in consumer.consume(10_000, timeout=0.2):
-                got = _received(brokers, message)
-                received.append(got)
-                if ends.get((got.topic, got.partition)) == got.offset + 1:
-                    del ends[got.topic, got.partition]
+                failure = message.error()
+                if failure is not None and failure.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                    left.discard((str(message.topic()), message.partition() or 0))
+                else:
+                    received.append(_received(brokers, message))
         return sorted(received, key=lambda message: (message.topic, message.partition, message.offset))
     finally:
         consumer.close()

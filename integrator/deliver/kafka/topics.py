@@ -55,8 +55,8 @@ def missing(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
 
 def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminClient, list[str]]:
     heard: list[str] = []
-    settings: dict[str, Any] = {**QUIET, **_client(properties), "error_cb": lambda error: heard.append(error.str())}
-    client = AdminClient(settings)
+    settings: dict[str, Any] = {**QUIET, **client_properties(properties)}
+    client = AdminClient(settings | {"error_cb": lambda error: heard.append(error.str())})
     try:
         there = client.list_topics(timeout=TIMEOUT_S).topics
     except KafkaException as error:
@@ -70,7 +70,8 @@ def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminCl
     return client, [topic for topic in topics if topic not in there]
 
 
-def _client(properties: dict[str, str]) -> dict[str, str]:
+def client_properties(properties: dict[str, str]) -> dict[str, str]:
+    """Return those of a producer's properties that every client has."""
     return {name: value for name, value in properties.items() if not name.startswith(_PRODUCER_ONLY)}
 
 
