@@ -1,0 +1,96 @@
+"""A real Spark standalone cluster: executors in processes of their own, which are killed, paused and come late."""
+
+import shutil
+import signal
+import time
+
+import pytest
+
+from tests.conftest import DATA
+from tests.faults import kill_minus_nine
+from tests.parts import channels, kafka_io, rebuild
+from tests.parts.daemon import Daemon
+from tests.parts.spark_cluster import SparkCluster, family_of, send
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+SETTINGS = [
+    "spark.driver.host=127.0.0.1",
+    "spark.driver.bindAddress=127.0.0.1",
+    "spark.executor.memory=1g",
+    "spark.cores.max=2",
+    "spark.executor.heartbeatInterval=1s",
+    "spark.network.timeout=6s",
+    "spark.network.timeoutInterval=2s",
+    "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1",
+]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    (tmp_path / "spark").mkdir()
+    with SparkCluster(tmp_path / "spark") as running:
+        yield running
+
+
+def test_the_recorded_changes_go_through_a_cluster(cluster, broker, tmp_path, name):
+    broker.create(channels.shop_topics(name))
+    channel = channels.shop(tmp_path, broker.servers, name)
+    channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in", 4)
+    daemon = Daemon(channel, "--once", submit=True, master=cluster.master, spark=SETTINGS)
+    assert daemon.wait() == 0, daemon.lines[-20:]
+    received = kafka_io.read_all(broker.servers, channels.shop_topics(name))
+    payloads = {
+        table: [rebuild.payload(one.value) for one in received if one.topic == f"{name}.{table}"]
+        for table in channels.SHOP_TABLES
+    }
+    assert rebuild.comparable(rebuild.rebuild(payloads)) == rebuild.comparable(rebuild.oracle(DATA / "final"))
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluster, broker, tmp_path, name):
+    sent = Sent(broker, tmp_path, name, delivery)
+    daemon = Daemon(sent.channel, submit=True, master=cluster.master, spark=SETTINGS)
+    daemon.wait_for("integrating")
+    sent.write(2)
+    daemon.wait_for("cycle synced")
+    sent.write(20)
+    time.sleep(7)  # in the middle of the cycle, which takes about 20 s
+    paused = family_of(cluster.busiest().pid)
+    send(signal.SIGSTOP, paused)
+    daemon.wait_for("failed, starts again", seconds=120)
+    daemon.wait_for("cycle synced", 2, seconds=180)
+    send(signal.SIGCONT, paused)
+    time.sleep(5)
+    assert daemon.terminate() == 0, daemon.lines[-20:]
+    counted = sent.check()
+    assert delivery == "at_least_once" or not counted["repeats"]
+
+
+class Sent:
+    """A channel that sends changes of 500 keys at a bounded rate, and what it sent."""
+
+    def __init__(self, broker, directory, name, delivery):
+        self._servers, self._topic, self._files = broker.servers, f"{name}.orders", 0
+        broker.create([self._topic])
+        (directory / "orders.sql").write_text(kill_minus_nine.table.DDL)
+        more = '  - {action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "1000"}\n'
+        self.channel = channels.shop(directory, broker.servers, name, "hvr", more=more)
+        text = self.channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+        self.channel.write_text(f"{text}delivery: {delivery}\nrestart: {{first_seconds: 1, most_seconds: 5}}\n")
+        self._inbox = directory / "in"
+
+    def write(self, files):
+        """Write files of 1,000 changes each, which come into one cycle."""
+        aside = self._inbox.parent / "aside"
+        aside.mkdir(exist_ok=True)
+        for _ in range(files):
+            kill_minus_nine.write_changes(aside, self._files)
+            self._files += 1
+        for path in sorted(aside.iterdir()):
+            shutil.move(path, self._inbox / path.name)
+
+    def check(self):
+        """Return what was counted; a consumer sees every change, per key in source order."""
+        received = kafka_io.read_all(self._servers, [self._topic])
+        return kill_minus_nine.check(received, self._files * kill_minus_nine.ROWS_A_FILE)

@@ -1,0 +1,137 @@
+"""A real Spark standalone cluster on loopback, from the pyspark package: a master and workers of one core each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyspark
+
+HOME = Path(pyspark.__file__).parent
+READY_S = 60
+
+
+class SparkCluster:
+    """A master, and workers that can be added, killed and paused."""
+
+    def __init__(self, directory: Path, workers: int = 2) -> None:
+        self._directory = directory
+        self._port = _free_port()
+        self.master = f"spark://127.0.0.1:{self._port}"
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._start("master.Master", "--port", str(self._port), "--webui-port", "0", log="master")
+        _wait(lambda: _listens(self._port), "the master does not listen")
+        for _ in range(workers):
+            self.add_worker()
+
+    def add_worker(self) -> None:
+        """Start another worker."""
+        number = len(self._processes)
+        words = (
+            "--cores",
+            "1",
+            "--memory",
+            "2g",
+            "--webui-port",
+            "0",
+            "--work-dir",
+            str(self._directory / f"w{number}"),
+        )
+        self._start("worker.Worker", *words, self.master, log=f"worker-{number}")
+        log = self._directory / f"worker-{number}.log"
+        _wait(lambda: "Successfully registered" in log.read_text(), "a worker does not register")
+
+    def _start(self, kind: str, *words: str, log: str) -> None:
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(HOME),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+        }
+        command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", *words]
+        with (self._directory / f"{log}.log").open("wb") as output:
+            self._processes.append(
+                subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
+            )
+
+    def executors(self) -> list[psutil.Process]:
+        """Return the executors' JVMs, those that were started first at first."""
+        found = []
+        for worker in self._processes[1:]:
+            if worker.poll() is None:
+                children = psutil.Process(worker.pid).children(recursive=True)
+                found += [one for one in children if "CoarseGrainedExecutorBackend" in " ".join(_command(one))]
+        return sorted(found, key=psutil.Process.create_time)
+
+    def busiest(self, seconds: float = 1.0) -> psutil.Process:
+        """Return the executor that works most, its Python processes included."""
+        before = [(one, _cpu(one)) for one in self.executors()]
+        time.sleep(seconds)
+        return max(before, key=lambda pair: _cpu(pair[0]) - pair[1])[0]
+
+    def kill_worker(self, number: int = 0) -> None:
+        """kill -9 of a worker; its executors end when they find out."""
+        self._processes[1 + number].kill()
+        self._processes[1 + number].wait()
+
+    def __enter__(self) -> SparkCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        family = [one for process in self._processes if process.poll() is None for one in family_of(process.pid)]
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        send(signal.SIGKILL, family)
+
+
+def family_of(pid: int) -> list[psutil.Process]:
+    """Return a process and all below it."""
+    parent = psutil.Process(pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def send(number: signal.Signals, processes: list[psutil.Process]) -> None:
+    """Send a signal to processes, as far as they still are there."""
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+def _cpu(executor: psutil.Process) -> float:
+    return sum(sum(one.cpu_times()[:2]) for one in family_of(executor.pid))
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _wait(ready: Any, text: str) -> None:
+    deadline = time.monotonic() + READY_S
+    while not ready():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{text} within {READY_S} s")
+        time.sleep(0.2)
