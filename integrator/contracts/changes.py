@@ -286,8 +286,8 @@ class OpenTransaction:
     identity: str | None = None
 
     def after(self, before: OpenTransaction) -> OpenTransaction:
-        """Return the state after this part, given the state `before` it."""
-        if not self.since_start:
+        """Return the state after this part, given the state `before` it; that of nothing leaves it as it is."""
+        if not self.since_start or before == OpenTransaction():
             return self
         same = self.tx == before.tx if self.identity is None else self.identity == before.identity
         if self.tx is None or same:

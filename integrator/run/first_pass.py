@@ -171,7 +171,7 @@ class _Task:
         if stream not in self._open:
             state = OpenTransaction()
             for run in reversed([run for run in self._before if run.stream == stream]):
-                state = self._dialect.tail(run.file, self._reading).after(state)
+                state = state.after(self._dialect.tail(run.file, self._reading))
                 if not state.since_start:
                     break
             else:

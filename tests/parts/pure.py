@@ -104,10 +104,15 @@ def check_lines(made: Recipe, path: Path, lines: list[str], expected: str | list
         assert read(made, path) == expected
 
 
-def fragments(made: Recipe, *files: Path, checkpoint: Checkpoint | None = None) -> tuple[pa.Table, list[FileSummary]]:
-    """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would."""
+def fragments(
+    made: Recipe, *files: Path, checkpoint: Checkpoint | None = None, of_others: int = 0
+) -> tuple[pa.Table, list[FileSummary]]:
+    """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would.
+
+    of_others: how many of the files, from the first on, other tasks read.
+    """
     runs = [
-        {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": True}
+        {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": number > of_others}
         for number, path in enumerate(files, 1)
     ]
     try:
