@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -64,10 +64,19 @@ class IntegratorError(Exception):
         return _MARK + json.dumps([self.kind.name, *self.args]) + _MARK
 
 
+Others = Callable[[], Sequence[tuple[int, str]]]
+"""Returns all lines that are wrong in the same way, each with the text of its error."""
+
+
 class DataError(IntegratorError):
     """A record cannot be read or written; the owner of the data acts."""
 
     kind = DATA
+
+    def __init__(self, text: str, others: Others | None = None) -> None:
+        """Tell of the first wrong record; `others` finds all that are wrong so, where lines may be rejected."""
+        super().__init__(text)
+        self.others = others
 
 
 class DeliveryError(IntegratorError):

@@ -95,6 +95,20 @@ def first_refused(size: int, accepts: Callable[[int, int], bool]) -> int:
     return low
 
 
+def every_refused(size: int, accepts: Callable[[int, int], bool]) -> list[int]:
+    """Return all of `size` places that are not accepted, found as in `first_refused`."""
+    found, parts = [], [(0, size)]
+    while parts:
+        start, stop = parts.pop()
+        if stop > start and not accepts(start, stop):
+            if stop - start == 1:
+                found.append(start)
+            else:
+                middle = (start + stop) // 2
+                parts += [(middle, stop), (start, middle)]
+    return found
+
+
 _DIGITS = {16: 38, 32: 76}
 """Digits that a decimal of so many bytes holds always."""
 _EXACT = Context(prec=100_000)

@@ -9,6 +9,7 @@ from pydantic import Field
 from integrator.channel.actions import Action
 from integrator.channel.base import Group, LocationName, Model
 from integrator.channel.locations import Location
+from integrator.channel.tolerance import Errors
 
 
 class TableFile(Model):
@@ -36,6 +37,9 @@ class Restart(Model):
         1.0, description="Seconds until the first restart; doubled after each further failure."
     )
     most_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="The most seconds until a restart.")
+    timeout_seconds: Annotated[float, Field(ge=-1)] | None = Field(
+        None, description="Retry for so many seconds, however many failures that are; -1: without end."
+    )
 
 
 class Channel(Model):
@@ -53,5 +57,6 @@ class Channel(Model):
         description="at_least_once: rows of a cycle that failed may come again, with the same bytes. exactly_once: in "
         "Kafka transactions, so that a consumer with isolation.level=read_committed sees each change once (extension).",
     )
+    errors: Errors = Field(default=Errors(), description="What becomes of records that cannot be read or sent.")
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
     state: str = Field("state", description="The directory in which each channel keeps its progress.")

@@ -51,6 +51,29 @@ DEAD = "!"
 DEAD_HEADERS = ("reason", "topic", "table", "key", "op", "integ_seq", "place", "size", "part", "parts")
 """What the headers of a dead letter say: why it is one; where it would have gone; the row; the file and line it was
 read from; the bytes of its message; which part of the message's value this one is, and of how many."""
+REJECTED = "?"
+"""The shape of a rejected line, or of a part of one: its payload is the line as it came."""
+REJECTED_OP = 7
+"""The op of rejected lines, which is none of HVR's."""
+REJECTED_HEADERS = tuple(
+    f"__connect.errors.{name}"
+    for name in (
+        "connector.name",
+        "stage",
+        "exception.class.name",
+        "exception.message",
+        "file",
+        "line",
+        "part",
+        "parts",
+    )
+)
+"""What headers say of a rejected line: Kafka Connect's names, and its file, its line, and which part of it this is.
+
+https://github.com/apache/kafka, DeadLetterQueueReporter.java. There is no topic, partition or offset that it came from.
+"""
+ASIDE = (DEAD, REJECTED)
+"""The shapes of what is a message as it is."""
 TRANSACTION_LENGTH = 37
 """How much of an integ_seq is the same for all rows of a transaction: the segments before the row's."""
 FILE_SUMMARY = -1
@@ -160,6 +183,12 @@ class FileSummary:
     span: Span = field(default_factory=Span)
     sources: dict[str, Source] = field(default_factory=dict)
     """Of which table of the source the records of a table are, where its definition leaves that open."""
+    rejected: int = 0
+    """Lines that were rejected."""
+    rejections: list[dict[str, Any]] = field(default_factory=list)
+    """Where some of those were, and why."""
+    rejected_at: list[int] = field(default_factory=list)
+    """Where the channel stops when too many are rejected: the last line, and the first and the last rejected ones."""
 
     def to_json(self) -> str:
         """Return the summary as text."""

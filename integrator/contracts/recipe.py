@@ -236,6 +236,22 @@ class Messages:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """What becomes of lines that cannot be read or sent.
+
+    rejects: they are rejected; else the first one is an error. topic: where they go, nowhere if it is empty. headers:
+    whether the reason goes with them. most: when the channel stops, so many rejected of so many; never if empty.
+    logged: whether each has an event in the log (lines), with its reason (messages), or not (empty).
+    """
+
+    rejects: bool = False
+    topic: str = ""
+    headers: bool = True
+    most: tuple[int, ...] = ()
+    logged: Literal["", "lines", "messages"] = ""
+
+
+@dataclass(frozen=True)
 class Send:
     """How messages are sent.
 
@@ -257,11 +273,13 @@ class Recipe:
     tables: tuple[TableRecipe, ...]
     messages: Messages
     send: Send = field(default_factory=Send)
+    tolerance: Tolerance = field(default_factory=Tolerance)
 
     @cached_property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise."""
-        return hashlib.sha256(repr((self.tables, self.messages.layout, self.messages.max_bytes)).encode()).hexdigest()
+        made = (self.tables, self.messages.layout, self.messages.max_bytes, self.tolerance)
+        return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -7,12 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import integ_seq
 from integrator.contracts.streams import REMEDY, Span
 from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
-from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 
@@ -45,12 +43,23 @@ class Ascending:
         if not self._checked:
             return
         before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
-        at = first(mask(pc.less_equal(begins, before)))
-        if at is not None:
-            line = where.line[at - 1] if at else self._line
-            raise DataError(
-                f"{where.file}:{where.line[at]}: the change is at {begins[at].as_py()}, which is not after "
-                f"{before[at].as_py()}, the position of line {line}: {REMEDY}"
-            )
+        if pc.any(pc.less_equal(begins, before)).as_py():
+            self._refuse(begins, before, where)
         self.span = Span("", self.span.first or begins[0].as_py(), ends[-1].as_py())
         self._line = int(where.line[-1])
+
+    def _refuse(self, begins: pa.Array, before: pa.Array, where: Where) -> None:
+        """Raise DataError for records that are not after all before them; before: where the one before each ends."""
+        ranks = pc.rank(pa.chunked_array([begins, before]), tiebreaker="dense").to_numpy().astype(np.int64)
+        own, others = ranks[: len(begins)], ranks[len(begins) :]
+        latest = np.maximum.accumulate(others)
+        place = np.maximum.accumulate(np.where(others == latest, np.arange(len(others)), 0))
+
+        def text(at: int) -> str:
+            line = where.line[place[at] - 1] if place[at] else self._line
+            return (
+                f"the change is at {begins[at].as_py()}, which is not after {before[int(place[at])].as_py()}, the "
+                f"position of line {line}: {REMEDY}"
+            )
+
+        where.refuse(own <= latest, text)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from integrator.contracts.changes import AnyChanges, OpenTransaction
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
+from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source, Span
 from integrator.decode.json.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
 from integrator.decode.json.shapes import TableShape
@@ -26,7 +27,9 @@ class File:
 
     def lines(self, reading: Reading) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for."""
-        return whole_lines(self.path) if reading.whole_files else read_lines(self.path, reading.block_bytes)
+        if reading.whole_files:
+            return whole_lines(self.path, tolerant=reading.tolerant)
+        return read_lines(self.path, reading.block_bytes, tolerant=reading.tolerant)
 
 
 Before = Callable[[], OpenTransaction]
@@ -68,6 +71,8 @@ class Reading:
     """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
+    tolerant: bool = False
+    """Whether wrong lines are rejected; otherwise the first one is an error."""
     shapes: dict[tuple[Hashable, ...], TableShape] = field(default_factory=dict, compare=False)
     """What readers prepared for the tables, which a process keeps from batch to batch."""
     learned: dict[tuple[Hashable, ...], dict[str, str]] = field(default_factory=dict, compare=False)
@@ -122,11 +127,13 @@ class Batch:
     unknown: how many values of columns that the tables do not have were passed over, by column.
     span: the positions of the first and the last change of the file so far, without the dialect.
     sources: of which table of the source the records of a table are, where its definition leaves that open.
+    open: None where all lines of the part are rejected.
     """
 
     changes: Sequence[AnyChanges]
-    open: OpenTransaction
+    open: OpenTransaction | None
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
     span: Span = field(default_factory=Span)
     sources: Mapping[str, Source] = field(default_factory=dict)
+    rejected: tuple[Rejected, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.streams import Span
@@ -13,8 +14,17 @@ from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.positions import Positions, Sequencer, by_line, trailing
 from integrator.decode.records import Records, Sequenced, change_rows
+from integrator.decode.rejects import each_block, end_by_reading
 
 Decoded = tuple[Records, Positions]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a file: blocks of lines, or of rows of a table; and what decodes one."""
+
+    blocks: Iterator[Any]
+    decode: Callable[[Any], Decoded]
 
 
 @dataclass(frozen=True)
@@ -56,23 +66,32 @@ class Dialect:
 
 
 def of_parts(
-    parts: Callable[[File, Reading], Iterator[Decoded]], marks: tuple[Mark, ...], *, names_tables: bool = False
+    parts: Callable[[File, Reading], Parts], marks: tuple[Mark, ...], *, names_tables: bool = False
 ) -> Dialect:
     """Return the dialect whose files are decoded by `parts`; the rest as in `Dialect`."""
 
     def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
         order, tables, is_numbered = Sequencer(before, ascending), reading.source_tables(), False
-        for records, positions in parts(file, reading):
+        of_file = parts(file, reading)
+
+        def step(block: Any) -> Batch:
+            nonlocal is_numbered
+            records, positions = of_file.decode(block)
             placed = order.place(positions, Where(file.path, records.line))
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
             is_numbered = is_numbered or _is_numbered(placed, records, file)
             span = Span() if is_numbered else ascending.span
-            yield Batch(changes, order.open, ignored, unknown, span, tables.known)
+            return Batch(changes, order.open, ignored, unknown, span, dict(tables.known))
+
+        yield from each_block(of_file.blocks, step, (ascending, order, tables), reading)
 
     def tail(file: File, reading: Reading) -> OpenTransaction:
+        if reading.tolerant:
+            return end_by_reading(read, file, reading)
         state = OpenTransaction()
-        for _, positions in parts(file, reading):
+        of_file = parts(file, reading)
+        for _, positions in map(of_file.decode, of_file.blocks):
             state = trailing(positions).after(state)
         return state
 
@@ -97,8 +116,7 @@ def of_lines(
     repeated: a member of records whose value is the same in many, as a schema is. The rest as in `Dialect`.
     """
 
-    def parts(file: File, reading: Reading) -> Iterator[Decoded]:
-        for lines in file.lines(reading):
-            yield decode(read_document(lines, expected, repeated), file, reading)
+    def parts(file: File, reading: Reading) -> Parts:
+        return Parts(file.lines(reading), lambda lines: decode(read_document(lines, expected, repeated), file, reading))
 
     return of_parts(parts, marks, names_tables=names_tables)

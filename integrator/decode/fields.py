@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, first, first_refused, flat, mask
+from integrator.arrow.arrays import Mask, Octets, first_refused, flat, mask
 from integrator.contracts.changes import hexadecimal
 from integrator.decode.json.numbers import read_whole
 from integrator.decode.json.slices import Slices
-from integrator.errors import DataError, shown
+from integrator.decode.refusal import refuse
+from integrator.errors import shown
 
 Ints = npt.NDArray[np.int64]
 INSTANT = pa.timestamp("us", "UTC")
@@ -35,10 +37,13 @@ class Where:
 
     def check(self, texts: pa.Array, wrong: Mask, name: str, expected: str) -> None:
         """Raise DataError for the first text that is wrong; `name` is the field's. Null is never wrong."""
-        at = first(wrong & mask(pc.is_valid(texts)))
-        if at is not None:
-            value = shown(texts[at].as_py())
-            raise DataError(f"{self.file}:{self.line[at]}: {name} is {value}; expected {expected}")
+        self.refuse(
+            wrong & mask(pc.is_valid(texts)), lambda at: f"{name} is {shown(texts[at].as_py())}; expected {expected}"
+        )
+
+    def refuse(self, wrong: Mask, text: Callable[[int], str]) -> None:
+        """Raise DataError for the first record that is wrong; `text` returns what is wrong with that at a place."""
+        refuse(self.file, self.line, wrong, text)
 
 
 def integers(texts: pa.Array, where: Where, name: str) -> pa.Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, first_refused, same_values
+from integrator.arrow.arrays import FEW_ROWS, Mask, every_refused, first_refused, same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
@@ -23,6 +23,7 @@ from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.shapes import NO_COLUMN, Kinds, Layout, TableShape
 from integrator.decode.json.slices import Slices, raw_of
 from integrator.decode.json.tables import Found, Grid, Words
+from integrator.decode.refusal import refuse
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.unknown_columns import Others
@@ -242,11 +243,14 @@ class _Batch:
         has[but] = True
         wrong = np.flatnonzero(~(has | self.rows.bare))
         if len(wrong):
-            row = int(wrong[np.argmin(self.rows.line[self.rows.record[wrong]])])
-            raise DataError(
-                f"{self.rows.where(row)}: table {self.rows.table_of(row).name}: the record has no row image; "
-                "configure its producer to write it"
-            )
+            line = self.rows.line[self.rows.record[wrong]]
+            order = np.argsort(line, kind="stable")
+
+            def text(at: int) -> str:
+                table = self.rows.table_of(int(wrong[order[at]])).name
+                return f"table {table}: the record has no row image; configure its producer to write it"
+
+            refuse(self.rows.file, line[order], np.ones(len(wrong), np.bool_), text)
 
     def _arrays(self, layout: Layout, values: Slices) -> list[pa.Array]:
         """Return the values of each kind. Raises DataError for the first that is refused."""
@@ -256,26 +260,38 @@ class _Batch:
             try:
                 arrays.append(self._converted(own, KINDS.all[kind]))
             except ValueRefused as error:
-                raise self._refused(layout, own, int(start), error) from None
+                raise self._error(layout, own, int(start), KINDS.all[kind], error) from None
         return arrays
+
+    def _error(self, layout: Layout, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> DataError:
+        """Return the error for values of a kind, of which the first is refused."""
+
+        def others() -> Iterator[tuple[int, str]]:
+            for index in every_refused(len(own.start), lambda begin, stop: self._accepts(own.part(begin, stop), kind)):
+                try:
+                    self._converted(own.part(index, index + 1), kind)
+                except ValueRefused as alone:
+                    yield self._refused(layout, own, start, ValueRefused(index, str(alone)))
+
+        return DataError(self._refused(layout, own, start, error)[1], lambda: list(others()))
+
+    def _accepts(self, at: Slices, kind: Hashable) -> bool:
+        try:
+            self.images.coding.convert(self.text, at, kind)
+        except _REFUSED:
+            return False
+        return True
 
     def _converted(self, at: Slices, kind: Hashable) -> pa.Array:
         """Return values of a kind. Raises ValueRefused with the place of the first that is refused."""
         convert = self.images.coding.convert
-
-        def accepts(start: int, stop: int) -> bool:
-            try:
-                convert(self.text, at.part(start, stop), kind)
-            except _REFUSED:
-                return False
-            return True
 
         try:
             return convert(self.text, at, kind)
         except ValueRefused:
             raise
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            index = first_refused(len(at.start), accepts)
+            index = first_refused(len(at.start), lambda start, stop: self._accepts(at.part(start, stop), kind))
         try:
             convert(self.text, at.part(index, index + 1), kind)
         except _REFUSED as error:
@@ -283,7 +299,8 @@ class _Batch:
             raise ValueRefused(index, "" if of_parser else str(error)) from None
         raise AssertionError("a value was refused in a batch and accepted alone")
 
-    def _refused(self, layout: Layout, own: Slices, start: int, error: ValueRefused) -> DataError:
+    def _refused(self, layout: Layout, own: Slices, start: int, error: ValueRefused) -> tuple[int, str]:
+        """Return the line of a value that is refused, and the text of its error."""
         _, slot, row = layout.place_of(start + error.index)
         table = self.rows.table_of(row)
         column = table.columns[slot]
@@ -292,7 +309,7 @@ class _Batch:
         if " is no " not in text:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
-        return DataError(
+        return int(self.rows.line[self.rows.record[row]]), (
             f"{self.rows.where(row)}: table {table.name}, column {column.name}: {text}; mend the record or the table "
             "definition"
         )

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import first
 from integrator.decode.fields import Where
 from integrator.decode.json.slices import Labels
-from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 
@@ -31,11 +29,12 @@ class Operations:
         known, codes = words.texts, words.codes
         actions = np.array([*(self.actions.get(word, "") for word in known), ""], "U1")
         wrong = [at for at, word in enumerate(known) if word not in self.actions and word not in self.ignored]
-        lost = first(np.isin(codes, [*wrong, -1]))
-        if lost is not None:
-            given = repr(known[codes[lost]]) if codes[lost] >= 0 else "not there"
-            accepted = ", ".join([*self.actions, *self.ignored])
-            raise DataError(f"{where.file}:{where.line[lost]}: {name} is {given}; it is one of {accepted}")
+        accepted = ", ".join([*self.actions, *self.ignored])
+
+        def text(at: int) -> str:
+            return f"{name} is {repr(known[codes[at]]) if codes[at] >= 0 else 'not there'}; it is one of {accepted}"
+
+        where.refuse(np.isin(codes, [*wrong, -1]), text)
         ignored: Counter[str] = Counter()
         for at, count in enumerate(np.bincount(codes, minlength=len(known))):
             if known[at] in self.ignored:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.fragments import DEAD, TRANSACTION_LENGTH, Places
+from integrator.contracts.fragments import ASIDE, TRANSACTION_LENGTH, Places
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.encode.framing import Framing, Ints, RowKinds, framing_of
@@ -137,7 +137,8 @@ class Bundler:
                 group |= np.concatenate([[True], ~np.asarray(rows["more"].slice(0, len(rows) - 1), bool)])
             case "TRANSACTION":
                 group |= _changes(_transactions(rows))
-        alone = np.asarray(pc.or_(pc.equal(rows["shape"], DEAD), pc.is_null(rows["payload"])), bool)
+        aside = pc.is_in(rows["shape"], pa.array(ASIDE))
+        alone = np.asarray(pc.or_(aside, pc.is_null(rows["payload"])), bool)
         if alone.any():
             group |= alone | np.concatenate([[True], alone[:-1]])
         return group

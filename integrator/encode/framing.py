@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import DEAD, DEAD_HEADERS, Places, Shape
+from integrator.contracts.fragments import ASIDE, DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS, Places, Shape
 from integrator.contracts.outgoing import RECORD_OVERHEAD, Headers, header_size, lengths
 from integrator.contracts.recipe import Recipe, TableRecipe
 from integrator.encode import messages
@@ -27,6 +27,7 @@ _GROWTH_SHIFT = 11
 """Compression adds one byte for 2048 at most to what it cannot compress: zlib's bound is 1/4096 and 1/16384
 (deflateBound, https://zlib.net/manual.html), LZ4's frames have 4 bytes for each block of 64 KiB."""
 
+_NAMES = {DEAD: DEAD_HEADERS, REJECTED: REJECTED_HEADERS}
 PARTS = ("start", "end", "table_start", "table_end", "before", "after", "between_rows", "between_tables")
 
 Texts: TypeAlias = "bytes | pa.Array"
@@ -78,6 +79,7 @@ class Framing:
         self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
         tail = messages.format_of(channel.messages.layout).header_tail
         self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
+        self._key_frames[""], self._headers[""] = Frame(), []  # rejected lines are of no table
         self._compress = compressor(channel.messages.layout.options)
         self._text = messages.format_of(channel.messages.layout).text
         self.compresses = bool(self._compress) or messages.format_of(channel.messages.layout).compresses(
@@ -88,7 +90,7 @@ class Framing:
         """Return the frame of rows of this shape."""
         known = self._frames.get((table, shape))
         if known is None:
-            known = Frame() if shape == DEAD else self._made(table, shape)
+            known = Frame() if shape in ASIDE else self._made(table, shape)
             self._frames[table, shape] = known
         return known
 
@@ -145,7 +147,7 @@ class Framing:
         tables = {table: place for place, table in enumerate(dict.fromkeys(table for table, _ in pairs))}
         of_kind = np.array([tables[table] for table, _ in pairs] or [0], np.int64)
         code = np.asarray(named.indices, np.int64)
-        dead = np.array([shape == DEAD for _, shape in pairs] or [False], bool)
+        dead = np.array([shape in ASIDE for _, shape in pairs] or [False], bool)
         frames = [self.frame(table, shape) for table, shape in pairs]
         keys = [self._key_frames[table] for table in tables]
         return RowKinds(
@@ -224,8 +226,10 @@ class Framing:
         return [[*(self._headers[row[0]] if row[1] != DEAD else ()), *self._named(*row)] for row in shown]
 
     def _named(self, table: str, shape: str, values: Sequence[bytes | None] | None) -> Headers:
-        names = DEAD_HEADERS if shape == DEAD else [name for name, _ in self._tables[table].headers]
-        return list(zip(names, values or (), strict=True))
+        if not values:
+            return []
+        names = _NAMES.get(shape) or [name for name, _ in self._tables[table].headers]
+        return list(zip(names, values, strict=True))
 
 
 def _around(kinds: RowKinds, starts: Places, rows: int) -> tuple[Texts, Texts]:

@@ -29,6 +29,7 @@ from integrator.plan.registry import Registration, RegistrySettings, Strategies,
 from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, read_of
 from integrator.plan.tables import table_recipe
+from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.schema import Table
 from integrator.tables import discovered_columns as adding
 
@@ -57,6 +58,7 @@ class Plan:
     restart: Restart
     notes: tuple[str, ...]
     state: str
+    reject_replication: int
     recipe: Recipe
     registry: RegistrySettings | None
     conditions: dict[str, Conditions]
@@ -74,8 +76,14 @@ class Plan:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that the channel writes to."""
-        dead = self.recipe.messages.oversized.dead_letters
-        return tuple(sorted({*(table.topic for table in self.recipe.tables), *([dead] if dead else [])}))
+        dead = (self.recipe.messages.oversized.dead_letters, self.recipe.tolerance.topic)
+        return tuple(sorted({*(table.topic for table in self.recipe.tables), *filter(None, dead)}))
+
+    @property
+    def dead_letter_topic(self) -> dict[str, int]:
+        """The topic of rejected lines, which is made if it is not there, and its replication factor."""
+        topic = self.recipe.tolerance.topic
+        return {topic: self.reject_replication} if topic else {}
 
     @property
     def registrations(self) -> tuple[Registration, ...]:
@@ -138,6 +146,8 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
+    topics = [*(table.topic for table in recipes), oversized.dead_letters]
+    tolerance, restart = tolerance_of(channel, topics, problems), restart_of(channel, problems)
     limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, problems)
     problems.raise_any()
@@ -153,6 +163,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
             oversized=oversized,
         ),
         send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
+        tolerance=tolerance,
     )
     plan = Plan(
         channel=channel.channel,
@@ -161,7 +172,8 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         create_topics=kafka_location.Create_Topics,
         delay=limit.get("Delay") or 0,
         schedule=schedule,
-        restart=channel.restart,
+        restart=restart,
+        reject_replication=channel.errors.replication,
         notes=(
             *read.notes,
             *scope.notes,

@@ -89,7 +89,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     state.make()
     state.check_imported()
     plan = registry.resolve(plan)
-    topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics)
+    topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     return _Refresh(plan, options, state, spark, _tables_at(plan)).run()
 
 

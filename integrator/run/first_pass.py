@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +20,13 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.streams import Source, Span, following
 from integrator.decode.contract import Batch, Reading
 from integrator.decode.dialects import DIALECTS
+from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import Encoded, encoders_of
-from integrator.errors import ColumnsFound, EnvironmentFault, crossing
+from integrator.errors import ColumnsFound, DataError, EnvironmentFault, crossing
 from integrator.expressions.parse import depends_on
 from integrator.run.prefetch import prefetch
+from integrator.run.rejects import Rejects
 from integrator.sources.file_slices import FileSlice, check_unchanged
 from integrator.transform.expression import RunClock
 from integrator.transform.update_pairs import UpdatePairs, last_place
@@ -58,6 +61,7 @@ class _Task:
         self._reading = reading_of(recipe, tuple(checkpoint.sources.items()))
         self._encoders = encoders_of(recipe)
         self._before: list[FileSlice] = []
+        self._rejects = Rejects(recipe) if recipe.tolerance.rejects else None
         self._open: dict[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
@@ -84,9 +88,13 @@ class _Task:
                     self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place
                 )
                 self._rows += sum(map(len, batch.changes))
+                if self._rejects is not None:
+                    self._rejects.add(run.path, batch.rejected, batch.changes)
                 changes = self._to_send(batch.changes, run.ordinal)
+                if self._rejects is not None:
+                    changes = self._rejects.whole_updates(changes)
                 tables = [table for part in changes for table in part.tables]
-                encoded = self._encoders.encode(changes, clock, self._counters)
+                encoded = self._encoded(changes, clock)
                 once = len(set(tables)) == len(tables)  # not by two names in one block
                 yield from _topic_by_topic(encoded) if self._by_topic and once else _in_source_order(encoded)
                 self._place += last_place(batch.changes) + 1
@@ -99,11 +107,12 @@ class _Task:
                 deferred = self._checkpoint.deferred_rows() if run.ordinal == self._checkpoint.ordinal + 1 else []
                 yield from deferred
                 self._rows, self._place, self._resumed, self._counters = 0, 0, sum(map(len, deferred)), CycleCounters()
+                if self._rejects is not None:
+                    self._rejects.begin()
                 self._span, self._sources = Span(), {}
-                self._pairs = UpdatePairs() if self._recipe.paired else None
+                self._pairs = UpdatePairs() if self._recipe.paired or self._rejects is not None else None
             else:
-                if self._pairs:
-                    self._pairs.end()
+                rejected = yield from self._at_end(run)
                 self._last = (run.ordinal, batch)
                 self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, run.path)
                 counters = self._counters
@@ -119,10 +128,30 @@ class _Task:
                     run.path,
                     self._span,
                     self._sources,
+                    **rejected,
                 ).to_fragment()
         if self._recipe.messages.layout.bundling.mode == "TRANSACTION" and self._last is not None:
             mark = StreamEnd(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
+
+    def _encoded(self, changes: Sequence[AnyChanges], clock: RunClock) -> Iterable[Encoded]:
+        if self._rejects is None:
+            return self._encoders.encode(changes, clock, self._counters)
+        return self._rejects.encoded(self._encoders, changes, clock, self._counters)
+
+    def _at_end(self, run: FileSlice) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+        """Yield the dead letters of a file, and return what its summary has of them."""
+        try:
+            if self._pairs:
+                self._pairs.end()
+        except DataError as error:
+            if self._rejects is None:
+                raise
+            self._rejects.add(run.path, rejected_by(error, run.path, "TRANSFORMATION"))
+        if self._rejects is None:
+            return {}
+        yield from self._rejects.dead_letters(run.path, run.ordinal)
+        return self._rejects.summary()
 
     def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:
         """Return the changes of a file that are to be sent now, and as they are to be."""
@@ -153,7 +182,8 @@ class _Task:
                 self.reading = run.path
                 yield run, None
                 for part in self._records(run):
-                    self._open[run.stream] = part.open
+                    if part.open is not None:
+                        self._open[run.stream] = part.open
                     yield run, part
                 yield run, self._before_next(run.stream)
 
@@ -206,6 +236,7 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         time_zone=recipe.read.source_zone,
         timestamp_column=recipe.read.timestamp_column,
         repeated_positions=recipe.read.repeated_positions,
+        tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,
     )
 

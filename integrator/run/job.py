@@ -29,6 +29,7 @@ from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
+from integrator.run.rejects import TooMany
 from integrator.run.restart import run_with_restarts
 from integrator.run.shards import CycleShards, allow_recipe
 from integrator.run.spark_checkpoint import SparkCheckpoint
@@ -66,7 +67,9 @@ class Job:
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         journal = consistency.check(self.state)
         self.plan = registry.resolve(self.plan)
-        created = topics.ensure(self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics)
+        created = topics.ensure(
+            self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic
+        )
         if created:
             self._log.info("topics created", topics=created)
         if isinstance(self.plan.source, SocketLocation):
@@ -210,13 +213,20 @@ class Job:
         if mended:
             self._log.info("change files mended", files=mended)
         gate = CycleGate(self._ending)
-        report = progress.reporter(self.plan.channel, self.plan.schedule.latency_s)
+        report = progress.reporter(
+            self.plan.channel, self.plan.schedule.latency_s, each_rejected=bool(self.plan.recipe.tolerance.logged)
+        )
+        too_many = TooMany(self.plan.recipe.tolerance.most)
 
         def synced(done: Cycle) -> None:
             self.heart.synced(done.cycle)
             if self._spooled is not None:
                 self._spooled.synced(done.checkpoint.ordinal)
             report(done)
+            for one in done.rejections:
+                if one.places:
+                    too_many.add(one.file, one.places[1:])
+                    too_many.end(one.places[0])
 
         if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
             read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())

@@ -42,10 +42,11 @@ def configure(*secrets: Secrets, json_lines: bool | None = None) -> None:
     )
 
 
-def reporter(channel: str, latency_s: int = 0) -> Callable[[Cycle], None]:
+def reporter(channel: str, latency_s: int = 0, *, each_rejected: bool = False) -> Callable[[Cycle], None]:
     """Return what logs each synced cycle: rows, messages, bytes, rows/s, and the latency of the newest change.
 
-    A latency above `latency_s` seconds (0: any) is a warning of its own: Scheduling LatencySLA.
+    A latency above `latency_s` seconds (0: any) is a warning of its own: Scheduling LatencySLA. So are rejected lines,
+    counted for each file; each_rejected: the first hundred of a file one by one, too.
     """
     log = structlog.get_logger().bind(channel=channel)
 
@@ -63,10 +64,18 @@ def reporter(channel: str, latency_s: int = 0) -> Callable[[Cycle], None]:
             latency_seconds=latency,
             operations=cycle.operations,
             **{
-                name: value for name in ("not_sent", "split", "deferred", "warnings") if (value := getattr(cycle, name))
+                name: value
+                for name in ("not_sent", "rejected", "split", "deferred", "warnings")
+                if (value := getattr(cycle, name))
             },
         )
 
+        for one in cycle.rejections:
+            if one.count:
+                where = {"cycle": cycle.cycle, "file": one.file}
+                log.warning("lines rejected", **where, count=one.count, first_line=one.lines[0]["line"])
+                for line in one.lines if each_rejected else ():
+                    log.warning("line rejected", **where, **line)
         if latency_s and latency is not None and latency > latency_s:
             log.warning("latency above LatencySLA", cycle=cycle.cycle, latency_seconds=latency, sla_seconds=latency_s)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import structlog
 from tenacity import (
@@ -11,6 +12,8 @@ from tenacity import (
     Retrying,
     retry_if_exception,
     stop_after_attempt,
+    stop_after_delay,
+    stop_never,
     stop_when_event_set,
     wait_exponential,
 )
@@ -47,7 +50,8 @@ def run_with_restarts(
         try:
             run()
         except IntegratorError as error:
-            if stopping.is_set() or synced() == before or not error.kind.retriable or not policy.tries:
+            tried = policy.tries if policy.timeout_seconds is None else policy.timeout_seconds
+            if stopping.is_set() or synced() == before or not error.kind.retriable or not tried:
                 raise
             log.warning("failed, starts again", error=str(error), seconds=0.0, failure=0)
             raise _WentOn from error
@@ -55,7 +59,7 @@ def run_with_restarts(
     retrying = Retrying(
         retry=retry_if_exception(lambda error: isinstance(error, IntegratorError) and error.kind.retriable),
         wait=wait_exponential(multiplier=policy.first_seconds, max=policy.most_seconds),
-        stop=stop_after_attempt(policy.tries + 1) | stop_when_event_set(stopping),
+        stop=_stop(policy) | stop_when_event_set(stopping),
         sleep=rest,
         before_sleep=report,
         reraise=True,
@@ -65,3 +69,10 @@ def run_with_restarts(
             return retrying(attempt, synced())
         except _WentOn:
             continue
+
+
+def _stop(policy: Restart) -> Any:
+    """Return what ends the tries: their number, or the time since the first failure."""
+    if policy.timeout_seconds is None:
+        return stop_after_attempt(policy.tries + 1)
+    return stop_never if policy.timeout_seconds < 0 else stop_after_delay(policy.timeout_seconds)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from integrator.contracts.fragments import FILE_SUMMARY, STREAM_END, FileSummary, StreamEnd, to_deferred
+from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, STREAM_END, FileSummary, StreamEnd, to_deferred
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
@@ -92,5 +92,6 @@ def _count(fragments: pa.RecordBatch, operations: dict[str, int], each: int) -> 
     codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64) * 8 + fragments["op"].to_numpy()
     counts, names = np.bincount(codes), topics.dictionary.to_pylist()
     for code in np.flatnonzero(counts).tolist():
-        name = f"{names[code // 8]} {code % 8}"
-        operations[name] = operations.get(name, 0) + each * int(counts[code])
+        if code % 8 != REJECTED_OP:
+            name = f"{names[code // 8]} {code % 8}"
+            operations[name] = operations.get(name, 0) + each * int(counts[code])

@@ -32,6 +32,22 @@ class Cycle:
     deferred: int = 0
     warnings: dict[str, int] = field(default_factory=dict)
     details: list[dict[str, Any]] = field(default_factory=list)
+    rejections: list[Rejections] = field(default_factory=list)
+
+    @property
+    def rejected(self) -> int:
+        """How many lines were rejected."""
+        return sum(one.count for one in self.rejections)
+
+
+@dataclass(frozen=True)
+class Rejections:
+    """The rejected lines of a file: how many, some of them, and what `TooMany` looks at."""
+
+    file: str
+    count: int
+    lines: list[dict[str, Any]]
+    places: list[int]
 
 
 def check_acknowledged(
@@ -70,6 +86,11 @@ def check_acknowledged(
         newest=max((report.newest for report in reports if report.newest), default=None),
         operations=summed(report.operations for report in reports),
         not_sent=summed(summary.not_sent for summary in summaries),
+        rejections=[
+            Rejections(one.path, one.rejected, one.rejections, one.rejected_at)
+            for one in summaries
+            if one.rejected or one.rejected_at
+        ],
         checkpoint=_checkpoint(summaries, followed, moment, deferred),
         seconds=seconds,
         split=summed(report.split for report in reports),

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import Mask, mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
@@ -37,6 +37,7 @@ from integrator.decode.json.grammar import OPEN
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
+from integrator.decode.refusal import refuse
 from integrator.errors import DataError, shown
 
 EXPECTED = "a change event of Debezium"
@@ -238,11 +239,12 @@ def _rows(
         if count:
             ignored[reason] += count
             known |= which
-    at = first(~known)
-    if at is not None:
+
+    def text(at: int) -> str:
         word = shown(words.texts[words.codes[at]] if words.codes[at] >= 0 else None)
-        where = f"{objects.lines.file}:{objects.numbers[at]}"
-        raise DataError(f"{where}: the op {word} is none of c u d r t m")
+        return f"the op {word} is none of c u d r t m"
+
+    refuse(objects.lines.file, objects.numbers, ~known, text)
     return rows
 
 

@@ -10,6 +10,7 @@ updates, then inserts, each in the order of lines. A file is read as a whole, an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,11 +22,11 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_parts
+from integrator.decode.dialect import Decoded, Parts, mark, of_parts
 from integrator.decode.fields import INSTANT, Where, digits, integers
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import BLOCK_BYTES, container_of, open_file, whole_lines
+from integrator.decode.json.lines import BLOCK_BYTES, Lines, container_of, open_file
 from integrator.decode.json.objects import Objects
 from integrator.decode.positions import NO_TRANSACTION, Positions
 from integrator.decode.records import Ints, Records
@@ -41,11 +42,11 @@ PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
 _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
-def parts(file: File, reading: Reading) -> Iterator[Decoded]:
-    """Yield the changes of a file. Raises DataError."""
+def parts(file: File, reading: Reading) -> Parts:
+    """Return the parts of a file: one, for it is read as a whole. Raises DataError."""
     container = container_of(file.path)
     if container == "empty":
-        return
+        return Parts(iter(()), lambda decoded: decoded)
     table = reading.only_table
     if table is None:
         raise DataError(
@@ -54,15 +55,26 @@ def parts(file: File, reading: Reading) -> Iterator[Decoded]:
         )
     if container == "json":
         expected = f"a row of {table.name} with {TYPE}"
-        for lines in whole_lines(file.path):
+
+        most = 0
+
+        def decode(lines: Lines) -> Decoded:
+            nonlocal most
+            most = max(most, len(lines))
+            lost = len(lines) < most or bool(lines.rejected)
             objects = Objects.of_lines(read_document(lines, expected)).required(expected)
-            yield _decoded(_of_json(objects, table), objects.numbers, file, table, objects)
-    else:
-        if container == "csv":
-            _check_quotes(file)
-        found = list(batches(file.path, container, TYPE))
-        if not found:
-            return
+            return _decoded(_of_json(objects, table), objects.numbers, file, table, objects, rejected=lost)
+
+        whole = dataclasses.replace(reading, whole_files=True)
+        return Parts(file.lines(whole), decode)
+    return Parts(_of_tables(file, container, table), lambda decoded: decoded)
+
+
+def _of_tables(file: File, container: str, table: Table) -> Iterator[Decoded]:
+    if container == "csv":
+        _check_quotes(file)
+    found = list(batches(file.path, container, TYPE))
+    if found:
         rows = pa.Table.from_batches(found)
         start = 1 if container == "parquet" else 2
         yield _decoded(rows, np.arange(start, start + len(rows)), file, table, None)
@@ -84,8 +96,10 @@ def _of_json(objects: Objects, table: Table) -> pa.Table:
     return pa.table({name: objects.text(name) for name in names})
 
 
-def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Objects | None) -> Decoded:
-    """Return the changes of rows; `objects`, if they are of JSON, have their columns."""
+def _decoded(
+    rows: pa.Table, line: Ints, file: File, table: Table, objects: Objects | None, *, rejected: bool = False
+) -> Decoded:
+    """Return the changes of rows; `objects`, if they are of JSON, have their columns. rejected: whether lines are."""
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
@@ -108,6 +122,9 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, objects: Obje
     before = _preimages(rows, kinds, version, where, table)
     used = np.zeros(len(rows), bool)
     used[before[before >= 0]] = True
+    if rejected:  # the image of an update alone would be a delete or an insert
+        alone = np.isin(kinds, ["update_preimage", "update_postimage"]) & ~used & (before < 0)
+        where.refuse(alone, lambda _: "one image of an update, of which the other is not there, and lines are rejected")
     action = np.select(
         [(kinds == "insert") | ((kinds == "update_postimage") & (before < 0)), kinds == "update_postimage"],
         ["I", "U"],

@@ -22,7 +22,7 @@ import pyarrow as pa
 from integrator import schema
 from integrator.decode.coding import stamps
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_parts
+from integrator.decode.dialect import Decoded, Parts, mark, of_parts
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
@@ -41,14 +41,15 @@ OPERATIONS = Operations({"I": "I", "U": "U", "D": "D", "INSERT": "I", "UPDATE": 
 _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
-def parts(file: File, reading: Reading) -> Iterator[Decoded]:
-    """Yield the changes of a file. Raises DataError."""
+def parts(file: File, reading: Reading) -> Parts:
+    """Return the parts of a file. Raises DataError."""
     container = container_of(file.path)
     if container == "json":
-        for lines in file.lines(reading):
-            yield dms_json.decode(read_document(lines, dms_json.EXPECTED), file, reading)
-    elif container != "empty":
-        yield from _of_tables(file, container, reading)
+        return Parts(
+            file.lines(reading),
+            lambda lines: dms_json.decode(read_document(lines, dms_json.EXPECTED), file, reading),
+        )
+    return Parts(iter(()) if container == "empty" else _of_tables(file, container, reading), lambda decoded: decoded)
 
 
 def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded]:

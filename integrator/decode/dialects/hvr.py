@@ -15,14 +15,15 @@ hvr_missing       names of columns that the record has no value for, with commas
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Octets, first, flat, mask, of_width
+from integrator.arrow.arrays import Octets, flat, mask, of_width
 from integrator.arrow.compiled import compiled
 from integrator.contracts.changes import (
     MAX_ROWS_IN_TRANSACTION,
@@ -39,6 +40,8 @@ from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import container_of, read_lines
+from integrator.decode.refusal import of_all, refuse
+from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
 from integrator.errors import DataError
@@ -55,15 +58,22 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
     ascending = Ascending(checked=not reading.repeated_positions)
     order, tables = _Order(file.path, before, ascending), reading.source_tables()
-    for records in _records(file, reading):
+    blocks, decode = _blocks(file, reading)
+
+    def step(block: Any) -> Batch:
+        records = decode(block)
         meta = order.place(records)
         ignored: Counter[str] = Counter()
         changes, unknown = _changes(records, meta, reading, tables, ignored)
-        yield Batch(changes, order.open, ignored, unknown, ascending.span, tables.known)
+        return Batch(changes, order.open, ignored, unknown, ascending.span, dict(tables.known))
+
+    yield from each_block(blocks, step, (ascending, order, tables), reading)
 
 
-def tail(file: File, _reading: Reading) -> OpenTransaction:
+def tail(file: File, reading: Reading) -> OpenTransaction:
     """Return the last transaction of the file, and how many of its last rows belong to it."""
+    if reading.tolerant:
+        return end_by_reading(read, file, reading)
     state = OpenTransaction()
     columns: Iterator[tuple[pa.Array, pa.Array]]
     container = container_of(file.path)
@@ -78,14 +88,15 @@ def tail(file: File, _reading: Reading) -> OpenTransaction:
     return state
 
 
-def _records(file: File, reading: Reading) -> Iterator[Records]:
+def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any], Records]]:
+    """Return the blocks of a file, and what decodes one."""
     match container_of(file.path):
         case "empty":
-            return iter(())
+            return iter(()), lambda records: records
         case "json":
-            return (hvr_json.records(lines, reading) for lines in file.lines(reading))
+            return file.lines(reading), lambda lines: hvr_json.records(lines, reading)
         case container:
-            return hvr_tables.records(file.path, container, reading)
+            return hvr_tables.records(file.path, container, reading), lambda records: records
 
 
 def _changes(
@@ -97,7 +108,10 @@ def _changes(
     firsts = np.zeros(len(place), np.int64)
     firsts[records.table.codes[::-1]] = np.arange(len(records.line))[::-1]
     for code, name in enumerate(records.table.texts):
-        table = tables.find(None, name, f"{records.file}:{records.line[firsts[code]]}")
+        try:
+            table = tables.find(None, name, f"{records.file}:{records.line[firsts[code]]}")
+        except DataError as error:
+            raise of_all(error, records.file, records.line[records.table.codes == code]) from None
         if isinstance(table, str):
             ignored[table] += int((records.table.codes == code).sum())
         else:
@@ -215,28 +229,36 @@ class _Order(Standing):
         return rank
 
     def _check_countdown(self, left: Ints, line: Ints) -> None:
-        at = first((left < 0) | (left >= MAX_ROWS_IN_TRANSACTION))
-        if at is not None:
-            raise DataError(
-                f"{self.file}:{line[at]}: hvr_tx_countdown is {left[at]}; expected the rows left in the transaction, "
-                f"this one included: 1 to {MAX_ROWS_IN_TRANSACTION - 1}, or 0 where that is not known"
-            )
+        refuse(
+            self.file,
+            line,
+            (left < 0) | (left >= MAX_ROWS_IN_TRANSACTION),
+            lambda at: (
+                f"hvr_tx_countdown is {left[at]}; expected the rows left in the transaction, this one included: "
+                f"1 to {MAX_ROWS_IN_TRANSACTION - 1}, or 0 where that is not known"
+            ),
+        )
 
     def _check_op(self, op: pa.Array, line: Ints) -> None:
-        at = first(~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))))
-        if at is not None:
-            raise DataError(
-                f"{self.file}:{line[at]}: hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, "
-                "3 before key update, 4 before other update, 5 truncate"
-            )
+        refuse(
+            self.file,
+            line,
+            ~mask(pc.and_(pc.greater_equal(op, 0), pc.less_equal(op, 5))),
+            lambda at: (
+                f"hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, 3 before key update, "
+                "4 before other update, 5 truncate"
+            ),
+        )
 
     def _check_given(self, given: pa.Array, line: Ints) -> None:
-        at = first(pc.invert(pc.match_substring_regex(given, _SEQUENCE)))
-        if at is not None:
-            raise DataError(
-                f"{self.file}:{line[at]}: hvr_integ_seq is {given[at].as_py()!r}; expected 20, 16 and 7 upper-case hex "
-                "digits joined by |"
-            )
+        refuse(
+            self.file,
+            line,
+            mask(pc.invert(pc.match_substring_regex(given, _SEQUENCE))),
+            lambda at: (
+                f"hvr_integ_seq is {given[at].as_py()!r}; expected 20, 16 and 7 upper-case hex digits joined by |"
+            ),
+        )
 
 
 DIALECT = Dialect(read, tail, (mark("hvr_op", certain=True),), commit_positions=True)

@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, first_refused
+from integrator.arrow.arrays import every_refused, first_refused
 from integrator.decode.coding import JsonCoding
 from integrator.decode.contract import Reading
 from integrator.decode.dialects.hvr_records import META, POSITION, Records
+from integrator.decode.fields import Where
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
 from integrator.decode.json.lines import Lines, cut
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels, Slices, labels_of
+from integrator.decode.json.slices import Labels, labels_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.refused import ValueRefused
 from integrator.errors import DataError, shown
@@ -55,20 +56,23 @@ def _tables(objects: Objects, reading: Reading) -> Labels:
     """Return the name of each record's table. Raises DataError for one without a name, or whose name is no text."""
     at = objects.slices("hvr_tbl_name")
     found = labels_of(objects.document.text, at)
-    nameless = first(found.codes < 0)
-    if nameless is not None:
+    where = Where(objects.lines.file, objects.numbers)
+    if (found.codes < 0).any():
         if reading.default_table is None:
-            raise DataError(
-                f"{_where(objects, nameless)}: the record has no hvr_tbl_name, and the channel has several tables; add "
-                "it, or name the table at the source location; the line is "
-                f"{cut(objects.lines.array[nameless].as_py().rstrip())}"
+            lines = objects.lines.array
+            where.refuse(
+                found.codes < 0,
+                lambda at: (
+                    "the record has no hvr_tbl_name, and the channel has several tables; add it, or name the "
+                    f"table at the source location; the line is {cut(lines[at].as_py().rstrip())}"
+                ),
             )
-        texts = [*found.texts, reading.default_table]
+        texts = [*found.texts, reading.default_table or ""]
         found = Labels(np.where(found.codes < 0, np.int32(len(texts) - 1), found.codes), texts)
-    odd = first(~(at.are_texts(objects.document.text) | at.nulls(objects.document.text)))
-    if odd is not None:
-        value = cut(found.texts[found.codes[odd]])
-        raise DataError(f"{_where(objects, odd)}: hvr_tbl_name is {value}; expected text")
+    where.refuse(
+        ~(at.are_texts(objects.document.text) | at.nulls(objects.document.text)),
+        lambda odd: f"hvr_tbl_name is {cut(found.texts[found.codes[odd]])}; expected text",
+    )
     return found
 
 
@@ -90,14 +94,11 @@ def _typed(objects: Objects, name: str) -> pa.Array:
         return read(0, len(objects))
     except _REFUSED:
         index = first_refused(len(objects), accepts)
-    raise _refused(objects, at, index, name)
 
+    def refused(index: int) -> tuple[int, str]:
+        raw = text[at.start[index] : at.end[index]].tobytes().decode()
+        value = shown(json.loads(raw)) if raw.startswith('"') else cut(raw)
+        line = int(objects.numbers[index])
+        return line, f"{objects.lines.file}:{line}: {name}: {value} is no {arrow_type(kind)}; mend the record"
 
-def _refused(objects: Objects, at: Slices, index: int, name: str) -> DataError:
-    raw = objects.document.text[at.start[index] : at.end[index]].tobytes().decode()
-    value = shown(json.loads(raw)) if raw.startswith('"') else cut(raw)
-    return DataError(f"{_where(objects, index)}: {name}: {value} is no {arrow_type(META[name])}; mend the record")
-
-
-def _where(objects: Objects, index: int) -> str:
-    return f"{objects.lines.file}:{objects.numbers[index]}"
+    raise DataError(refused(index)[1], lambda: list(map(refused, every_refused(len(objects), accepts))))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.changes import SEQUENCE_WIDTHS, OpenTransaction
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.dialect import Dialect, mark
@@ -19,12 +19,15 @@ from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import LIST
-from integrator.decode.json.lines import cut, read_lines
+from integrator.decode.json.lines import Lines, cut, read_lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import change_rows
+from integrator.decode.rejects import each_block, end_by_reading
 from integrator.errors import DataError
 
 EXPECTED = "a record of wal2json"
+_UNKNOWN = OpenTransaction(f"{'0' * SEQUENCE_WIDTHS[0]}|{'0' * SEQUENCE_WIDTHS[1]}|")
+"""A transaction that began in an earlier file, whichever it was."""
 
 
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
@@ -32,18 +35,24 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     position = wal2json_v2.Position(before)
     ascending, tables = Ascending(checked=not reading.repeated_positions), reading.source_tables()
     version = 0
-    for lines in file.lines(reading):
+
+    def step(lines: Lines) -> Batch:
+        nonlocal version
         document = read_document(lines, EXPECTED)
         version = version or _version(document)
         records, placed = wal2json_v1.records(document) if version == 1 else wal2json_v2.records(document, position)
         ascending.extend(placed, records.row_counts, Where(file.path, records.line))
         changes, ignored, unknown = change_rows(records, placed, reading, tables)
         state = position.open if version == 2 else OpenTransaction(since_start=False)
-        yield Batch(changes, state, ignored, unknown, ascending.span, tables.known)
+        return Batch(changes, state, ignored, unknown, ascending.span, dict(tables.known))
+
+    yield from each_block(file.lines(reading), step, (ascending, position, tables), reading)
 
 
-def tail(file: File, _reading: Reading) -> OpenTransaction:
+def tail(file: File, reading: Reading) -> OpenTransaction:
     """Return where the file ends; a file of version 1 holds whole transactions only."""
+    if reading.tolerant:
+        return end_by_reading(read, file, reading, _UNKNOWN)
     state = OpenTransaction()
     for lines in read_lines(file.path):
         document = read_document(lines, EXPECTED)

@@ -21,6 +21,7 @@ from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import Ints, Records, Sequenced
+from integrator.decode.refusal import refuse
 from integrator.errors import DataError, shown
 
 EXPECTED = "wal2json version 2"
@@ -96,11 +97,12 @@ def _actions(objects: Objects) -> npt.NDArray[np.str_]:
     """Return what each line does. Raises DataError for a word that is none of a version 2."""
     words = objects.labels("action")
     unknown = [place for place, word in enumerate(words.texts) if word not in tuple(_ACTIONS)]
-    wrong = first(np.isin(words.codes, [*unknown, -1]))
-    if wrong is not None:
-        word = words.texts[words.codes[wrong]] if words.codes[wrong] >= 0 else None
-        text = f"the action {shown(word)} is none of {' '.join(_ACTIONS)}"
-        raise DataError(f"{objects.lines.file}:{objects.numbers[wrong]}: {text}")
+
+    def text(at: int) -> str:
+        word = words.texts[words.codes[at]] if words.codes[at] >= 0 else None
+        return f"the action {shown(word)} is none of {' '.join(_ACTIONS)}"
+
+    refuse(objects.lines.file, objects.numbers, np.isin(words.codes, [*unknown, -1]), text)
     return np.array(words.texts, "U1")[words.codes]
 
 
@@ -186,9 +188,12 @@ def _transactions(
     if early is not None:
         opened, rows_before = position.open.tx, position.open.rows
         if opened is None:
-            raise DataError(
-                f"{where.file}:{where.line[early]}: a change whose transaction began in no file before this one; "
-                "start with a file that holds the transaction's begin (action B), and record with include-transaction"
+            where.refuse(
+                (rows > 0) & (index == 0),
+                lambda _: (
+                    "a change whose transaction began in no file before this one; start with a file that holds "
+                    "the transaction's begin (action B), and record with include-transaction"
+                ),
             )
     base = np.concatenate([[-rows_before], before[starts]])
     found = begins.of_transactions(opened, starts)
@@ -203,8 +208,7 @@ def _transactions(
     ends = np.full(len(starts) + 1, -1, np.int64)
     commits = np.flatnonzero(actions == "C")
     ends[index[commits]] = before[commits]
-    late = first((rows > 0) & (ends[index] >= 0) & (before >= ends[index]))
-    if late is not None:
-        raise DataError(f"{where.file}:{where.line[late]}: a change after its transaction's end; is a file missing?")
+    late = (rows > 0) & (ends[index] >= 0) & (before >= ends[index])
+    where.refuse(late, lambda _: "a change after its transaction's end; is a file missing?")
     countdown = np.where(ends[index] >= 0, ends[index] - before, 0)
     return _Transactions(found, starts, index, rank, countdown)

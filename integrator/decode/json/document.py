@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ from integrator.errors import DataError, shown
 Ints = npt.NDArray[np.int64]
 
 _SPACE, _TAB, _RETURN = b" \t\r"
+_FEW_LINES = 128
+"""Lines that are looked at together for those that are wrong: each wrong one costs a look at the rest of them."""
 _REASONS = {
     grammar.NO_VALUE: "here a value is expected: text in quotes, a number, true, false, null, an object or a list",
     grammar.NO_OBJECT: "it is no object",
@@ -77,10 +80,26 @@ def read_document(lines: Lines, expected: str, repeated: str = "") -> Document:
 def _indexed(lines: Lines, expected: str, repeated: str) -> tuple[Finding, Document]:
     found, document, reason = _first_wrong(lines, repeated)
     if reason:
-        line = cut(lines.array[found.line].as_py().rstrip("\n"))
-        where = f"{lines.file}:{lines.numbers[found.line]}"
-        raise DataError(f"{where}: {reason}; expected {expected}; the line is {line}")
+        text = _refusal(lines, found.line, reason, expected)
+        raise DataError(text, lambda: list(_every_wrong(lines, found.line, expected)))
     return found, document
+
+
+def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
+    line = cut(lines.array[at].as_py().rstrip("\n"))
+    return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {line}"
+
+
+def _every_wrong(lines: Lines, start: int, expected: str) -> Iterator[tuple[int, str]]:
+    """Yield all lines from `start` on that are neither an object nor `null`, each with its error."""
+    for begin in range(start, len(lines), _FEW_LINES):
+        part = lines.take(np.arange(begin, min(begin + _FEW_LINES, len(lines))))
+        while len(part):
+            found, reason = first_wrong(part)
+            if not reason:
+                break
+            yield int(part.numbers[found.line]), _refusal(part, found.line, reason, expected)
+            part = part.take(np.arange(found.line + 1, len(part)))
 
 
 def first_wrong(lines: Lines) -> tuple[Finding, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import itertools
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import pyarrow.json
 
 from integrator.arrow.arrays import Octets, Raw, Words, flat, words
 from integrator.arrow.compiled import compiled
+from integrator.contracts.rejected import Rejected
 from integrator.errors import DataError, EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
@@ -27,6 +29,7 @@ one encoding begins the sooner."""
 _SMALL_BYTES = 64 * 1024
 """What is read first: room for more is made only where there is more, for many files are small."""
 _LOOK = 64 * 1024
+_FIRST_LINES = 100
 _SHOWN = 200
 _MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
@@ -77,7 +80,18 @@ def container_of(file: str) -> str:
         return "empty"
     if start.startswith(b"PAR1"):
         return "parquet"
-    return "json" if re.match(rb"\{|null\s*(\n|$)", start) else "csv"
+    return "json" if re.match(rb"\{|null\s*(\n|$)", start) or _has_record(start) else "csv"
+
+
+def _has_record(start: bytes) -> bool:
+    """Return whether one of a file's first lines is a JSON object: then the first one is broken, and no header."""
+    for line in start.split(b"\n")[:_FIRST_LINES]:
+        if line.startswith(b"{"):
+            try:
+                return isinstance(json.loads(line), dict)
+            except (ValueError, RecursionError):
+                continue
+    return False
 
 
 def cut(line: str) -> str:
@@ -87,12 +101,16 @@ def cut(line: str) -> str:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a file: their bytes without blank lines, and the number of each line in the file."""
+    """Lines of a file: their bytes without blank lines, and the number of each line in the file.
+
+    rejected: those among them that are not UTF-8, and left out.
+    """
 
     file: str
     data: Raw
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
     offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
+    rejected: tuple[Rejected, ...] = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -117,8 +135,11 @@ class Lines:
         return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32))
 
 
-def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks of about `block_bytes`. Raises DataError for text that is not UTF-8."""
+def read_lines(path: str, block_bytes: int = BLOCK_BYTES, *, tolerant: bool = False) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks of about `block_bytes`.
+
+    Raises DataError for text that is not UTF-8; where it is `tolerant`, lines with such are rejected.
+    """
     number, rest = 1, b""
     with open_file(path) as stream:
         for doubled in itertools.count():
@@ -131,22 +152,22 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[Lines]:
             rest = bytes(data[end:])
             if end:
                 del data[end:]
-                lines, number = _lines(path, data, number)
-                if len(lines):
+                lines, number = _lines(path, data, number, tolerant=tolerant)
+                if len(lines) or lines.rejected:
                     yield lines
     if rest.strip():
-        yield _lines(path, rest + b"\n", number)[0]
+        yield _lines(path, rest + b"\n", number, tolerant=tolerant)[0]
 
 
-def whole_lines(path: str) -> Iterator[Lines]:
-    """Yield the lines of a file all at once, if it has any."""
+def whole_lines(path: str, *, tolerant: bool = False) -> Iterator[Lines]:
+    """Yield the lines of a file all at once, if it has any; those that are not UTF-8 as in `read_lines`."""
     with open_file(path) as stream:
         try:
             data = stream.read().removeprefix(_MARK)
         except (OSError, pa.ArrowInvalid) as error:
             raise cut_off(path, error) from error
     if data.strip():
-        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1)[0]
+        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1, tolerant=tolerant)[0]
 
 
 def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: int) -> bytearray:
@@ -167,7 +188,7 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: i
     return data
 
 
-def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
+def _lines(path: str, data: Raw, number: int, *, tolerant: bool) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     if len(data) > _MOST_BYTES:
         raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
@@ -185,16 +206,24 @@ def _lines(path: str, data: Raw, number: int) -> tuple[Lines, int]:
     try:
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
-        for at, line in enumerate(bytes(data).split(b"\n")):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                shown = line[max(0, error.start - 40) : error.start + 10]
-                raise DataError(
-                    f"{path}:{numbers[at]}: not UTF-8 near {shown!r}; write change files in UTF-8"
-                ) from None
-        raise
+        rejected = tuple(_not_utf8(lines))
+        if not tolerant:
+            raise DataError(rejected[0].reason) from None
+        valid = np.flatnonzero(~np.isin(numbers, [one.line for one in rejected]))
+        every = bytes(data).split(b"\n")
+        data = b"".join(every[at] + b"\n" for at in valid)
+        return Lines(path, data, numbers[valid], _offsets(data)[0], rejected), after
     return lines, after
+
+
+def _not_utf8(lines: Lines) -> Iterator[Rejected]:
+    for number, line in zip(lines.numbers.tolist(), bytes(lines.data).split(b"\n"), strict=False):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            shown = line[max(0, error.start - 40) : error.start + 10]
+            text = f"{lines.file}:{number}: not UTF-8 near {shown!r}; write change files in UTF-8"
+            yield Rejected(number, "VALUE_CONVERTER", text)
 
 
 def _offsets(data: Raw) -> tuple[npt.NDArray[np.int32], bool]:
@@ -243,3 +272,26 @@ def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
     return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
+
+
+def raw_lines(path: str, numbers: npt.NDArray[np.int64]) -> Iterator[bytes]:
+    """Yield lines of a file as they came, without their ends: those of these numbers, which ascend."""
+    number, rest, wanted = 1, b"", iter(numbers.tolist())
+    line = next(wanted, None)
+    with open_file(path) as stream:
+        while line is not None:
+            block = stream.read(BLOCK_BYTES)
+            data = rest + block
+            ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
+            if not block and rest:
+                ends = np.append(ends, len(data))  # the last line may have no end
+            while line is not None and line < number + len(ends):
+                at = line - number
+                begin = int(ends[at - 1]) + 1 if at else 0
+                whole = data[begin : int(ends[at])]
+                yield whole.removeprefix(_MARK) if line == 1 else whole
+                line = next(wanted, None)
+            if not block:
+                return
+            number += len(ends)
+            rest = data[int(ends[-1]) + 1 :] if len(ends) else data

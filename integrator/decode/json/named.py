@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets, Words, first
+from integrator.arrow.arrays import Mask, Octets, Words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document, rewritten
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.index import Nodes
 from integrator.decode.json.members import Wanted, count_children, is_name
 from integrator.decode.json.names import Hashes, Places, hash_of
-from integrator.decode.json.objects import Objects, no_object
-from integrator.errors import DataError
+from integrator.decode.json.objects import Objects, check_objects
+from integrator.decode.refusal import refuse
 
 Ints = npt.NDArray[np.int64]
 
@@ -46,7 +46,7 @@ def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expecte
     found = np.full((2, int(counts.sum())), -1, np.int32)
     wrong = int(_pairs((document.text, document.nodes), begin, stop, Wanted.of([name, value]), found))
     if wrong >= 0:
-        raise no_object(document, int(objects.line[wrong]), expected)
+        check_objects(document, objects.line, np.arange(len(objects)) == wrong, expected)
     return NamedLists(found[0], found[1], counts, is_list, objects.line)
 
 
@@ -95,10 +95,9 @@ def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects
     line = np.concatenate([np.repeat(one.line, one.counts) for one in images])
     is_text = name >= 0
     is_text[is_text] = text[nodes.start[name[is_text]]] == QUOTE
-    wrong = first(~is_text)
-    if wrong is not None:
-        where = f"{document.lines.file}:{document.lines.numbers[line[wrong]]}"
-        raise DataError(f"{where}: a value stands in a list of columns without a name")
+    if not is_text.all():
+        numbers = document.lines.numbers[line]
+        refuse(document.lines.file, numbers, ~is_text, lambda _: "a value stands in a list of columns without a name")
     start, end, escaped = (part[value] for part in (nodes.start, nodes.end, nodes.escaped))
     if (value < 0).any():
         start = np.where(value < 0, len(text), start).astype(np.int32)

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first
+from integrator.arrow.arrays import Mask
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.lines import Lines, cut
 from integrator.decode.json.members import Wanted, children, count_children, ends_of_texts, find_nodes
 from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Labels, Slices, labels_of, raw_of, texts_of
-from integrator.errors import DataError
+from integrator.decode.refusal import refuse
 
 Ints = npt.NDArray[np.int64]
 
@@ -48,9 +48,7 @@ class Objects:
         has = np.zeros(len(node), np.bool_) if kind is None else ~none & (kind == OPEN)
         if kind is not None and not (has | none).all():
             null = Slices.of_nodes(document.nodes, node).nulls(document.text)
-            wrong = first(~(has | null))
-            if wrong is not None:
-                raise no_object(document, int(line[wrong]), expected)
+            check_objects(document, line, ~(has | null), expected)
         begin = np.where(has, node + 1, 0).astype(np.int32)
         stop = np.where(has, document.nodes.after[np.where(has, node, 0)], 0).astype(np.int32) if has.any() else begin
         return Objects(document, line, begin, stop, has)
@@ -78,9 +76,7 @@ class Objects:
 
     def required(self, expected: str) -> Objects:
         """Return the same. Raises DataError for the first record that has no object."""
-        wrong = first(~self.has_object)
-        if wrong is not None:
-            raise no_object(self.document, int(self.line[wrong]), expected)
+        check_objects(self.document, self.line, ~self.has_object, expected)
         return self
 
     def take(self, at: Ints) -> Objects:
@@ -228,8 +224,12 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32))
 
 
-def no_object(document: Document, line: int, expected: str) -> DataError:
-    """Return the error for what is no object in a line of a document."""
+def check_objects(document: Document, line: Ints, wrong: Mask, expected: str) -> None:
+    """Raise DataError for records, which are in these lines of a document, that are no objects where one must be."""
     lines = document.lines
-    shown = cut(lines.array[line].as_py().rstrip("\n"))
-    return DataError(f"{lines.file}:{lines.numbers[line]}: it is no object; expected {expected}; the line is {shown}")
+
+    def text(at: int) -> str:
+        return f"it is no object; expected {expected}; the line is {cut(lines.array[line[at]].as_py().rstrip())}"
+
+    if wrong.any():
+        refuse(lines.file, lines.numbers[line], wrong, text)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -32,19 +33,30 @@ def check(properties: dict[str, str]) -> None:
         ) from None
 
 
-def ensure(properties: dict[str, str], topics: Sequence[str], creation: TopicCreation | None) -> list[str]:
+def ensure(
+    properties: dict[str, str],
+    topics: Sequence[str],
+    creation: TopicCreation | None,
+    made: Mapping[str, int] = MappingProxyType({}),
+) -> list[str]:
     """Have all `topics` there; return the names of those that were created.
+
+    creation: how, if those that are missing are to be created. made: topics that are created in any case, with one
+    partition, and their replication factors.
 
     Raises EnvironmentFault if the brokers cannot be reached, or topics are missing and may not or cannot be created.
     """
     client, missing = _missing(properties, topics)
-    if missing and creation is None:
+    others = [topic for topic in missing if topic not in made]
+    if others and creation is None:
         raise EnvironmentFault(
-            f"missing at {properties['bootstrap.servers']}: the topics {', '.join(missing)}; create them, or let the "
+            f"missing at {properties['bootstrap.servers']}: the topics {', '.join(others)}; create them, or let the "
             "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location"
         )
-    if missing and creation is not None:
-        _create(client, missing, creation)
+    if others and creation is not None:
+        _create(client, others, creation)
+    for topic in set(missing).intersection(made):
+        _create(client, [topic], TopicCreation(Partitions=1, Replication_Factor=made[topic]))
     return missing
 
 

@@ -1,0 +1,102 @@
+"""Blocks of lines, read without those that are wrong, where the channel says so (errors.tolerance: all).
+
+A block with a wrong line is read again without it and without all that are wrong in the same way. Where lines are wrong
+in many ways, the block is divided: a smaller one costs less to read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.rejected import Rejected, Stage
+from integrator.decode.contract import Batch, Before, File, Reading
+from integrator.decode.json.lines import Lines
+from integrator.errors import DataError
+
+_TRIES = 4
+"""How often a block is read again before it is divided."""
+_SMALL = 128
+"""Lines of a block that is not divided any more."""
+
+
+def each_block(
+    blocks: Iterable[Lines], step: Callable[[Lines], Batch], states: Sequence[object], reading: Reading
+) -> Iterator[Batch]:
+    """Yield what `step` makes of each block, in order.
+
+    states: the objects that `step` changes, which are set back before a block is read again. Raises DataError where
+    nothing is tolerated, and for what is not the fault of one line.
+    """
+    if not reading.tolerant:
+        yield from map(step, blocks)
+        return
+    for lines in blocks:
+        rejected = list(lines.rejected)
+        parts = [lines]
+        while parts:
+            part = parts.pop()
+            batch, rest = _attempts(part, step, states, rejected, divisible=not reading.whole_files)
+            parts += rest
+            if batch is not None or (rejected and not parts):
+                yield replace(batch or Batch([], None), rejected=tuple(rejected))
+                rejected = []
+
+
+def _attempts(
+    lines: Lines, step: Callable[[Lines], Batch], states: Sequence[object], rejected: list[Rejected], *, divisible: bool
+) -> tuple[Batch | None, list[Lines]]:
+    """Return the batch of lines, None where none is left; or the parts to read instead, the last one first."""
+    tries = 0
+    while len(lines):
+        if tries >= _TRIES and divisible and len(lines) > _SMALL:
+            half = len(lines) // 2
+            return None, [lines.take(np.arange(half, len(lines))), lines.take(np.arange(half))]
+        before = [_copied(vars(state)) for state in states]
+        try:
+            return step(lines), []
+        except DataError as error:
+            for state, saved in zip(states, before, strict=True):
+                vars(state).update(saved)
+            found = rejected_by(error, lines.file, "VALUE_CONVERTER")
+            wrong = np.isin(lines.numbers, [one.line for one in found])
+            if not wrong.any():
+                raise
+            rejected += found
+            lines = lines.take(np.flatnonzero(~wrong))
+            tries += 1
+    return None, []
+
+
+def end_by_reading(
+    read: Callable[[File, Before, Reading], Iterator[Batch]],
+    file: File,
+    reading: Reading,
+    unknown: OpenTransaction = OpenTransaction(),  # noqa: B008 - frozen
+) -> OpenTransaction:
+    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read.
+
+    unknown: what stands for the state before the file.
+    """
+    state = unknown
+    for batch in read(file, lambda: unknown, reading):
+        state = batch.open or state
+    return replace(state, tx=None) if state.tx == unknown.tx else state
+
+
+def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return an object's attributes, of which dicts are those that change in themselves."""
+    return {name: dict(value) if isinstance(value, dict) else value for name, value in attributes.items()}
+
+
+def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
+    """Return the lines of a file that are wrong as an error says; none where it names no line of it."""
+    if error.others is not None:
+        return [Rejected(line, stage, text) for line, text in error.others()]
+    named = re.match(re.escape(file) + r":(\d+): ", str(error))
+    return [Rejected(int(named[1]), stage, str(error))] if named else []

@@ -1,0 +1,169 @@
+"""errors.tolerance: all: what is rejected, what it is as a dead letter, and what is sent of the other lines."""
+
+import json
+
+import numpy as np
+import pytest
+
+from integrator.contracts.fragments import REJECTED
+from integrator.decode.json.lines import raw_lines
+from integrator.errors import DataError
+from integrator.run.rejects import TooMany
+from tests.parts import pure
+
+DDL = "create table orders(id int primary key, v text, n numeric(4,1));"
+ALL = "errors: {tolerance: all, deadletterqueue.topic.name: dead}\n"
+ENVELOPE = "  - {action: FileFormat, Json: true, JsonMode: SCHEMA_PAYLOAD}\n"
+
+
+def order(**members):
+    return json.dumps({"hvr_tbl_name": "orders", "hvr_op": 1, "hvr_tx_seq": "1", "v": "", "n": 1.5, **members}).encode()
+
+
+def recipe(directory, more=ALL, actions="", kafka="", ddl=DDL):
+    made = pure.tables(directory, ddl, [actions] if actions else [], kafka=kafka)
+    text = (directory / "channel.yaml").read_text()
+    (directory / "channel.yaml").write_text(text.replace("channel: pure\n", f"channel: pure\n{more}"))
+    assert made
+    return pure.make(str(directory / "channel.yaml"), "Europe/Berlin", None).recipe
+
+
+def sent(made, path, lines):
+    """The ids of rows that are sent, the dead letters, and the summary of the file."""
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    fragments, [summary] = pure.fragments(made, path)
+    found = pure.unpacked(pure.bundled(made, fragments.combine_chunks()))
+    rows = [json.loads(one.value)["id"] for one in found if one.topic != "dead"]
+    return rows, [one for one in found if one.topic == "dead"], summary
+
+
+CASES = [
+    ("no JSON", b'{"hvr_op":1', "VALUE_CONVERTER", "no JSON"),
+    ("not UTF-8", order(id=2, v="x").replace(b"x", b"\xff"), "VALUE_CONVERTER", "not UTF-8"),
+    ("a value that does not fit", order(id="x"), "VALUE_CONVERTER", "column id: 'x' is no integer"),
+    ("an unknown table", order(id=2, hvr_tbl_name="other"), "VALUE_CONVERTER", "which the channel does not have"),
+    ("an unknown operation", order(id=2, hvr_op=9), "VALUE_CONVERTER", "hvr_op is 9"),
+    ("an unknown column", order(id=2, other=1), "VALUE_CONVERTER", "other"),
+    ("a row above the maximum size", order(id=2, v="x" * 6000), "TRANSFORMATION", "HVR_KAFKA_MSG_MAX_BYTES"),
+]
+
+
+@pytest.mark.parametrize(("what", "line", "stage", "reason"), CASES, ids=[case[0] for case in CASES])
+def test_a_wrong_line_is_a_dead_letter_as_it_came(what, line, stage, reason, tmp_path):
+    made = recipe(tmp_path, kafka=", Oversized_Rows: FAIL", actions=LIMIT)
+    lines = [order(id=1), line, order(id=3), line, order(id=5)]
+    rows, dead, summary = sent(made, tmp_path / "a.jsonl", lines)
+    assert rows == [1, 3, 5]
+    assert summary.rejected == sum(one.headers["__connect.errors.part"] == b"1" for one in dead) == 2
+    assert b"".join(one.value for one in dead) == line * 2
+    headers = {name.removeprefix("__connect.errors."): text.decode() for name, text in dead[0].headers.items()}
+    assert reason in headers.pop("exception.message")
+    assert headers == {
+        "connector.name": "pure",
+        "stage": stage,
+        "exception.class.name": "DataError",
+        "file": str(tmp_path / "a.jsonl"),
+        "line": "2",
+        "part": "1",
+        "parts": str(len(dead) // 2),
+    }
+    assert dead[0].key is None
+    assert what
+
+
+LIMIT = '{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "5000"}'
+
+
+def test_a_line_above_the_maximum_size_comes_in_parts(tmp_path):
+    made = recipe(tmp_path, actions=LIMIT)
+    line = order(id=2, v="x" * 20000)
+    rows, dead, summary = sent(made, tmp_path / "a.jsonl", [order(id=1), line])
+    assert (rows, summary.rejected) == ([1], 1)
+    assert len(dead) > 1
+    assert b"".join(one.value for one in dead) == line
+    assert [one.headers["__connect.errors.part"] for one in dead] == [b"%d" % n for n in range(1, len(dead) + 1)]
+
+
+def test_without_headers_and_without_a_topic(tmp_path):
+    bare = ALL.replace("dead}", "dead, deadletterqueue.context.headers.enable: false}")
+    _, [dead], _ = sent(recipe(tmp_path, bare), tmp_path / "a.jsonl", [b"{", order(id=1)])
+    assert (dead.value, dead.headers) == (b"{", {})
+    rows, none, summary = sent(
+        recipe(tmp_path, "errors: {tolerance: all}\n"), tmp_path / "a.jsonl", [b"{", order(id=1)]
+    )
+    assert (rows, none, summary.rejected) == ([1], [], 1)
+
+
+def test_all_lines_may_be_wrong(tmp_path):
+    rows, dead, _ = sent(recipe(tmp_path), tmp_path / "a.jsonl", [b"{"] * 3)
+    assert (rows, len(dead)) == ([], 3)
+
+
+@pytest.mark.parametrize("paired", ["", "{action: FileFormat, Json: true, Envelope: DEBEZIUM}"])
+def test_an_update_is_rejected_with_both_of_its_rows(paired, tmp_path):
+    made = recipe(tmp_path, actions=paired)
+    lines = [order(id=1), order(id=2, hvr_op=3), b'{"hvr_op":2,', order(id=3), order(id=4, hvr_op=4)]
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    fragments, [summary] = pure.fragments(made, path)
+    dead = fragments.filter(pure.pa.compute.equal(fragments["shape"], REJECTED))
+    assert dead["payload"].to_pylist() == [lines[1], lines[2], lines[4]]
+    assert summary.rejected == 3
+    assert fragments.num_rows == 5
+
+
+def test_positions_count_what_is_sent_in_each_task(tmp_path):
+    made = recipe(tmp_path)
+    files = []
+    for name in range(3):
+        files.append(tmp_path / f"{name}.jsonl")
+        lines = [order(id=name * 10), b"{", order(id="x"), order(id=name * 10 + 1)]
+        files[-1].write_bytes(b"".join(line + b"\n" for line in lines))
+    expected = pure.fragments(made, *files)[0]["integ_seq"].to_pylist()
+    for before in range(3):
+        found = pure.fragments(made, *files, of_others=before)[0]["integ_seq"].to_pylist()
+        assert sorted(found) == sorted(expected[-len(found) :] if before else expected)
+
+
+def test_many_kinds_of_wrong_lines(tmp_path):
+    made = recipe(tmp_path)
+    kinds = [case[1] for case in CASES[:-1]]
+    lines = [kinds[n // 3 % len(kinds)] if n % 3 == 0 else order(id=n) for n in range(3000)]
+    rows, dead, _ = sent(made, tmp_path / "a.jsonl", lines)
+    assert rows == [n for n in range(3000) if n % 3]
+    assert [one.value for one in dead] == [line for n, line in enumerate(lines) if n % 3 == 0]
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"", b"\r\n"])
+def test_raw_lines(ending, tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"\xef\xbb\xbfone\ntwo\n\nfour" + ending)
+    assert list(raw_lines(str(path), np.array([1, 2, 4]))) == [b"one", b"two", b"four" + ending.removesuffix(b"\n")]
+
+
+def test_too_many_rejected_lines_of_so_many_stop_the_channel(tmp_path):
+    counter = TooMany((2, 10))
+    counter.add("a", [1, 9])
+    counter.end(10)
+    counter.add("b", [5])  # 9, 15: two of ten; 1 is too long ago
+    with pytest.raises(DataError, match="b:6: more than 2 of 10 lines are rejected"):
+        counter.add("b", [6, 7])
+    more = ALL.replace("dead}", "dead, threshold: {failed: 2, of: 10}}")
+    lines = [b"{"] * 3 + [order(id=1)]
+    with pytest.raises(DataError, match=r"a\.jsonl:3: more than 2 of 10"):
+        sent(recipe(tmp_path, more), tmp_path / "a.jsonl", lines)
+
+
+@pytest.mark.parametrize(
+    ("errors", "text"),
+    [
+        ("{deadletterqueue.topic.name: dead}", "nothing is rejected without tolerance: all"),
+        ("{tolerance: all, deadletterqueue.topic.name: orders}", "orders is a topic of rows too"),
+        ("{tolerance: all, log.include.messages: true}", "has no use without log.enable: true"),
+        ("{retry.timeout: 5000}\nrestart: {timeout_seconds: 3}", "errors.retry says this too"),
+        ("{tolerance: some}", "none"),
+    ],
+)
+def test_what_cannot_be(errors, text, tmp_path):
+    with pytest.raises(pure.ConfigurationError, match=text):
+        recipe(tmp_path, f"errors: {errors}\n")
