@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import bisect
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import integ_seq
 from integrator.contracts.streams import REMEDY, Span
 from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
+from integrator.decode.refusal import is_collected
+from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
 
@@ -40,7 +45,7 @@ class Ascending:
 
         The error names the first record that is not after the one before it.
         """
-        if not self._checked:
+        if not self._checked or is_collected():
             return
         before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
         if pc.any(pc.less_equal(begins, before)).as_py():
@@ -49,17 +54,52 @@ class Ascending:
         self._line = int(where.line[-1])
 
     def _refuse(self, begins: pa.Array, before: pa.Array, where: Where) -> None:
-        """Raise DataError for records that are not after all before them; before: where the one before each ends."""
-        ranks = pc.rank(pa.chunked_array([begins, before]), tiebreaker="dense").to_numpy().astype(np.int64)
-        own, others = ranks[: len(begins)], ranks[len(begins) :]
-        latest = np.maximum.accumulate(others)
-        place = np.maximum.accumulate(np.where(others == latest, np.arange(len(others)), 0))
+        """Raise DataError for the first record that is not after the one before it; before: where that ends.
 
-        def text(at: int) -> str:
-            line = where.line[place[at] - 1] if place[at] else self._line
-            return (
-                f"the change is at {begins[at].as_py()}, which is not after {before[int(place[at])].as_py()}, the "
-                f"position of line {line}: {REMEDY}"
-            )
+        All that are wrong so are as few as can be: one record with a position that is too high is one, and not all
+        that come after it.
+        """
+        at = first(mask(pc.less_equal(begins, before))) or 0
+        line = where.line[at - 1] if at else self._line
 
-        where.refuse(own <= latest, text)
+        def others() -> list[tuple[int, str]]:
+            ranks = pc.rank(pa.chunked_array([begins, before.slice(0, 1)]), tiebreaker="dense").to_numpy()
+            out = np.ones(len(begins), bool)
+            out[_longest_ascending(ranks[:-1].tolist(), int(ranks[-1]))] = False
+            return [
+                (
+                    number,
+                    f"{where.file}:{number}: the change is at {place}, out of the order of those around it: {REMEDY}",
+                )
+                for number, place in zip(
+                    where.line[out].tolist(), begins.filter(pa.array(out)).to_pylist(), strict=True
+                )
+            ]
+
+        raise DataError(
+            f"{where.file}:{where.line[at]}: the change is at {begins[at].as_py()}, which is not after "
+            f"{before[at].as_py()}, the position of line {line}: {REMEDY}",
+            others,
+        )
+
+
+def _longest_ascending(numbers: list[int], above: int) -> list[int]:
+    """Return the places of the longest part of numbers that ascends strictly, all `above` one (patience sorting)."""
+    lasts: list[int] = []  # of ascending parts of each length: the least number that one ends with …
+    places: list[int] = []  # … and its place
+    previous = [-1] * len(numbers)
+    for place, number in enumerate(numbers):
+        if number > above:
+            length = bisect.bisect_left(lasts, number)
+            previous[place] = places[length - 1] if length else -1
+            if length == len(lasts):
+                lasts.append(number)
+                places.append(place)
+            else:
+                lasts[length], places[length] = number, place
+    found = []
+    at = places[-1] if places else -1
+    while at >= 0:
+        found.append(at)
+        at = previous[at]
+    return found[::-1]

@@ -41,9 +41,9 @@ class Where:
             wrong & mask(pc.is_valid(texts)), lambda at: f"{name} is {shown(texts[at].as_py())}; expected {expected}"
         )
 
-    def refuse(self, wrong: Mask, text: Callable[[int], str]) -> None:
+    def refuse(self, wrong: Mask, text: Callable[[int], str], *, collected: bool = False) -> None:
         """Raise DataError for the first record that is wrong; `text` returns what is wrong with that at a place."""
-        refuse(self.file, self.line, wrong, text)
+        refuse(self.file, self.line, wrong, text, collected=collected)
 
 
 def integers(texts: pa.Array, where: Where, name: str) -> pa.Array:

@@ -23,7 +23,7 @@ from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.shapes import NO_COLUMN, Kinds, Layout, TableShape
 from integrator.decode.json.slices import Slices, raw_of
 from integrator.decode.json.tables import Found, Grid, Words
-from integrator.decode.refusal import refuse
+from integrator.decode.refusal import refuse, report
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.unknown_columns import Others
@@ -260,7 +260,8 @@ class _Batch:
             try:
                 arrays.append(self._converted(own, KINDS.all[kind]))
             except ValueRefused as error:
-                raise self._error(layout, own, int(start), KINDS.all[kind], error) from None
+                report(self._error(layout, own, int(start), KINDS.all[kind], error))
+                arrays.append(pa.nulls(int(stop - start), self._converted(own.part(0, 0), KINDS.all[kind]).type))
         return arrays
 
     def _error(self, layout: Layout, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> DataError:
@@ -268,10 +269,7 @@ class _Batch:
 
         def others() -> Iterator[tuple[int, str]]:
             for index in every_refused(len(own.start), lambda begin, stop: self._accepts(own.part(begin, stop), kind)):
-                try:
-                    self._converted(own.part(index, index + 1), kind)
-                except ValueRefused as alone:
-                    yield self._refused(layout, own, start, ValueRefused(index, str(alone)))
+                yield self._refused(layout, own, start, ValueRefused(index, self._reason(own, index, kind)))
 
         return DataError(self._refused(layout, own, start, error)[1], lambda: list(others()))
 
@@ -292,11 +290,15 @@ class _Batch:
             raise
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             index = first_refused(len(at.start), lambda start, stop: self._accepts(at.part(start, stop), kind))
+        raise ValueRefused(index, self._reason(at, index, kind)) from None
+
+    def _reason(self, at: Slices, index: int, kind: Hashable) -> str:
+        """Return why a value is refused; nothing where no more can be said than of which type it is not."""
         try:
-            convert(self.text, at.part(index, index + 1), kind)
+            self.images.coding.convert(self.text, at.part(index, index + 1), kind)
         except _REFUSED as error:
             of_parser = isinstance(error, pa.ArrowInvalid) and "JSON" in str(error)
-            raise ValueRefused(index, "" if of_parser else str(error)) from None
+            return "" if of_parser else str(error)
         raise AssertionError("a value was refused in a batch and accepted alone")
 
     def _refused(self, layout: Layout, own: Slices, start: int, error: ValueRefused) -> tuple[int, str]:

@@ -34,13 +34,13 @@ class Operations:
         def text(at: int) -> str:
             return f"{name} is {repr(known[codes[at]]) if codes[at] >= 0 else 'not there'}; it is one of {accepted}"
 
-        where.refuse(np.isin(codes, [*wrong, -1]), text)
+        where.refuse(np.isin(codes, [*wrong, -1]), text, collected=True)
         ignored: Counter[str] = Counter()
         for at, count in enumerate(np.bincount(codes, minlength=len(known))):
             if known[at] in self.ignored:
                 ignored[self.ignored[known[at]]] += int(count)
         action = actions[codes]
-        if not ignored:
+        if not ignored and (action != "").all():
             return action, np.arange(len(action)), {}
         rows = np.flatnonzero(action != "")
         return action[rows], rows, dict(ignored)

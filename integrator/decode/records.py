@@ -14,7 +14,7 @@ from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, AnyChanges, integ_seq
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.decode.contract import Reading
-from integrator.decode.refusal import of_all
+from integrator.decode.refusal import of_all, report
 from integrator.decode.rows import Fill, Meta, Rows, Share, Values, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
 from integrator.errors import DataError
@@ -127,7 +127,8 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         try:
             table = tables.find(schema, name, f"{records.file}:{records.line[firsts[code]]}")
         except DataError as error:
-            raise of_all(error, records.file, records.line[used & (codes == code)]) from None
+            report(of_all(error, records.file, records.line[used & (codes == code)]))
+            continue
         if isinstance(table, str):
             ignored[table] += int((used & (codes == code)).sum())
         else:

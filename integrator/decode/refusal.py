@@ -1,8 +1,10 @@
-"""The error for records that are wrong: of the first one, and of all others that are wrong in the same way."""
+"""The errors of records that are wrong: raised for the first one, or collected, where wrong lines are rejected."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,34 @@ from integrator.arrow.arrays import Mask, first
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
+_thread = threading.local()
+
+
+@contextmanager
+def collecting() -> Iterator[list[tuple[int, str]]]:
+    """Have this thread collect errors, which `report` raises otherwise; yield the list of lines and texts.
+
+    Reading goes on with the wrong records then: what comes out is of no use if any error is collected.
+    """
+    found: list[tuple[int, str]] = []
+    _thread.found = found
+    try:
+        yield found
+    finally:
+        _thread.found = None
+
+
+def is_collected() -> bool:
+    """Return whether there are collected errors: checks of records among each other have no meaning then."""
+    return bool(getattr(_thread, "found", None))
+
+
+def report(error: DataError) -> None:
+    """Raise an error after which reading could go on, or collect it, if errors are collected and it names its lines."""
+    found = getattr(_thread, "found", None)
+    if found is None or error.others is None:
+        raise error
+    found += error.others()
 
 
 def of_all(error: DataError, file: str, lines: Ints) -> DataError:
@@ -19,12 +49,18 @@ def of_all(error: DataError, file: str, lines: Ints) -> DataError:
     return DataError(str(error), lambda: [(line, f"{file}:{line}:{text}") for line in lines.tolist()])
 
 
-def refuse(file: str, line: Ints, wrong: Mask, text: Callable[[int], str]) -> None:
-    """Raise DataError for the first record that is wrong; `line` has the line of each, `text` returns what is wrong."""
+def refuse(file: str, line: Ints, wrong: Mask, text: Callable[[int], str], *, collected: bool = False) -> None:
+    """Raise DataError for records that are wrong; `line` has the line of each, `text` returns what is wrong.
+
+    collected: reading can go on after them, and `report` may collect them instead.
+    """
 
     def located(at: int) -> tuple[int, str]:
         return int(line[at]), f"{file}:{line[at]}: {text(at)}"
 
     at = first(wrong)
     if at is not None:
-        raise DataError(located(at)[1], lambda: [located(one) for one in np.flatnonzero(wrong).tolist()])
+        error = DataError(located(at)[1], lambda: [located(one) for one in np.flatnonzero(wrong).tolist()])
+        if not collected:
+            raise error
+        report(error)

@@ -1,7 +1,7 @@
 """Blocks of lines, read without those that are wrong, where the channel says so (errors.tolerance: all).
 
-A block with a wrong line is read again without it and without all that are wrong in the same way. Where lines are wrong
-in many ways, the block is divided: a smaller one costs less to read again.
+A block with wrong lines is read again without them. Most checks find all that are wrong at once; where others find one
+after another, the block is divided: a smaller one costs less to read again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.json.lines import Lines
+from integrator.decode.refusal import collecting
 from integrator.errors import DataError
 
 _TRIES = 4
-"""How often a block is read again before it is divided."""
+"""How often a block is read again for one line, before it is divided."""
 _SMALL = 128
 """Lines of a block that is not divided any more."""
 
@@ -58,19 +59,31 @@ def _attempts(
             half = len(lines) // 2
             return None, [lines.take(np.arange(half, len(lines))), lines.take(np.arange(half))]
         before = [_copied(vars(state)) for state in states]
-        try:
-            return step(lines), []
-        except DataError as error:
-            for state, saved in zip(states, before, strict=True):
-                vars(state).update(saved)
-            found = rejected_by(error, lines.file, "VALUE_CONVERTER")
-            wrong = np.isin(lines.numbers, [one.line for one in found])
-            if not wrong.any():
-                raise
-            rejected += found
-            lines = lines.take(np.flatnonzero(~wrong))
-            tries += 1
+        batch, error, found = _collected(step, lines)
+        if batch is not None and not found:
+            return batch, []
+        for state, saved in zip(states, before, strict=True):
+            vars(state).update(saved)
+        if not found:
+            found = rejected_by(error, lines.file, "VALUE_CONVERTER") if isinstance(error, DataError) else []
+            tries += len(found) == 1
+        wrong = np.isin(lines.numbers, [one.line for one in found])
+        if error is not None and not wrong.any():
+            raise error
+        rejected += {one.line: one for one in reversed(found)}.values()
+        lines = lines.take(np.flatnonzero(~wrong))
     return None, []
+
+
+def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | None, Exception | None, list[Rejected]]:
+    """Return the batch of lines, or the error that ended the step; and the lines that it found to be wrong."""
+    batch, error = None, None
+    with collecting() as found:
+        try:
+            batch = step(lines)
+        except Exception as failure:  # noqa: BLE001 - after a wrong line anything may fail; without one it is raised
+            error = failure
+    return batch, error, [Rejected(line, "VALUE_CONVERTER", text) for line, text in found]
 
 
 def end_by_reading(

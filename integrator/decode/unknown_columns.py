@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
+from integrator.decode.refusal import report
 from integrator.errors import ColumnsFound, DataError, shown
 from integrator.schema import Table
 
@@ -29,7 +30,7 @@ class Others:
     def __init__(self, file: str, policy: UnknownColumns) -> None:
         self._file, self._policy = file, policy
         self._counts: dict[str, int] = {}
-        self._refused: list[tuple[int, str, Table]] = []
+        self._refused: list[tuple[Ints, str, Table]] = []
         self._found: dict[str, dict[str, tuple[int, pa.DataType | None, str]]] = {}
 
     def add(self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool) -> None:
@@ -40,7 +41,7 @@ class Others:
         valued = np.flatnonzero(mask(pc.is_valid(values)))
         reason = unknown_column(table.name, name)
         self._counts[reason] = self._counts.get(reason, 0) + len(valued)
-        self._refused.append((int(line.min()), name, table))
+        self._refused.append((line, name, table))
         if len(valued):
             kinds = _kinds(values) if infers else {"": values.type}
             kind = next(iter(kinds.values())) if len(kinds) == 1 else None
@@ -49,12 +50,10 @@ class Others:
     def counts(self) -> dict[str, int]:
         """Return how many values there are, by what they are counted as. Raises DataError or ColumnsFound."""
         if self._refused and self._policy == "error":
-            line, name, table = min(self._refused, key=lambda found: found[:2])
-            known = ", ".join(column.name for column in table.columns)
-            raise DataError(
-                f"{self._file}:{line}: table {table.name}: column {shown(name)} is not in its definition, which has "
-                f"{known}; {ALLOW}"
+            first = min(
+                ((int(line.min()), name, table) for line, name, table in self._refused), key=lambda one: one[:2]
             )
+            report(DataError(self._refusal(*first)[1], lambda: list(self._refusals())))
         if self._policy == "add":
             finds = Finds()
             for name, columns in self._found.items():
@@ -62,6 +61,16 @@ class Others:
                     self._tell(name, dict(sorted(columns.items(), key=lambda item: item[1][0])))
             finds.report()
         return self._counts
+
+    def _refusals(self) -> Iterator[tuple[int, str]]:
+        for lines, name, table in self._refused:
+            for line in np.unique(lines).tolist():
+                yield self._refusal(line, name, table)
+
+    def _refusal(self, line: int, name: str, table: Table) -> tuple[int, str]:
+        known = ", ".join(column.name for column in table.columns)
+        text = f"column {shown(name)} is not in its definition, which has {known}; {ALLOW}"
+        return line, f"{self._file}:{line}: table {table.name}: {text}"
 
     def _tell(self, table: str, columns: Mapping[str, tuple[int, pa.DataType | None, str]]) -> None:
         for name, (line, kind, kinds) in columns.items():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import tempfile
 import time
@@ -30,10 +31,8 @@ KINDS = {
 }
 DAMAGES = (
     lambda line: line[: len(line) // 2] + b"\n",
-    lambda line: line.replace(b'"qty":', b'"qty":"x","q":', 1),
-    lambda line: (
-        line.replace(b'"customer":', b'"customer":"', 1).replace(b',"sku"', b'","sku"', 1).replace(b'":"', b'":"c', 1)
-    ),
+    lambda line: line.replace(b'"qty":', b'"other":1,"qty":', 1),
+    lambda line: re.sub(rb'"customer":\d+', b'"customer":"many"', line),
     lambda line: b"\xff" + line,
     lambda line: line.replace(b'"hvr_op":1', b'"hvr_op":9', 1),
 )
@@ -79,7 +78,7 @@ class Kind:
         began = time.monotonic()
         table.publish(self._directory / "in", prefix)
         while self._done() < before + count:
-            assert self.daemon.alive, self.daemon.lines[-20:]
+            assert self.daemon.running, self.daemon.lines[-20:]
             time.sleep(0.02)
         return count / (time.monotonic() - began)
 

@@ -167,3 +167,13 @@ def test_too_many_rejected_lines_of_so_many_stop_the_channel(tmp_path):
 def test_what_cannot_be(errors, text, tmp_path):
     with pytest.raises(pure.ConfigurationError, match=text):
         recipe(tmp_path, f"errors: {errors}\n")
+
+
+@pytest.mark.parametrize(
+    ("positions", "rejected"),
+    [("129AB", ""), ("12F9AB", "F"), ("1F9ABF", "F"), ("5123467", "5"), ("1233", "3"), ("98", "9")],
+)
+def test_of_records_out_of_order_the_fewest_are_rejected(positions, rejected, tmp_path):
+    lines = [order(id=1, hvr_tx_seq=position, hvr_tx_countdown=1) for position in positions]
+    _, dead, _ = sent(recipe(tmp_path), tmp_path / "a.jsonl", lines)
+    assert [json.loads(one.value)["hvr_tx_seq"] for one in dead] == list(rejected)

@@ -40,7 +40,7 @@ from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import container_of, read_lines
-from integrator.decode.refusal import of_all, refuse
+from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
@@ -111,7 +111,8 @@ def _changes(
         try:
             table = tables.find(None, name, f"{records.file}:{records.line[firsts[code]]}")
         except DataError as error:
-            raise of_all(error, records.file, records.line[records.table.codes == code]) from None
+            report(of_all(error, records.file, records.line[records.table.codes == code]))
+            continue
         if isinstance(table, str):
             ignored[table] += int((records.table.codes == code).sum())
         else:
@@ -237,6 +238,7 @@ class _Order(Standing):
                 f"hvr_tx_countdown is {left[at]}; expected the rows left in the transaction, this one included: "
                 f"1 to {MAX_ROWS_IN_TRANSACTION - 1}, or 0 where that is not known"
             ),
+            collected=True,
         )
 
     def _check_op(self, op: pa.Array, line: Ints) -> None:
@@ -248,6 +250,7 @@ class _Order(Standing):
                 f"hvr_op is {op[at].as_py()}; expected 0 delete, 1 insert, 2 update, 3 before key update, "
                 "4 before other update, 5 truncate"
             ),
+            collected=True,
         )
 
     def _check_given(self, given: pa.Array, line: Ints) -> None:
