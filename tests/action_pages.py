@@ -105,7 +105,7 @@ def default_of(name: str, item: dict[str, Any], required: list[str]) -> str:
     if name in required or item.get("default", ...) is ...:
         return "required" if name in required else ""
     default = item["default"]
-    return "" if default is None or default in ([], {}) else f"`{json.dumps(default)}`"
+    return "" if default is None or isinstance(default, dict | list) else f"`{json.dumps(default)}`"
 
 
 PAGES: dict[Path, Callable[[], str]] = {

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import errors, schema
-from integrator.channel import base, locations, model, sources
+from integrator.channel import base, locations, model, sources, tolerance
 from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import STYLES
 from integrator.decode.dialects import DIALECTS
@@ -43,6 +43,8 @@ def reference() -> str:
     parts = [
         "# Reference\n\nMade from the model by `make docs`; do not edit.\n",
         _model("Channel", model.Channel),
+        _model("errors", tolerance.Errors),
+        _model("threshold", tolerance.Threshold),
         _model("Restart", model.Restart),
         _model("Location of class files", sources.FilesLocation),
         _model("Location of class socket", sources.SocketLocation),

@@ -177,3 +177,13 @@ def test_of_records_out_of_order_the_fewest_are_rejected(positions, rejected, tm
     lines = [order(id=1, hvr_tx_seq=position, hvr_tx_countdown=1) for position in positions]
     _, dead, _ = sent(recipe(tmp_path), tmp_path / "a.jsonl", lines)
     assert [json.loads(one.value)["hvr_tx_seq"] for one in dead] == list(rejected)
+
+
+@pytest.mark.parametrize("mode", ["CHANGE", "TRANSACTION", "THRESHOLD"])
+def test_a_dead_letter_is_a_message_alone_in_all_bundlings(mode, tmp_path):
+    made = recipe(tmp_path, kafka=f", Kafka_Message_Bundling: {mode}")
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"\n".join([order(id=1), b"{", order(id=2), b"{{", order(id=3)]) + b"\n")
+    found = pure.unpacked(pure.bundled(made, pure.fragments(made, path)[0].combine_chunks()))
+    assert [one.value for one in found if one.topic == "dead"] == [b"{", b"{{"]
+    assert b"".join(one.value for one in found if one.topic != "dead").count(b'"id"') == 3
