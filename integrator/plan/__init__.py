@@ -128,6 +128,8 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         problems.raise_any()
         raise AssertionError("a location that is missing is a problem")
     (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
+    if "://" in channel.state or channel.state.startswith("file:"):
+        problems.add(("state",), f"{channel.state} is no local path; the state is on a disk of the driver: a directory")
     state = f"{channel.state}/{channel.channel}"
     problems.extend(scopes.idle_actions(channel, kafka_name, source_name, source))
     check_source(source_location, source_name, {table.name for table in tables}, problems)

@@ -49,8 +49,8 @@ def cycle(
             moment = checkpoint.moment(number)
         except Damaged as damaged:
             raise consistency.fault(state, str(damaged)) from damaged
-        in_one = runs.rdd.getNumPartitions() == 1
-        count = 1 if in_one else tasks()
+        in_one, cores = runs.rdd.getNumPartitions() == 1, tasks()
+        count = 1 if in_one else cores
         if shards is not None:
             count = shards.count(number, count)
         alone = in_one and count == 1

@@ -231,9 +231,13 @@ class Job:
         if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
             read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
             self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))
-        integrate_cycle = cycle(
-            self.plan, self.state, lambda: spark.sparkContext.defaultParallelism, self._shards(spark), synced
-        )
+
+        def cores() -> int:
+            found = int(spark.sparkContext.defaultParallelism)
+            files.note_cores(self.state.path, found)
+            return found
+
+        integrate_cycle = cycle(self.plan, self.state, cores, self._shards(spark), synced)
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 
         def stream() -> StreamingQuery:

@@ -30,11 +30,21 @@ def _text(failure: BaseException) -> str:
     return text
 
 
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+"""What Python says in a process of Spark's that does not have the package, or what that needs."""
+
+
 def classify(failure: BaseException) -> IntegratorError | None:
     """Return the error for what Spark failed with, if it is of that kind."""
     text = _text(failure)
     if "No space left on device" in text:
         return EnvironmentFault("a disk is full (No space left on device): the state, the spool, or Spark's directory")
+    absent = _ABSENT.search(text)
+    if absent:
+        return EnvironmentFault(
+            f"Python processes of Spark's have no package {absent[1]}: give spark-submit the integrator's wheel with "
+            "--py-files, and have its requirements installed in the Python that PYSPARK_PYTHON names on each machine"
+        )
     if _LATE in text:
         return ProcessLost(
             f"a Python process of Spark's did not begin ({_LATE}; Spark waits 10 seconds): too many processes for "

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
+from integrator import durable
 from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import crossing
 from integrator.sources.file_slices import FILE_SLICE_DDL
@@ -25,6 +26,8 @@ from integrator.sources.listing import Entry, Listing
 from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"
+CORES = "cores"
+"""The file in the state directory that says how many cores Spark has."""
 ONE_TASK_BYTES = 4 * 1024 * 1024
 SHUFFLING_CORES = 4
 """A cycle of few bytes, or on few cores, is read by one task, in order, and needs no shuffle. Measured on 2 cores, the
@@ -35,17 +38,24 @@ Row = tuple[int, str, int, bool]
 
 def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: int) -> DataFrame:
     """Return the stream of runs of the change files in `listing`."""
+    note_cores(journal.parent, spark.sparkContext.defaultParallelism)
     source = _source_of(journal)
     spark.dataSource.register(source)
     options = {
         "listing": json.dumps(asdict(listing)),
         "journal": str(journal),
         "bytes": str(cycle_bytes),
-        "tasks": str(spark.sparkContext.defaultParallelism),
         "one_task_bytes": str(ONE_TASK_BYTES),
         "shuffling_cores": str(SHUFFLING_CORES),
     }
     return spark.readStream.format(source.name()).options(**options).load()
+
+
+def note_cores(state: Path, cores: int) -> None:
+    """Have the next cycles divided for so many cores: the source's process cannot ask Spark how many there are now."""
+    path = state / CORES
+    if not path.exists() or path.read_text() != str(cores):
+        durable.replace(path, str(cores).encode())
 
 
 def listing_of(location: FilesLocation | SocketLocation, path: str, delay_s: int = 0) -> Listing:
@@ -109,7 +119,6 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._listing = Listing(**{**listing, "ignore": tuple(listing["ignore"])})
         self._journal_path = Path(options["journal"])
         self._bytes = int(options["bytes"])
-        self._tasks = int(options["tasks"])
         self._one_task_bytes = int(options["one_task_bytes"])
         self._shuffling_cores = int(options["shuffling_cores"])
         self._opened: Journal | None = None
@@ -153,8 +162,9 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with _across_processes():
             entries = self._journal.between(start["files"], end["files"])
         total = sum(entry.size for _, entry in entries)
-        few = total <= self._one_task_bytes or self._tasks < self._shuffling_cores
-        tasks = 1 if few else min(self._tasks, len(entries))
+        cores = int((self._journal_path.parent / CORES).read_text())
+        few = total <= self._one_task_bytes or cores < self._shuffling_cores
+        tasks = 1 if few else min(cores, len(entries))
         parts: list[list[tuple[int, Entry]]] = [[] for _ in range(tasks)]
         done = 0
         for number, entry in entries:

@@ -1,7 +1,10 @@
 """A real Spark standalone cluster: executors in processes of their own, which are killed, paused and come late."""
 
+import json
 import shutil
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -67,14 +70,72 @@ def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluste
     assert delivery == "at_least_once" or not counted["repeats"]
 
 
+@pytest.mark.parametrize("lost", ["executor", "worker"])
+def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp_path, name):
+    sent = Sent(broker, tmp_path, name, "exactly_once")
+    daemon = Daemon(sent.channel, submit=True, master=cluster.master, spark=SETTINGS)
+    daemon.wait_for("integrating")
+    sent.write(2)
+    daemon.wait_for("cycle synced")
+    sent.write(8)
+    time.sleep(3)
+    if lost == "executor":
+        send(signal.SIGKILL, family_of(cluster.busiest().pid))
+    else:
+        cluster.kill_worker(0)
+        send(signal.SIGKILL, family_of(cluster.busiest().pid))
+    cluster.add_worker()
+    daemon.wait_for("cycle synced", 2, seconds=180)
+    assert daemon.terminate() == 0, daemon.lines[-20:]
+    assert not sent.check()["repeats"]
+
+
+def test_executors_that_come_later_are_used(broker, tmp_path, name):
+    (tmp_path / "spark").mkdir()
+    with SparkCluster(tmp_path / "spark", workers=1) as running:
+        sent = Sent(broker, tmp_path, name, "exactly_once", rate=100_000)
+        settings = [*SETTINGS, "spark.cores.max=8"]
+        daemon = Daemon(sent.channel, submit=True, master=running.master, spark=settings)
+        daemon.wait_for("integrating")
+        sent.write(1)
+        daemon.wait_for("cycle synced")
+        running.add_worker(cores=4)
+        state = tmp_path / "state" / "shop"
+        deadline = time.monotonic() + 90
+        while (state / "cores").read_text() != "5":  # which the driver notes in each cycle
+            assert time.monotonic() < deadline
+            sent.write(1)
+            time.sleep(2)
+        sent.write(60)
+        while json.loads((state / "shards.json").read_text())["count"] != 5:
+            assert time.monotonic() < deadline + 60, daemon.lines[-5:]
+            time.sleep(0.05)
+        assert daemon.terminate() == 0, daemon.lines[-20:]
+        sent.check()
+
+
+def test_a_package_that_executors_do_not_have_is_said_in_two_lines(cluster, broker, tmp_path, name):
+    sent = Sent(broker, tmp_path, name, "at_least_once")
+    sent.write(1)
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
+    settings = [*SETTINGS, f"spark.pyspark.python={bare}/bin/python", f"spark.pyspark.driver.python={sys.executable}"]
+    daemon = Daemon(sent.channel, "--once", submit=True, master=cluster.master, spark=settings)
+    code = daemon.wait()
+    assert code == 5, "\n".join(daemon.lines[-30:])
+    [failed] = daemon.events("failed")
+    assert "Python processes of Spark's have no package" in failed["error"]
+    assert len(failed["error"]) < 400
+
+
 class Sent:
     """A channel that sends changes of 500 keys at a bounded rate, and what it sent."""
 
-    def __init__(self, broker, directory, name, delivery):
+    def __init__(self, broker, directory, name, delivery, rate=1000):
         self._servers, self._topic, self._files = broker.servers, f"{name}.orders", 0
         broker.create([self._topic])
         (directory / "orders.sql").write_text(kill_minus_nine.table.DDL)
-        more = '  - {action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "1000"}\n'
+        more = f'  - {{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "{rate}"}}\n'
         self.channel = channels.shop(directory, broker.servers, name, "hvr", more=more)
         text = self.channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
         self.channel.write_text(f"{text}delivery: {delivery}\nrestart: {{first_seconds: 1, most_seconds: 5}}\n")

@@ -30,12 +30,12 @@ class SparkCluster:
         for _ in range(workers):
             self.add_worker()
 
-    def add_worker(self) -> None:
+    def add_worker(self, cores: int = 1) -> None:
         """Start another worker."""
         number = len(self._processes)
         words = (
             "--cores",
-            "1",
+            str(cores),
             "--memory",
             "2g",
             "--webui-port",

@@ -217,3 +217,14 @@ def test_librdkafka_has_safe_defaults_and_the_channels_properties(tmp_path):
 
 def test_a_plan_is_data_that_compares(tmp_path):
     assert make(tmp_path) == make(tmp_path)
+
+
+@pytest.mark.parametrize("state", ["s3a://bucket/state", "hdfs://nn/state", "file:///var/state", "file:/var/state"])
+def test_a_state_directory_that_is_no_local_path_is_a_problem(state, tmp_path):
+    path = tmp_path / "channel.yaml"
+    path.write_text(
+        f"channel: c\nstate: {state}\nlocations:\n  src: {{class: files, path: in, dialect: hvr}}\n"
+        "  kaf: {class: kafka, Kafka_Brokers: [localhost]}\ntables: [schemas/shop.sql]\n"
+    )
+    with pytest.raises(ConfigurationError, match=r"channel.yaml:2: \$.state: .* is no local path"):
+        plan.make(str(path), "UTC")
