@@ -31,6 +31,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.encoders
 	$(BIN)/python -m tests.bench.dialects
 	$(BIN)/python -m tests.bench.peers
+	$(BIN)/python -m tests.bench.guarantees
 
 faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20

@@ -281,6 +281,7 @@ def local_timezone() -> str:
 def main() -> int:
     """Run the command of argv; return the exit code."""
     secrets: list[Secrets] = []
+    os.umask(0o077)  # state, spool and backups have rows: they are for whoever runs this alone
     try:
         ended = app(standalone_mode=False, obj=secrets)  # a code, where SIGINT ended it
     except IntegratorError as error:

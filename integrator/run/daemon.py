@@ -31,9 +31,14 @@ def integrate(plans: Sequence[Plan], *, once: bool) -> None:
         spark = session.start(", ".join(plan.channel for plan in plans))
         try:
             _on_signals(spark, stopping)
+            if not session.has_secret(spark):
+                structlog.get_logger().warning(
+                    "whoever reaches Spark's ports can run code on the driver and the executors",
+                    remedy="spark.authenticate=true, and a secret as Spark's page on security says",
+                )
             _run(jobs, spark, once=once)
         finally:
-            spark.stop()
+            session.stop(spark)
     finally:
         for job in jobs:
             job.close()

@@ -176,7 +176,7 @@ class Job:
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                     self._add(found)
-                except (PySparkException, Py4JError) as error:
+                except (PySparkException, Py4JError, ConnectionError) as error:
                     raise classify(error) or consistency.of_checkpoint(self.state, error) or error from error
 
     def _hold(self, held: contextlib.ExitStack) -> bool:

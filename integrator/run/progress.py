@@ -18,12 +18,16 @@ def configure(*secrets: Secrets, json_lines: bool | None = None) -> None:
     """Log to stderr: for people where that is a terminal, else one JSON object a line; secrets are stars."""
 
     def hide(_logger: Any, _method: str, event: Any) -> Any:
-        return {key: masked(value) if isinstance(value, str) else value for key, value in event.items()}
+        return {key: masked(value) for key, value in event.items()}
 
-    def masked(text: str) -> str:
-        for known in secrets:
-            text = known.mask(text)
-        return text
+    def masked(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {masked(key): masked(inside) for key, inside in value.items()}
+        if isinstance(value, list | tuple):
+            return [masked(inside) for inside in value]
+        for known in secrets if isinstance(value, str) else ():
+            value = known.mask(value)
+        return value
 
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
     renderer: Any = (

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import structlog
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
@@ -42,6 +44,8 @@ DEFAULTS = {
     "spark.executorEnv.MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
 }
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
 _POLL_S = 0.2
 _HELD: list[object] = []
 
@@ -53,7 +57,8 @@ def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
     given = SparkConf()
     builder = SparkSession.builder.appName(f"integrator {name}")
-    for key, value in DEFAULTS.items():
+    local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
+    for key, value in {**DEFAULTS, **(_LOCAL if local else {})}.items():
         if given.get(key) is None:
             builder = builder.config(key, value)
     if jars:
@@ -63,9 +68,22 @@ def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
     return builder.config("spark.executorEnv.PYTHONPATH", path).getOrCreate()
 
 
+def stop(session: SparkSession) -> None:
+    """Stop a session; one whose JVM has ended is stopped already."""
+    try:
+        session.stop()
+    except (Py4JError, OSError):
+        structlog.get_logger().warning("Spark's JVM had ended before it was stopped")
+
+
 def is_local(session: SparkSession) -> bool:
     """Return whether all of Spark's processes are on this machine, and end with this one."""
     return str(session.sparkContext.master).startswith("local")
+
+
+def has_secret(session: SparkSession) -> bool:
+    """Return whether Spark's processes on other machines must know a secret, if there are any."""
+    return is_local(session) or session.sparkContext.getConf().get("spark.authenticate", "false") == "true"
 
 
 def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:

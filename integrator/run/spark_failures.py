@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JNetworkError
+
 from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost
 
 _LOST = re.compile(
@@ -34,6 +36,10 @@ _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 """What Python says in a process of Spark's that does not have the package, or what that needs."""
 
 
+_NO_JVM = re.compile(r"Answer from Java side is empty|trying to connect to the Java server")
+"""What py4j says when the JVM is gone."""
+
+
 def classify(failure: BaseException) -> IntegratorError | None:
     """Return the error for what Spark failed with, if it is of that kind."""
     text = _text(failure)
@@ -49,6 +55,11 @@ def classify(failure: BaseException) -> IntegratorError | None:
         return ProcessLost(
             f"a Python process of Spark's did not begin ({_LATE}; Spark waits 10 seconds): too many processes for "
             "the cores here, or Python cannot start; integrate fewer channels in one process, or give it more cores"
+        )
+    if isinstance(failure, Py4JNetworkError | ConnectionError) or _NO_JVM.search(text):
+        return EnvironmentFault(
+            "Spark's JVM has ended: killed, or out of memory (spark.driver.memory); start this process again: "
+            "the cycle that was under way is sent then"
         )
     lost = _LOST.search(text)
     return ProcessLost(f"a process that Spark needs was lost ({lost[0]}): killed or out of memory") if lost else None

@@ -20,11 +20,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from integrator.sources.line_check import first_wrong
-from integrator.sources.spool import Spool, Writer
+from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
 READ_BYTES = 256 * 1024
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HELLO = b'{"hello"'
+_HELLO_MEMBERS = (("sender", ""), ("from", 1), ("secret", ""))
+_MOST_SEGMENTS = 2
+"""Segments' bytes in one that cannot be sealed: whenever that was tried, its last line was an old row."""
 _FULL_POLL_S = 0.05
 _REFUSING_S = 1.0
 _MOST_UNREAD = 64 * 1024
@@ -144,8 +147,9 @@ class Connection:
         now = time.monotonic()
         if self._rest and now - self._begun > self._limits.line_seconds:
             reason = f"a line has no end after {now - self._begun:.0f} seconds (line_seconds)"
-            raise Refused(reason, bytes(self._rest[:_SHOWN]))
-        if self._endpoint.secret and not self.sender and now - self._opened > self._limits.line_seconds:
+            raise Refused(reason, self._shown(self._rest))
+        silent = self._endpoint.listen and not self.sender
+        if silent and now - self._opened > self._limits.line_seconds:
             raise Refused(f"no first line after {now - self._opened:.0f} seconds (line_seconds)")
 
     async def _take(self, data: bytes) -> None:
@@ -167,6 +171,8 @@ class Connection:
             self._write(lines)
             if self._out is not None and self._out.size >= self._limits.segment_bytes:
                 await self._settle(sealing=True)
+                if self._out.lines and self._out.size >= _MOST_SEGMENTS * self._limits.segment_bytes:
+                    raise Refused("old rows of updates (hvr_op 3 or 4) come where their new rows should")
             elif time.monotonic() - self._synced_at >= self._limits.sync_seconds:
                 await self._settle()
         self._check_length(self._rest)
@@ -180,7 +186,11 @@ class Connection:
                 if unknown
                 else f"a line of more than {most} bytes (line_bytes)"
             )
-            raise Refused(reason, bytes(line[:_SHOWN]))
+            raise Refused(reason, self._shown(line))
+
+    def _shown(self, line: bytes | bytearray) -> bytes:
+        """Return how a line begins, to be written down; nothing of a first one, which may be a hello with a secret."""
+        return bytes(line[:_SHOWN]) if self.sender else b""
 
     def _check_lengths(self, lines: bytes) -> None:
         if len(lines) > self._limits.line_bytes:
@@ -198,16 +208,20 @@ class Connection:
         self._answers = True
         try:
             hello = json.loads(line)["hello"]
-            name, first = str(hello.get("sender", "")), int(hello.get("from", 1))
+            name, first, secret = (hello.get(member, usual) for member, usual in _HELLO_MEMBERS)
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Refused(f"a hello that cannot be read: {error}") from None
-        secret = str(hello.get("secret", "")).encode(errors="replace")
-        if self._endpoint.secret is not None and not hmac.compare_digest(secret, self._endpoint.secret.encode()):
+        if not isinstance(name, str) or type(first) is not int or not isinstance(secret, str):
+            raise Refused("a hello has sender and secret, which are text, and from, which is a whole number")
+        given = secret.encode(errors="replace")
+        if self._endpoint.secret is not None and not hmac.compare_digest(given, self._endpoint.secret.encode()):
             raise Refused("the secret does not match")
         if first < 1:
             raise Refused(f"it begins with line {first}; lines are counted from 1 on")
         if not _NAME.fullmatch(name):
             raise Refused("a sender's name has 1 to 64 letters, digits, - and _")
+        if not self._spool.takes(name):
+            raise Refused(f"{MOST_SENDERS} senders have sent lines before; no more names are taken")
         await self._enter(name)
         received = self._out.received if self._out is not None else 0
         if first > received + 1:

@@ -26,6 +26,8 @@ _SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
 _OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
 _OLD_ROW = re.compile(rb'"hvr_op"\s*:\s*"?[34]\b')
 _MOST_REFUSED = 1024 * 1024
+MOST_SENDERS = 10_000
+"""Names of senders whose lines are counted, for ever: whoever invents names fills memory and disk."""
 
 
 def number_of(path: str) -> int:
@@ -95,6 +97,11 @@ class Spool:
     def received(self, sender: str) -> int:
         """Return how many lines of a sender are durable."""
         return self._received.get(sender, 0)
+
+    def takes(self, sender: str) -> bool:
+        """Return whether a sender is known, or may become so."""
+        with self._lock:
+            return sender in self._received or len(self._received) < MOST_SENDERS
 
     @property
     def waiting_bytes(self) -> int:

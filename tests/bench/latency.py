@@ -1,9 +1,8 @@
-"""Latency from a change's commit to its message in the broker, at a steady rate, through files and through a socket.
+"""Latency from a change's commit to its message at a consumer, at a steady rate, through files and through a socket.
 
-python -m tests.bench.latency --rate 2000 --seconds 30
+python -m tests.bench.latency --rate 2000 --seconds 30 [--delivery exactly_once]
 
-The commit's time is when the row was made, which it says; the other end is the time at which the broker appended the
-message (message.timestamp.type=LogAppendTime), a moment before it is acknowledged.
+The commit's time is when the row was made, which it says; the other end is when a consumer with read_committed has it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import argparse
 import json
 import socket
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def steadily(rate: int, seconds: float, put: Callable[[bytes], None], daemon: Da
     return warm, sent
 
 
-def measure(servers: str, directory: Path, kind: str, rate: int, seconds: float) -> np.ndarray:
+def measure(servers: str, directory: Path, kind: str, rate: int, seconds: float, delivery: str) -> np.ndarray:
     """Return the latencies, in seconds, of all rows but those that came while Spark started."""
     port, topic = free_port(), f"latency-{uuid.uuid4()}"
     (directory / "in").mkdir(parents=True)
@@ -74,10 +74,11 @@ def measure(servers: str, directory: Path, kind: str, rate: int, seconds: float)
         f"""
 channel: latency
 state: {directory}/state
+delivery: {delivery}
 locations:
   src: {source}
   kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{topic}",
-         Create_Topics: {{Topic_Config: {{message.timestamp.type: LogAppendTime}}}}}}
+         Create_Topics: {{}}}}
 tables: [{directory}/t.sql]
 actions:
   - {{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}}
@@ -85,6 +86,7 @@ actions:
     )
     daemon = Daemon(channel)
     daemon.wait_for("integrating")
+    consuming = Consuming(servers, topic)
     if kind == "socket":
         with socket.create_connection(("127.0.0.1", port)) as connected:
             warm, sent = steadily(rate, seconds, connected.sendall, daemon)
@@ -99,33 +101,49 @@ actions:
         warm, sent = steadily(rate, seconds, put, daemon)
         time.sleep(3)
     assert daemon.terminate() == 0, daemon.lines[-10:]
-    found = latencies(servers, topic, sent)
-    return found[warm:]
+    return consuming.latencies(sent)[warm:]
 
 
-def latencies(servers: str, topic: str, count: int) -> np.ndarray:
-    consumer = Consumer({"bootstrap.servers": servers, "group.id": str(uuid.uuid4())})
-    consumer.assign([TopicPartition(topic, 0, 0)])
-    found: list[float] = []
-    while len(found) < count:
-        messages = consumer.consume(10_000, timeout=20)
-        assert messages, f"{len(found)} of {count} messages"
-        for message in messages:
-            committed = json.loads(message.value())["committed"]
-            found.append(message.timestamp()[1] / 1000 - committed)
-    consumer.close()
-    return np.array(found)
+class Consuming(threading.Thread):
+    """A consumer with read_committed, and how long after its commit in the source it has each row."""
+
+    def __init__(self, servers: str, topic: str) -> None:
+        super().__init__(daemon=True)
+        properties = {"bootstrap.servers": servers, "group.id": str(uuid.uuid4()), "isolation.level": "read_committed"}
+        self._consumer = Consumer(properties)
+        self._consumer.assign([TopicPartition(topic, 0, 0)])
+        self._ended = threading.Event()
+        self._found: list[float] = []
+        self.start()
+
+    def run(self) -> None:
+        while not self._ended.is_set():
+            messages = self._consumer.consume(10_000, timeout=0.01)
+            now = time.time()
+            self._found += [now - json.loads(message.value())["committed"] for message in messages]
+        self._consumer.close()
+
+    def latencies(self, count: int) -> np.ndarray:
+        """Wait for so many rows; return their latencies in seconds."""
+        until = time.monotonic() + 30
+        while len(self._found) < count:
+            assert time.monotonic() < until, f"{len(self._found)} of {count} messages"
+            time.sleep(0.1)
+        self._ended.set()
+        self.join()
+        return np.array(self._found)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rate", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--delivery", choices=["at_least_once", "exactly_once"], default="at_least_once")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="latency-") as name, broker() as kafka:
-        print(f"broker: {kafka.kind}; {given.rate} rows/s for {given.seconds:.0f} s")
+        print(f"broker: {kafka.kind}; {given.rate} rows/s for {given.seconds:.0f} s, {given.delivery}")
         for kind in ("files", "socket"):
-            found = measure(kafka.servers, Path(name) / kind, kind, given.rate, given.seconds)
+            found = measure(kafka.servers, Path(name) / kind, kind, given.rate, given.seconds, given.delivery)
             p50, p99, most = np.percentile(found, [50, 99, 100])
             print(f"{kind:7} p50 {p50:.3f} s, p99 {p99:.3f} s, most {most:.3f} s, of {len(found)} rows")
 

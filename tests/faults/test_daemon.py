@@ -47,6 +47,7 @@ def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, 
     shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.tmp")
     (tmp_path / "in" / "a.tmp").rename(tmp_path / "in" / "a.jsonl")
     time.sleep(1.0)  # in the middle of the first cycle, or before it
+    assert daemon.listens_on() <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
     assert daemon.terminate() == 0, daemon.lines[-20:]
     synced = len(list((tmp_path / "state" / "shop" / "synced").glob("*.json")))
     commits = tmp_path / "state" / "shop" / "checkpoint" / "commits"
@@ -55,6 +56,23 @@ def test_sigterm_ends_it_at_the_end_of_a_cycle_with_exit_code_0(submit, broker, 
     again = Daemon(channel, "--once")
     assert again.wait() == 0, again.lines[-20:]
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
+    ours = [path for path in (tmp_path / "state").rglob("*") if path.is_file() and "checkpoint" not in path.parts]
+    assert [path for path in ours if path.stat().st_mode & 0o077] == []  # rows are in them
+
+
+def test_a_jvm_that_is_killed_is_said_in_one_line_and_the_next_start_goes_on(broker, tmp_path, name):
+    broker.create(channels.shop_topics(name))
+    channel = channels.shop(tmp_path, broker.servers, name)
+    daemon = Daemon(channel)
+    daemon.wait_for("integrating")
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in" / "a.jsonl")
+    daemon.kill_jvm()
+    assert daemon.wait() == 5
+    [failed] = daemon.events("failed")
+    assert failed["error"].startswith("Spark's JVM has ended")
+    assert not [line for line in daemon.lines if "Traceback" in line]
+    assert Daemon(channel, "--once").wait() == 0
+    assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) >= 2102
 
 
 def test_new_files_are_picked_up_and_a_second_daemon_and_killed_workers_do_no_harm(broker, tmp_path, name):

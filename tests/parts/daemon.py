@@ -71,6 +71,22 @@ class Daemon:
         self._process.stdout.close()
         return code
 
+    def kill_jvm(self) -> None:
+        """kill -9 of Spark's JVM."""
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            if process.name() == "java":
+                process.kill()
+
+    def listens_on(self) -> set[str]:
+        """The addresses that its processes listen on."""
+        family = [psutil.Process(self._process.pid)]
+        family += family[0].children(recursive=True)
+        found: set[str] = set()
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                found |= {one.laddr.ip for one in process.net_connections("inet") if one.status == psutil.CONN_LISTEN}
+        return found
+
     def kill(self, *, everything: bool) -> None:
         """kill -9 of the process alone, whose JVM and workers are left to find out, or of all of them at once."""
         family = [psutil.Process(self._process.pid)]

@@ -17,6 +17,7 @@ from integrator.cli.send import Target, send
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
+from integrator.sources import spool
 from integrator.sources.connection import Endpoint, Limits
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
@@ -153,6 +154,12 @@ REFUSED = [
     ("an odd hello", {}, b'{"hello":5}\n', "a hello that cannot be read", 1),
     ("a hello of many brackets", {}, b'{"hello":' + b"[" * 60_000 + b"\n", "a hello that cannot be read: ", 1),
     ("a line of many brackets", {}, b'{"n":1}\n{"x":' + b"[" * 200_000 + b"\n", "no JSON record in one line: no JSON: character 133", 2),
+    ("a hello from infinity", {}, b'{"hello":{"sender":"a","from":1e999}}\n', "a hello has sender and secret", 1),
+    ("a hello from a fraction", {}, b'{"hello":{"sender":"a","from":1.9}}\n', "a hello has sender and secret", 1),
+    ("a hello from true", {}, b'{"hello":{"sender":"a","from":true}}\n', "a hello has sender and secret", 1),
+    ("a secret of null", {}, b'{"hello":{"sender":"a","secret":null}}\n', "a hello has sender and secret", 1),
+    ("a sender that is a number", {}, b'{"hello":{"sender":5}}\n', "a hello has sender and secret", 1),
+    ("old rows alone", {"segment_bytes": 1000}, b'{"hvr_op":3}\n' * 400, "old rows of updates", None),
     ("an odd name", {}, b'{"hello":{"sender":"../a"}}\n', "a sender's name has 1 to 64 letters", 1),
 ]  # fmt: skip
 
@@ -201,6 +208,34 @@ def test_who_says_nothing_takes_no_place_for_ever(tmp_path):
             sender.sendall(100_000 * b"x")
             sender.makefile("rb").read()
         assert receiving.refused()[-1]["reason"].startswith("a first line of more than 65536 bytes")
+
+
+def test_who_says_nothing_is_closed_without_a_secret_too(tmp_path):
+    with Receiving(tmp_path, line_seconds=1.0) as receiving, receiving.connect() as silent:
+        assert silent.makefile("rb").read() == b""
+        assert receiving.refused()[0]["reason"].startswith("no first line after")
+
+
+def test_a_hello_that_has_no_end_is_not_written_down(tmp_path):
+    with Receiving(tmp_path, secret="s3cret", line_seconds=0.5) as receiving:
+        for data in (b'{"hello":{"sender":"a","secret":"s3cret"', b'{"hello":{"secret":"s3cret"' + b" " * 100_000):
+            with receiving.connect() as sender, suppress(OSError):
+                sender.sendall(data)
+                sender.makefile("rb").read()
+        assert len(receiving.refused()) == 2
+        assert "s3cret" not in (tmp_path / "refused.jsonl").read_text()
+
+
+def test_names_of_senders_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(spool, "MOST_SENDERS", 1)
+    with Receiving(tmp_path) as receiving:
+        for name in ("a", "b", "a"):
+            with receiving.connect() as sender:
+                sender.sendall(b'{"hello":{"sender":"%s"}}\n{"n":1}\n' % name.encode())
+                sender.shutdown(socket.SHUT_WR)
+                sender.makefile("rb").read()
+        assert receiving.wait_for(2) == [{"n": 1}] * 2
+        assert "senders have sent lines before" in receiving.refused()[0]["reason"]
 
 
 def test_no_more_senders_than_allowed(tmp_path):
