@@ -128,7 +128,8 @@ class SocketLocation(SourceLocation):
         16 * 1024 * 1024, description="A sender of a longer line is refused."
     )
     line_seconds: Annotated[float, Field(gt=0)] = Field(
-        60.0, description="A sender that does not end a line that it began, for so long, is refused."
+        60.0,
+        description="A sender that does not end a line that it began, or begins with none, for so long, is refused.",
     )
     idle_seconds: Annotated[float, Field(ge=0)] = Field(
         0.0, description="A sender that is silent for longer is refused; 0: no limit."
