@@ -36,10 +36,15 @@ def make_directory(path: Path) -> None:
 
 def write(path: Path, data: bytes) -> None:
     """Create a file, or overwrite it in place. For files that nobody reads before a later `rename`."""
-    with path.open("wb") as file:
+    with open(path, "wb", opener=_private) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file; a new one is the owner's alone, also in processes that the JVM has started, with its umask."""
+    return os.open(path, flags, 0o600)
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -60,7 +65,7 @@ def rename(path: Path, to: Path) -> None:
 def append(path: Path, data: bytes) -> None:
     """Add to the end of a file, which is created if it is not there. Where it fails, the file is as it was."""
     created = not path.exists()
-    with path.open("ab", buffering=0) as file:
+    with open(path, "ab", buffering=0, opener=_private) as file:
         before = os.fstat(file.fileno()).st_size
         try:
             left = memoryview(data)

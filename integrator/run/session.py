@@ -94,6 +94,7 @@ def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:
     jvm = session.sparkContext._jvm  # noqa: SLF001 - py4j's only door
     if jvm is None:
         raise EnvironmentFault("Spark has no JVM beside this process; Spark Connect sessions cannot integrate")
+    path.touch(mode=0o600)
     file = jvm.java.io.RandomAccessFile(str(path), "rw")
     deadline = time.monotonic() + wait_s
     _HELD.append(file)  # the JVM gives a lock back when nothing speaks of its file any more
