@@ -135,9 +135,12 @@ class Sent:
         self._servers, self._topic, self._files = broker.servers, f"{name}.orders", 0
         broker.create([self._topic])
         (directory / "orders.sql").write_text(kill_minus_nine.table.DDL)
-        more = f'  - {{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "{rate}"}}\n'
+        # what a paused process has in its queue then is sent when it goes on
+        more = "  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: linger.ms=3000}\n"
+        more += f'  - {{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "{rate}"}}\n'
         self.channel = channels.shop(directory, broker.servers, name, "hvr", more=more)
         text = self.channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+        text = text.replace('Value: "20"', 'Value: "300"')
         self.channel.write_text(f"{text}delivery: {delivery}\nrestart: {{first_seconds: 1, most_seconds: 5}}\n")
         self._inbox = directory / "in"
 
