@@ -42,7 +42,7 @@ class RegistryAccess(Model):
         "PREFIX", description="The id in five bytes before each message, or the schema's GUID in a header of it."
     )
     Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
-    Timeout_Seconds: Annotated[float, Field(gt=0, le=600)] = Field(10, description="How long an answer may take.")
+    Timeout_Seconds: Annotated[float, Field(gt=0, le=600)] = Field(10, description="How long a whole answer may take.")
 
 
 class KafkaLocation(KafkaAccess):

@@ -10,21 +10,31 @@ import difflib
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from integrator.contracts.message_format import SchemaId
 from integrator.contracts.recipe import Recipe, TableRecipe
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, shortened
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan
 from integrator.plan.registry import Registration, RegistrySettings
+from integrator.registry.bounded import (
+    MOST_ID,
+    AnswerTooLarge,
+    BoundedSession,
+    is_guid,
+    is_id,
+    printable,
+    printable_lines,
+)
 from integrator.registry.compatible import incompatibility
 
 NOT_FOUND, CONFLICT, INVALID = 404, 409, 422
 DENIED = (401, 403)
-_MOST_SAID = 1000  # characters of what a registry answers
+REDIRECTED = (301, 302, 303, 307, 308)
 
 
 def resolve(plan: Plan) -> Plan:
@@ -78,9 +88,12 @@ def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registrat
 
 def _client(settings: RegistrySettings) -> SchemaRegistryClient:
     try:
-        return SchemaRegistryClient.new_client(dict(settings.client))
+        client = SchemaRegistryClient.new_client(dict(settings.client))
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"the schema registry's client cannot be made: {error}; see Schema_Registry") from None
+    rest: Any = client._rest_client  # noqa: SLF001 - the client has no other door to its HTTP session
+    rest.session = BoundedSession(rest.session, settings.client["timeout"])
+    return client
 
 
 def _with_numbers(plan: Plan, client: SchemaRegistryClient) -> Recipe:
@@ -147,12 +160,23 @@ def _found(
 def _id(settings: RegistrySettings, registration: Registration, found: RegisteredSchema) -> SchemaId:
     if found.schema_id is None:
         raise EnvironmentFault(f"{registration.subject}: the registry gave no id for the schema")
+    _check_id(found, registration.subject)
     if settings.in_header and not found.guid:
         raise ConfigurationError(
             f"{registration.subject}: the registry gives no GUID, which Schema_Id_In: HEADER needs; use PREFIX, or "
             "another registry"
         )
+    if settings.in_header and not is_guid(found.guid):
+        raise EnvironmentFault(f"{registration.subject}: the registry gave {printable(found.guid)}, which is no GUID")
     return SchemaId(found.schema_id, found.guid if settings.in_header else None)
+
+
+def _check_id(found: RegisteredSchema, subject: str) -> None:
+    if not is_id(found.schema_id):
+        raise EnvironmentFault(
+            f"{subject}: the registry gave the id {printable(found.schema_id)}; ids are whole numbers from 1 to "
+            f"{MOST_ID}: mend the registry, or Kafka_Schema_Registry, if that is another server"
+        )
 
 
 def _latest(client: SchemaRegistryClient, settings: RegistrySettings, subject: str) -> RegisteredSchema | None:
@@ -173,11 +197,16 @@ def _if_there(
 ) -> RegisteredSchema | None:
     """Return what the registry answers, or None where it has no such thing; every other error is raised."""
     try:
-        return ask()
+        found = ask()
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
         if isinstance(error, SchemaRegistryError) and error.http_status_code == NOT_FOUND:
             return None
         raise _explained(error, settings, registration, None) from None
+    if found.schema_id is not None:  # where it has none, that is said by who needs it
+        _check_id(found, printable(found.subject))
+    if not isinstance(found.schema.schema_str, str | None):
+        raise EnvironmentFault(f"{printable(found.subject)}: the registry gave a schema that is no text")
+    return found
 
 
 def _explained(
@@ -187,12 +216,17 @@ def _explained(
     where = f"{registration.subject}: " if registration else ""
     urls = ", ".join(settings.urls)
     if not isinstance(error, SchemaRegistryError):
-        reason = f"{type(error).__name__}: {shortened(str(error), _MOST_SAID)}"
+        if isinstance(error, AnswerTooLarge):
+            return EnvironmentFault(
+                f"{where}the server at {urls} gives {error}, which no schema registry does; mend "
+                "Kafka_Schema_Registry; nothing was sent"
+            )
+        reason = f"{type(error).__name__}: {printable(error)}"
         return EnvironmentFault(
             f"{where}no schema registry answers at {urls} ({reason}); start it, or mend "
             "Kafka_Schema_Registry; nothing was sent"
         )
-    message = shortened(error.error_message or "", _MOST_SAID)
+    message = printable(error.error_message or "")
     if error.http_status_code == CONFLICT and registration is not None:
         return _refused(message or "not compatible", registration, latest)
     if error.http_status_code == INVALID and registration is not None:
@@ -204,17 +238,21 @@ def _explained(
             f"{where}the registry at {urls} refuses us ({error.http_status_code}: {message}); mend "
             "Kafka_Schema_User and its password, the token or the certificate"
         )
+    if error.http_status_code in REDIRECTED:
+        return ConfigurationError(
+            f"{where}the server at {urls} redirects to another address ({error.http_status_code}), where our "
+            "credentials do not go; give Kafka_Schema_Registry the address of the registry itself"
+        )
     return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")
 
 
 def _refused(reason: str, registration: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
     """Return the error for a schema that the registry will not have: its reason, the difference, and the choices."""
     before = _pretty((latest.schema.schema_str if latest else "") or "").splitlines()
-    difference = "\n".join(
-        difflib.unified_diff(before, _pretty(registration.text).splitlines(), "registered", "ours", lineterm="", n=1)
-    )
+    ours = _pretty(registration.text).splitlines()
+    difference = printable_lines("\n".join(difflib.unified_diff(before, ours, "registered", "ours", lineterm="", n=1)))
     return ConfigurationError(
-        f"{registration.subject}: the registry refuses the schema of table {registration.table}: {reason}\n"
+        f"{registration.subject}: the registry refuses the schema of table {registration.table}: {printable(reason)}\n"
         f"{difference}\n"
         "choices: let new columns be nullable; set the subject's compatibility to NONE; write to another topic or "
         "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)"
@@ -224,5 +262,5 @@ def _refused(reason: str, registration: Registration, latest: RegisteredSchema |
 def _pretty(text: str) -> str:
     try:
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text

@@ -39,7 +39,7 @@ def incompatibility(schema_type: str, ours: str, theirs: str) -> str | None:
                 return _protobuf(proto_text.parse(ours), proto_text.parse(theirs))
             case _:
                 return _json(json.loads(ours), json.loads(theirs), "the message")
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         return f"it cannot be looked into ({error})"
 
 
