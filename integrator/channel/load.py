@@ -24,10 +24,14 @@ _MOST_VALUES, _MOST_DEEP = 1_000_000, 50
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What is given on the command line: contexts that actions ask for, and values for {hvr_var_NAME}."""
+    """What is given on the command line: contexts that actions ask for, and values for {hvr_var_NAME}.
+
+    secrets: filled while the channel is read, so that whatever goes wrong meanwhile can be shown without them.
+    """
 
     contexts: frozenset[str] = frozenset()
     variables: tuple[tuple[str, str], ...] = ()
+    secrets: Secrets = field(default_factory=Secrets, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> tuple[Channel, 
         text = Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError([Problem(file, 0, "", f"the channel cannot be read: {error}")]) from error
-    source = Source(file, {}, contexts=run.contexts, variables=dict(run.variables))
+    source = Source(file, {}, run.secrets, contexts=run.contexts, variables=dict(run.variables))
     problems: list[Problem] = []
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -124,10 +128,11 @@ class _Reader:
         if not isinstance(scalar, str):
             return scalar
         try:
-            return self._source.secrets.resolve(scalar)
+            scalar = self._source.secrets.resolve(scalar)
         except LookupError as error:
             self._problems.append(self._source.problem(path, str(error)))
-            return scalar
+        self._source.secrets.add_of_url(scalar)
+        return scalar
 
     def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
         result: dict[str, Any] = {}

@@ -24,8 +24,9 @@ from integrator.channel.secret import Secrets
 from integrator.cli import send as sending
 from integrator.cli import show
 from integrator.deliver.kafka import topics
-from integrator.errors import Defect, IntegratorError
+from integrator.errors import ConfigurationError, Defect, IntegratorError
 from integrator.plan import Plan
+from integrator.plan.source import is_loopback
 from integrator.registry import client as registry
 from integrator.run import backup, progress, rewind
 from integrator.run.state import State
@@ -75,13 +76,13 @@ def _plan(
     *,
     refreshing: bool = False,
 ) -> Plan:
-    """Make the plan; its secrets are hidden in what `main` prints, and librdkafka has seen its properties."""
+    """Make the plan, which librdkafka's look at its properties too; its secrets are hidden in what `main` prints."""
     given = [tuple(text.partition("=")[::2]) for text in variables or []]
     if any("=" not in text for text in variables or []):
         raise typer.BadParameter("--variable is written NAME=VALUE")
     run = RunOptions(frozenset(contexts or []), tuple((name, value) for name, value in given))
+    context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
     made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
-    context.obj.append(made.secrets)
     topics.check(made.recipe.send.producer)
     return made
 
@@ -108,7 +109,7 @@ def check(
         report += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
         report += f", to be created: {', '.join(absent)}" if absent else ""
         report += "".join(f"\n{line}" for line in registry.check(plan))
-    Console(soft_wrap=True).print(report, highlight=False)
+    Console(soft_wrap=True).print(plan.secrets.mask(report), highlight=False)
 
 
 @app.command()
@@ -233,13 +234,16 @@ def resume(
 
 
 @app.command()
-def send(
+def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     file: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="The file whose lines are sent.")],
     to: Annotated[str, typer.Option(help="host:port of the channel's socket.")],
     sender: Annotated[str, typer.Option(help="The sender's name: letters, digits, - and _.")],
     authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
     certificate: Annotated[str | None, typer.Option(help="With TLS: PEM file of our own, its key in it.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,
+    without_tls: Annotated[
+        bool, typer.Option("--without-tls", help="Beyond loopback: the secret and the lines may be read on their way.")
+    ] = False,
 ) -> None:
     """Send the lines of a growing file into a channel's socket; ${SOCKET_SECRET} is its secret."""
     host, _, port = to.rpartition(":")
@@ -247,6 +251,14 @@ def send(
         raise typer.BadParameter("--to is written HOST:PORT")
     if certificate and not authority:
         raise typer.BadParameter("--certificate goes with --authority")
+    if authority and without_tls:
+        raise typer.BadParameter("--without-tls and --authority exclude each other")
+    if not (authority or without_tls or is_loopback(host.strip("[]"))):
+        raise ConfigurationError(
+            f"--to {to} is beyond loopback: whoever is between could read the secret and the lines, and change them; "
+            "give --authority, the PEM file of who signed its certificate, for TLS (the channel's socket has tls), or "
+            "--without-tls, where the network itself is protected"
+        )
     tls = ssl.create_default_context(cafile=authority) if authority else None
     if tls is not None and certificate:
         tls.load_cert_chain(certificate)

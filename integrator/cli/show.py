@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -47,12 +47,15 @@ def _source(location: AnySource) -> str:
 def plan(plan: Plan, only: list[str], console: Console) -> None:
     """Print what `plan` would send; `only` these tables, if any are named."""
     recipe = plan.recipe
-    say = partial(console.print, highlight=False, markup=False)
+    referenced = plan.secrets.referenced  # I7
+
+    def say(text: str, **how: Any) -> None:
+        console.print(referenced(text), highlight=False, markup=False, **how)
+
     say(f"channel   {plan.channel}")
     say(f"source    {_source(plan.source)}")
     say(f"kafka     {plan.brokers}")
-    producer = plan.secrets.mask(str(mask_properties(recipe.send.producer)))
-    say(f"producer  {producer}")
+    say(f"producer  {mask_properties(recipe.send.producer)}")
     say(f"messages  {_layout(recipe)}, {_bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")
     if plan.registry:
         say(f"registry  {', '.join(plan.registry.urls)}")
@@ -80,7 +83,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
                 escape(field.name),
                 escape(describe(field.type)),
                 "yes" if field.nullable else "no",
-                escape(_value(field)),
+                escape(referenced(_value(field))),
             )
         console.print(grid)
         _schemas(plan, table.table.name, console)
@@ -130,10 +133,10 @@ def _schemas(plan: Plan, name: str, console: Console) -> None:
     found = [one for one in plan.registrations if one.table == name]
     for one in found:
         console.print(f"subject {one.subject} ({one.type})", highlight=False, markup=False)
-        _text(one.text, console)
+        _text(plan.secrets.referenced(one.text), console)
     text = "" if found else value_schema(table, plan.recipe)
     if text:
-        _text(text, console)
+        _text(plan.secrets.referenced(text), console)
 
 
 def _text(text: str, console: Console) -> None:

@@ -111,6 +111,7 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
     if exactly_once:
         _check_transactions(extra, report)
 
+    kafka_access.check_brokers(location.Kafka_Brokers, problems.at_location(name), source.secrets)
     access = kafka_access.access_properties(location, problems.at_location(name))
     kafka_access.check_beside(extra, access, report)
     return KafkaSettings(
@@ -125,8 +126,8 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
 def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
     """I7: know the values of secret properties before any message can hold them."""
     for _, action in actions:
-        for key, _, value in (entry.partition("=") for entry in action.Value.split(";")):
-            if SENSITIVE.search(key):
+        for key, _, value in (entry.strip().partition("=") for entry in action.Value.split(";")):
+            if SENSITIVE.search(key.strip()):
                 source.secrets.add(value)
 
 

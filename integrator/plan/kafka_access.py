@@ -5,7 +5,7 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from integrator.channel.access import KafkaAccess
@@ -54,6 +54,14 @@ def hide(location: KafkaAccess, secrets: Secrets) -> None:
     """I7: know the passwords before anything can be written of them."""
     for secret in (location.Stream_Password, location.Stream_Client_Private_Key_Password):
         secrets.add(secret or "")
+
+
+def check_brokers(brokers: Sequence[str], report: Report, secrets: Secrets) -> None:
+    """Report of brokers with a user, which librdkafka would take for a part of the host's name."""
+    for broker in brokers:
+        if "@" in broker:
+            secrets.add(broker.rpartition("@")[0].rpartition("/")[2].partition(":")[2])  # I7
+            report("Kafka_Brokers", "a broker is host:port; for a user, use Stream_User and Stream_Password")
 
 
 def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:

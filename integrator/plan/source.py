@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from integrator.channel.problems import Problems, Report
+from integrator.channel.secret import passwords_of
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.contracts.recipe import DebeziumModes, Read, TableRecipe
 from integrator.decode.dialects import DIALECTS
@@ -52,6 +53,12 @@ def money_notes(location: AnySource, tables: Sequence[TableRecipe]) -> Iterator[
 def check_source(location: AnySource, name: str, known: set[str], problems: Problems) -> None:
     """Add the problems of a source; `known` are the tables of the channel."""
     report = problems.at_location(name)
+    if isinstance(location, FilesLocation | SnapshotLocation) and any(passwords_of(location.path)):
+        report(
+            "path",
+            "a path has no password or key, for it is part of each file's name in the state and in logs; give them to "
+            "the process, as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3",
+        )
     if isinstance(location, SnapshotLocation | JdbcLocation):
         for at, jar in enumerate(location.jars):
             if not Path(jar).is_file():
@@ -73,7 +80,7 @@ def _check_socket(location: SocketLocation, report: Report) -> None:
             report(key, "a port is 0 to 65535")
     if location.listen is not None and not location.secret and not (location.tls and location.tls.authority):
         host = location.listen.rpartition(":")[0].strip("[]")
-        if not _is_loopback(host):
+        if not is_loopback(host):
             report("listen", f"whoever reaches {host} could send changes: set a secret, or tls with an authority")
     if location.listen is not None and location.tls is not None and not location.tls.certificate:
         report("tls", "to listen with TLS, a certificate is needed")
@@ -84,7 +91,8 @@ def _check_socket(location: SocketLocation, report: Report) -> None:
             report("tls", f"{key}: there is no file {file}")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine by its name or address alone; no name is looked up."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
