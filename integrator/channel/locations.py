@@ -25,11 +25,11 @@ class TopicCreation(Model):
 class RegistryAccess(Model):
     """How a schema registry is reached and used (extension)."""
 
-    Bearer_Token: str | None = Field(None, description="A token, in the place of user and password.")
+    Bearer_Token: str | None = Field(None, repr=False, description="A token, in the place of user and password.")
     CA_Certificate: str | None = Field(None, description="PEM file of the authority that signed its certificate.")
     Client_Certificate: str | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
     Client_Private_Key: str | None = Field(None, description="PEM file of its key, where it is not in the same file.")
-    Client_Private_Key_Password: str | None = Field(None, description="That key's password.")
+    Client_Private_Key_Password: str | None = Field(None, repr=False, description="That key's password.")
     Auto_Register: bool = Field(True, description="Register schemas that are not there; else they must be.")
     Use_Latest_Version: bool = Field(
         False, description="Write with the id of the subject's latest version, if our messages can be read with it."
@@ -106,7 +106,9 @@ class KafkaLocation(KafkaAccess):
         "AVRO", description="The format of messages with a registry; PROTOBUF is an extension."
     )
     Kafka_Schema_User: str | None = Field(None, description="The registry's user, for basic authentication.")
-    Kafka_Schema_Registry_Password: str | None = Field(None, description="That user's password, as ${NAME} best.")
+    Kafka_Schema_Registry_Password: str | None = Field(
+        None, repr=False, description="That user's password, as ${NAME} best."
+    )
     Schema_Registry: RegistryAccess = Field(
         default_factory=RegistryAccess, description="How the registry is used (extension)."
     )

@@ -121,7 +121,9 @@ class SocketLocation(SourceLocation):
         None, description="host:port that we connect to, again and again."
     )
     secret: str | None = Field(
-        None, description="The secret in each agent's hello; beyond loopback it, or tls with an authority, is required."
+        None,
+        repr=False,
+        description="The secret in each agent's hello; beyond loopback it, or tls with an authority, is required.",
     )
     tls: SocketTls | None = Field(None, description="Have the connections encrypted.")
     line_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = Field(
@@ -153,7 +155,9 @@ class SnapshotLocation(Model):
         description="Their format; avro needs Spark's own package (jars)."
     )
     options: dict[str, str] = Field(
-        default={}, description="Options of Spark's reader; CSV has a header by default, and null is an empty field."
+        default={},
+        repr=False,
+        description="Options of Spark's reader; CSV has a header by default, and null is an empty field.",
     )
     jars: list[str] = Field(default=[], description="Jar files that Spark needs for it.")
 
@@ -164,13 +168,13 @@ class JdbcLocation(Model):
     group: Group = Field("SOURCE", description="The location group that actions name.")
     class_: Literal["jdbc"] = Field(alias="class", description="A database.")
     url: Annotated[str, Field(pattern=r"^jdbc:[a-z]+:")] = Field(
-        description="jdbc:postgresql://host/database, jdbc:mysql:, jdbc:mariadb:, or another database's."
+        repr=False, description="jdbc:postgresql://host/database, jdbc:mysql:, jdbc:mariadb:, or another database's."
     )
     user: str | None = Field(None, description="Its user.")
-    password: str | None = Field(None, description="That user's password, as ${NAME} best.")
+    password: str | None = Field(None, repr=False, description="That user's password, as ${NAME} best.")
     driver: str | None = Field(None, description="The driver's Java class, where Spark does not know it by the URL.")
     jars: list[str] = Field(
         default=[], description="The driver's jar file, where it is not in Spark's own directory of jars."
     )
     fetch_rows: Annotated[int, Field(ge=1)] = Field(10_000, description="Rows that the driver fetches at a time.")
-    options: dict[str, str] = Field(default={}, description="Further options of Spark's JDBC reader.")
+    options: dict[str, str] = Field(default={}, repr=False, description="Further options of Spark's JDBC reader.")

@@ -14,7 +14,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -36,7 +36,7 @@ class Target:
     host: str
     port: int
     sender: str
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)  # I7
     tls: ssl.SSLContext | None = None
 
 

@@ -16,7 +16,7 @@ import json
 import re
 import ssl
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from integrator.sources.line_check import first_wrong
@@ -60,7 +60,7 @@ class Endpoint:
     host: str
     port: int
     listen: bool
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)  # I7
     tls: ssl.SSLContext | None = None
 
 
