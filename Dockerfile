@@ -1,8 +1,14 @@
 FROM python:3.12-slim-bookworm
 RUN apt-get update && apt-get install -y --no-install-recommends openjdk-17-jre-headless && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
-COPY requirements.lock ./
-RUN pip install --no-cache-dir --require-hashes -r requirements.lock
-COPY . .
-RUN pip install --no-cache-dir --no-deps --no-build-isolation .
+# What it runs with, and nothing of what it is tested with.
+COPY requirements-runtime.lock ./
+RUN pip install --no-cache-dir --require-hashes -r requirements-runtime.lock
+COPY run.py LICENSE ./
+COPY integrator integrator
+COPY channels channels
+COPY data data
+# Its code is root's; it may write its state, and what Spark and Numba keep.
+RUN useradd --create-home --uid 10001 integrator && install -d -m 0700 -o integrator -g integrator state spark-warehouse
+USER integrator
 CMD ["python", "run.py", "--help"]
