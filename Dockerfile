@@ -8,6 +8,7 @@ COPY run.py LICENSE ./
 COPY integrator integrator
 COPY channels channels
 COPY data data
+COPY schemas schemas
 # Its code is root's; it may write its state, and what Spark and Numba keep.
 RUN useradd --create-home --uid 10001 integrator && install -d -m 0700 -o integrator -g integrator state spark-warehouse
 USER integrator

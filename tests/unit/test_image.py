@@ -57,3 +57,14 @@ def test_the_runtime_lock_has_what_the_project_needs_and_nothing_of_development(
     assert needed - locked == set()
     assert locked & development == set()
     assert len(needed) > 10 < len(development)
+
+
+def test_the_channels_find_their_tables_in_it():
+    copied = {name for word, value in STEPS if word == "COPY" for name in value.split()[:-1]}
+    named = {
+        found.split("/")[0]
+        for path in (ROOT / "channels").glob("*.yaml")
+        for found in re.findall(r"schemas/\S+", path.read_text())
+    }
+    assert named
+    assert named <= copied
