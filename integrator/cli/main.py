@@ -21,6 +21,7 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
+from integrator.cli import replay as replaying
 from integrator.cli import send as sending
 from integrator.cli import show
 from integrator.deliver.kafka import topics
@@ -202,6 +203,33 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
     given = (tuple(table or ()), tuple(slices or ()), parallel, truncate_record, select_moment, online, anew)
     for name, rows in job.refresh(made, job.Options(*given)).items():
         Console(soft_wrap=True).print(f"{name}: {rows:,} rows", highlight=False)
+
+
+@app.command()
+def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    channel: ChannelFile,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write the letters into a new file, to be mended; send nothing.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", help="Send the mended records of this file, which --export wrote.")
+    ] = None,
+    from_offset: Annotated[
+        int | None, typer.Option("--from-offset", min=0, help="Letters from this offset on, in each partition.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", help="Letters from this moment on, such as 2026-11-24T08:00+00:00.")
+    ] = None,
+    contexts: Contexts = None,
+    variables: Variables = None,
+) -> None:
+    """Send dead letters through the channel again: those of its dead letter topic, or of a file of mended ones."""
+    if sum(option is not None for option in (file, from_offset, since)) > 1 or (file and export):
+        raise typer.BadParameter("--file, --from-offset and --since exclude each other, and --file and --export")
+    made = _plan(context, channel, contexts, variables)
+    progress.configure(made.secrets)
+    replaying.run(made, replaying.Options(export, file, from_offset, since), Console(soft_wrap=True))
 
 
 @app.command()

@@ -20,6 +20,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.streams import Source, Span, following
 from integrator.decode.contract import Batch, Reading
 from integrator.decode.dialects import DIALECTS
+from integrator.decode.positions import ENDED
 from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import Encoded, encoders_of
@@ -198,6 +199,8 @@ class _Task:
 
     def _before_next(self, stream: str) -> OpenTransaction:
         """Return the transaction that is open before a stream's next record, looking back as far as needed."""
+        if self._recipe.read.whole_transactions:
+            return ENDED
         if stream not in self._open:
             state = OpenTransaction()
             for run in reversed([run for run in self._before if run.stream == stream]):

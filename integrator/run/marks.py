@@ -21,7 +21,7 @@ from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.streams import Source, Span
 from integrator.durable import Damaged
-from integrator.run.sync import Cycle
+from integrator.run.sync import Cycle, Rejections
 
 KEPT_CYCLES = 100
 _WRITTEN_AS = {"checkpoint": "carry", "deferred": "held"}
@@ -41,6 +41,7 @@ class CycleMark:
     checkpoint: dict[str, Any]
     journal: str | None
     path: Path
+    rejections: tuple[Rejections, ...] = ()
 
     @property
     def last_file(self) -> int:
@@ -95,7 +96,13 @@ class CycleMarks:
             numbers = {name: int(recorded[name]) for name in ("files", "rows", "messages", "bytes")}
             checkpoint, deferred = recorded["carry"], int(recorded.get("held", 0))
             mark = CycleMark(
-                cycle, **numbers, deferred=deferred, checkpoint=checkpoint, journal=recorded.get("journal"), path=path
+                cycle,
+                **numbers,
+                deferred=deferred,
+                checkpoint=checkpoint,
+                journal=recorded.get("journal"),
+                path=path,
+                rejections=tuple(Rejections(**one) for one in recorded.get("rejections", ())),
             )
             _checkpoint(mark, b"")
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

@@ -1,16 +1,18 @@
-"""A plain consumer that reads topics to their ends: for showing what arrived."""
+"""A plain consumer that reads topics to their ends: for showing what arrived, and for dead letters."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from integrator.errors import DeliveryError
 
 TIMEOUT_S = 60.0
+"""Without any message."""
 _NO_LEADER_YET = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE)
 
 
@@ -24,15 +26,31 @@ class Received:
     key: bytes | None
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    timestamp: int = field(default=0, compare=False)
+    """Milliseconds since 1970."""
 
 
-def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
+@dataclass(frozen=True)
+class Begin:
+    """Where in each partition reading begins: at an offset, or at the first message of a time (ms since 1970)."""
+
+    offset: int = 0
+    time: int | None = None
+
+
+def read_back(
+    brokers: str,
+    topics: Sequence[str],
+    begin: Begin = Begin(),
+    properties: Mapping[str, str] = MappingProxyType({}),
+) -> list[Received]:
     """Return the committed messages of `topics`, by topic, partition and offset.
 
-    Raises DeliveryError if that takes too long.
+    properties: of the client, such as those for access. Raises DeliveryError if none comes for too long.
     """
     consumer = Consumer(
         {
+            **properties,
             "bootstrap.servers": brokers,
             "group.id": "integrator-read-back",
             "enable.auto.commit": False,
@@ -41,44 +59,49 @@ def read_back(brokers: str, topics: Sequence[str]) -> list[Received]:
         }
     )
     try:
-        left = set()
+        left = {}
         known = consumer.list_topics(timeout=TIMEOUT_S).topics
         for topic in topics:
             for partition in known[topic].partitions:
-                low, high = _bounds(consumer, TopicPartition(topic, partition))
-                if high > low:
-                    left.add((topic, partition))
-        consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in left])
+                first, end = _bounds(consumer, TopicPartition(topic, partition), begin)
+                if end > first:
+                    left[topic, partition] = first
+        consumer.assign([TopicPartition(topic, partition, first) for (topic, partition), first in left.items()])
         received: list[Received] = []
         deadline = time.monotonic() + TIMEOUT_S
         while left:
             if time.monotonic() > deadline:
                 raise DeliveryError(
-                    f"{brokers}: {len(left)} partitions are not read to their ends in {TIMEOUT_S:.0f} s"
+                    f"{brokers}: {len(left)} partitions are not read to their ends; none came for {TIMEOUT_S:.0f} s"
                 )
             for message in consumer.consume(10_000, timeout=0.2):
                 failure = message.error()
                 if failure is not None and failure.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-                    left.discard((str(message.topic()), message.partition() or 0))
+                    left.pop((str(message.topic()), message.partition() or 0), None)
                 else:
+                    deadline = time.monotonic() + TIMEOUT_S
                     received.append(_received(brokers, message))
         return sorted(received, key=lambda message: (message.topic, message.partition, message.offset))
     finally:
         consumer.close()
 
 
-def _bounds(consumer: Consumer, partition: TopicPartition) -> tuple[int, int]:
-    """Return the first offset of a partition and the one after its last; a leader may still be chosen for a new one."""
+def _bounds(consumer: Consumer, partition: TopicPartition, begin: Begin) -> tuple[int, int]:
+    """Return the first offset to read and the one after the last; a leader may still be chosen for a new partition."""
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         try:
             low, high = consumer.get_watermark_offsets(partition, timeout=TIMEOUT_S)
+            if begin.time is not None:
+                partition.offset = begin.time
+                [found] = consumer.offsets_for_times([partition], timeout=TIMEOUT_S)
+                return (found.offset if found.offset >= 0 else high), high
         except KafkaException as error:
             if error.args[0].code() not in _NO_LEADER_YET or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
         else:
-            return low, high
+            return max(low, begin.offset), high
 
 
 def _received(brokers: str, message: Message) -> Received:
@@ -87,7 +110,7 @@ def _received(brokers: str, message: Message) -> Received:
     if failure is not None or topic is None or partition is None or offset is None:
         raise DeliveryError(f"{brokers}: {failure.str() if failure else 'a message without a place'}")
     headers = tuple((entry[0], _bytes(entry[1])) for entry in message.headers() or ())
-    return Received(topic, partition, offset, message.key(), message.value(), headers)
+    return Received(topic, partition, offset, message.key(), message.value(), headers, message.timestamp()[1])
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

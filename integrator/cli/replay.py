@@ -1,0 +1,98 @@
+"""`run.py replay` on the console: which letters there are, what became of them, and where their order is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from integrator.deliver.kafka.read_back import Begin
+from integrator.errors import ConfigurationError, DataError, shortened
+from integrator.plan import Plan
+from integrator.replay import exported, letters
+from integrator.replay.letters import Found, Letter
+
+_NAMED = 20
+_ORDER = (
+    "order: letters of one file were sent in the order of its lines. Changes of the same keys that came after a letter "
+    "were sent before it, with the cycle that rejected it or later: for such a key the letter's older values are now "
+    "the last message. Compare with the source, and refresh these tables where that matters."
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was given."""
+
+    export: Path | None = None
+    file: Path | None = None
+    from_offset: int | None = None
+    since: str | None = None
+
+
+def run(plan: Plan, options: Options, console: Console) -> None:
+    """Export letters, or send them again. Raises IntegratorError; DataError where lines are rejected again."""
+    if not plan.recipe.tolerance.topic:
+        raise ConfigurationError(
+            f"channel {plan.channel} has no dead letter topic: set errors: {{tolerance: all, "
+            "deadletterqueue.topic.name: …}"
+        )
+    from integrator.replay import job  # noqa: PLC0415 - an export needs no Spark
+
+    found = _found(plan, options, console)
+    if options.export is not None:
+        given = job.Given(plan).known
+        left = [letter for letter in found if letter.id not in given]
+        exported.write(options.export, left)
+        console.print(
+            f"{options.export}: {len(left)} dead letters; {len(found) - len(left)} were sent again before; mend the "
+            f"records, then: replay --file {options.export}",
+            highlight=False,
+        )
+        return
+    done = job.replay(plan, found)
+    emptied = f", {done.emptied} without a record" if done.emptied else ""
+    console.print(
+        f"{len(found)} dead letters: {done.given} sent again, {done.before} were before{emptied}; "
+        f"{done.rows} rows read, {done.messages} messages with those of the dead letter topic, "
+        f"{done.rejected} lines rejected again",
+        highlight=False,
+    )
+    for one in done.rejections[:_NAMED]:
+        console.print(
+            f"  {one.stood}: {one.stage}{f': {shortened(one.reason)}' if one.reason else ''}", highlight=False
+        )
+    if done.rows:
+        console.print(_ORDER, highlight=False)
+    if done.rejected:
+        raise DataError(
+            f"{done.rejected} lines are rejected again, and are new dead letters in {plan.recipe.tolerance.topic}; "
+            "replay --export FILE has them with the reasons"
+        )
+
+
+def _found(plan: Plan, options: Options, console: Console) -> Sequence[Letter]:
+    if options.file is not None:
+        return exported.read(options.file)
+    found: Found = letters.read(plan, Begin(options.from_offset or 0, _time(options.since)))
+    if found.of_others:
+        console.print(f"{found.of_others} messages of other channels are passed over", highlight=False)
+    if found.incomplete:
+        console.print(
+            f"{found.incomplete} letters are incomplete, without their first or last part, and are not sent; begin "
+            "earlier, if these parts are still there",
+            highlight=False,
+        )
+    return found.letters
+
+
+def _time(since: str | None) -> int | None:
+    """Return a moment in ms since 1970; one without a zone is of this machine's."""
+    try:
+        return None if since is None else int(datetime.fromisoformat(since).timestamp() * 1000)
+    except ValueError:
+        raise typer.BadParameter(f"--since {since}: write a moment as 2026-11-24T08:00:00+00:00") from None

@@ -1,0 +1,6 @@
+"""Dead letters, sent through their channel again: read from their topic, mended in a file, given back as change files.
+
+letters   what the dead letter topic has, and which of it was replayed
+exported  letters as a text file in which people mend them
+job       the replay: a run of the channel beside its own, with change files and progress of its own
+"""

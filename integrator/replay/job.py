@@ -1,0 +1,151 @@
+"""The replay: letters as change files of their own, through the channel's own steps, with progress of their own.
+
+state/CHANNEL/replay is the state directory of a run that reads state/CHANNEL/replay/letters. So the channel's progress
+stays as it is, a replay that was interrupted goes on where it was, and a letter is sent once.
+
+letters/N.jsonl     records that were given back: those of one file, in its order
+letters/N.given     of each line of N.jsonl the letter that it was; written before it, and of no meaning without it
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from integrator import durable
+from integrator.channel.sources import FilesLocation, SourceLocation
+from integrator.plan import Plan
+from integrator.replay.letters import Letter
+from integrator.run import daemon
+from integrator.run.state import State
+
+_WAIT_S = 60.0
+_DIRECTORY = "replay"
+_PATTERN = "[0-9]*.jsonl"
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A line that was rejected again: where the letter stood that it was, and why."""
+
+    stood: str
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a replay did.
+
+    given: letters that were taken. before: those that were taken by an earlier replay. emptied: those without a record.
+    rows, messages: what was read of them, and sent. rejected: how many lines were rejected again, and some of these.
+    """
+
+    given: int
+    before: int
+    emptied: int
+    rows: int = 0
+    messages: int = 0
+    rejected: int = 0
+    rejections: tuple[Rejection, ...] = ()
+
+
+def plan_of(plan: Plan) -> Plan:
+    """Return the plan that reads given letters where `plan` reads the channel's source."""
+    directory = Path(plan.state).absolute() / _DIRECTORY
+    as_there = {name: getattr(plan.changes, name) for name in SourceLocation.model_fields}
+    location = FilesLocation(**{**as_there, "class": "files", "path": str(directory / "letters"), "pattern": _PATTERN})
+    recipe = plan.recipe
+    unknown_columns = recipe.read.unknown_columns
+    read = dataclasses.replace(
+        recipe.read,
+        path=location.path,
+        repeated_positions=True,
+        whole_transactions=True,
+        unknown_columns="error" if unknown_columns == "add" else unknown_columns,
+    )
+    return dataclasses.replace(
+        plan,
+        source=location,
+        state=str(directory),
+        delay=0,
+        recipe=dataclasses.replace(
+            recipe,
+            read=read,
+            tables=tuple(dataclasses.replace(table, added=()) for table in recipe.tables),
+            tolerance=dataclasses.replace(recipe.tolerance, most=(), logged=recipe.tolerance.logged or "lines"),
+        ),
+    )
+
+
+class Given:
+    """The letters that replays of a channel were given so far."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._of = plan, plan_of(plan)
+        self.directory = Path(self._of.recipe.read.path)
+        self.known = {letter for path in self._files() for letter, _ in self._letters(path)}
+
+    def _files(self) -> list[Path]:
+        return sorted(self.directory.glob(_PATTERN))
+
+    @staticmethod
+    def _letters(path: Path) -> Iterator[tuple[str, str]]:
+        """Yield of each line of a file which letter it was, and where that stood."""
+        for line in path.with_suffix(".given").read_text(encoding="utf-8").splitlines():
+            one = json.loads(line)
+            yield one["letter"], one["stood"]
+
+    def take(self, letters: Iterable[Letter]) -> int:
+        """Write those that were not given before as change files; return how many they are. The state is locked."""
+        new = [letter for letter in letters if letter.id not in self.known and letter.record.strip()]
+        durable.make_directory(self.directory)
+        number = max((int(path.stem) for path in self._files()), default=0)
+        for _, of_file in itertools.groupby(new, key=lambda letter: letter.file):
+            number += 1
+            together = list(of_file)
+            path = self.directory / f"{number:012d}.jsonl"
+            given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one in together)
+            durable.replace(path.with_suffix(".given"), given.encode())
+            durable.replace(path, b"".join(one.record + b"\n" for one in together))
+        self.known |= {letter.id for letter in new}
+        return len(new)
+
+    def stood(self, path: str, line: int) -> str:
+        """Return where the letter stood that is a line of a change file."""
+        return next(itertools.islice(self._letters(Path(path)), line - 1, None))[1]
+
+
+def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
+    """Send letters that were not sent again yet, and what an interrupted replay left. Raises IntegratorError."""
+    of_letters = plan_of(plan)
+    state = State(of_letters.state)
+    state.lock(f"{plan.channel} (replay)", _WAIT_S)
+    try:
+        given = Given(plan)
+        before = sum(letter.id in given.known for letter in letters)
+        taken = given.take(letters)
+        state.mark_refreshed(dict(State(plan.state).refreshed()))
+        cycles = set(state.marks.cycles())
+    finally:
+        state.unlock()
+    daemon.integrate([of_letters], once=True)
+    marks = [state.marks.read(cycle) for cycle in state.marks.cycles() if cycle not in cycles]
+    rejected = [one for mark in marks for one in mark.rejections]
+    return Outcome(
+        given=taken,
+        before=before,
+        emptied=len(letters) - taken - before,
+        rows=sum(mark.rows for mark in marks),
+        messages=sum(mark.messages for mark in marks),
+        rejected=sum(one.count for one in rejected),
+        rejections=tuple(
+            Rejection(given.stood(one.file, line["line"]), line["stage"], line.get("reason", ""))
+            for one in rejected
+            for line in one.lines
+        ),
+    )

@@ -1,0 +1,103 @@
+"""run.py replay: dead letters are exported, mended, and sent through their channel, each once, beside its progress."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.broker.test_actions import channel
+from tests.parts import kafka_io
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def record(k, **members):
+    row = {"hvr_op": 1, "hvr_tx_seq": f"{k + 1:X}", "k": k, "name": "", "region": "", "n": 0}
+    return json.dumps({**row, **members}).encode()
+
+
+FILES = {
+    "0.jsonl": [record(0), record(1, n="x"), record(2), b"{", record(4), b"[]"],
+    "1.jsonl": [record(10), record(11, name=5), record(12, hvr_op=2)],
+}
+
+
+@pytest.fixture(params=["at_least_once", "exactly_once"])
+def made(broker, tmp_path, name, request):
+    broker.create([name], 2)
+    path = channel(tmp_path, broker, name)
+    errors = "{tolerance: all, deadletterqueue.topic.name: NAME.dead, deadletterqueue.topic.replication.factor: 1}"
+    path.write_text(f"{path.read_text()}delivery: {request.param}\nerrors: {errors.replace('NAME', name)}\n")
+    for file, lines in FILES.items():
+        (tmp_path / "in" / file).write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def replay(path, *words):
+    done = subprocess.run(
+        [sys.executable, "run.py", "replay", "--channel", str(path), *map(str, words)],
+        cwd=ROOT,
+        env={**os.environ, "SPARK_MASTER": "local[2]"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(broker, topic):
+    return [
+        (row["k"], row["n"]) for row in (json.loads(one.value) for one in kafka_io.read_all(broker.servers, [topic]))
+    ]
+
+
+def mend(path, records):
+    """Give the letters of an exported file other records, by the file's name and the line where they stood."""
+    lines = path.read_bytes().split(b"\n")
+    for at in range(0, len(lines) - 1, 2):
+        about = json.loads(lines[at].removeprefix(b"# "))
+        lines[at + 1] = records.get((Path(about["file"]).name, about["line"]), lines[at + 1])
+    path.write_bytes(b"\n".join(lines))
+
+
+def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, broker, tmp_path, name, integrate_once):
+    integrate_once(made)
+    before = rows(broker, name)
+    assert sorted(before) == [(k, 0) for k in (0, 2, 4, 10, 12)]
+    marks = sorted((tmp_path / "state" / "pure" / "synced").iterdir())
+
+    letters = tmp_path / "letters.txt"
+    code, out, err = replay(made, "--export", letters)
+    assert (code, "4 dead letters" in out) == (0, True), err
+    assert replay(made, "--export", letters)[0] == 5  # what was mended is not overwritten
+    mend(letters, {("0.jsonl", 2): record(1, n=7), ("0.jsonl", 4): record(3, n=8), ("0.jsonl", 6): b""})
+
+    code, out, err = replay(made, "--file", letters)
+    assert code == 3, err
+    assert "3 sent again, 0 were before, 1 without a record" in out
+    assert f"{tmp_path}/in/1.jsonl:2: VALUE_CONVERTER" in out
+    assert "Changes of the same keys that came after a letter were sent before it" in out
+    assert "1 lines are rejected again" in err
+    assert sorted(rows(broker, name)) == sorted([*before, (1, 7), (3, 8)])
+    assert sorted((tmp_path / "state" / "pure" / "synced").iterdir()) == marks
+
+    code, out, err = replay(made, "--file", letters)
+    assert code == 0, err
+    assert "0 sent again, 3 were before" in out
+    assert len(rows(broker, name)) == len(before) + 2
+
+    again = tmp_path / "again.txt"
+    assert replay(made, "--export", again)[0] == 0
+    assert again.read_bytes().split(b"\n")[1::2] == [b"[]", record(11, name=5)]
+    mend(again, {("0.jsonl", 6): record(5), ("000000000002.jsonl", 1): record(11, name="5")})
+    assert replay(made, "--file", again)[0] == 0
+    expected = sorted([*before, (1, 7), (3, 8), (5, 0), (11, 0)])
+    assert sorted(rows(broker, name)) == expected
+    integrate_once(made)
+    assert sorted(rows(broker, name)) == expected
