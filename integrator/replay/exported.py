@@ -3,14 +3,14 @@
     # {"letter": "9f86…", "place": "0:17", "file": "/in/a.jsonl", "line": 12, "stage": "VALUE_CONVERTER", "reason": "…"}
     {"hvr_op": 1, "id": "x"}
 
-The second line is what is mended; where it is emptied, the letter is not sent.
+What is below is mended, up to the next line about a letter: as one line or several. A letter without any is not sent.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from integrator.errors import ConfigurationError, EnvironmentFault, shown
 from integrator.replay.letters import Letter
 
 _ABOUT = b"# "
+"""No record that is right begins so. A wrong one gets a blank before it, which changes nothing in it."""
 _TEXTS = ("letter", "place", "file", "stage", "reason")
 
 
@@ -36,7 +37,8 @@ def write(path: Path, letters: Iterable[Letter]) -> None:
             "stage": letter.stage,
             "reason": letter.reason,
         }
-        pieces += [_ABOUT, json.dumps(about, ensure_ascii=False).encode(), b"\n", letter.record, b"\n"]
+        pieces += [_ABOUT, json.dumps(about).encode(), b"\n"]
+        pieces += [b" " if letter.record.startswith(_ABOUT) else b"", letter.record, b"\n"]
     try:
         durable.replace(path, b"".join(pieces))
     except OSError as error:
@@ -52,15 +54,19 @@ def read(path: Path) -> list[Letter]:
         data = path.read_bytes()
     except OSError as error:
         raise EnvironmentFault(f"{path}: cannot be read: {error}") from error
-    lines = data.removesuffix(b"\n").split(b"\n") if data else []
-    pairs = itertools.zip_longest(lines[::2], lines[1::2], fillvalue=b"")
-    letters = [_letter(path, 2 * number + 1, about, record) for number, (about, record) in enumerate(pairs)]
+    letters: list[Letter] = []
+    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n") if data else (), 1):
+        if line.startswith(_ABOUT) or not letters:
+            letters.append(_letter(path, number, line))
+        elif line.strip():
+            before = letters[-1]
+            letters[-1] = replace(before, record=b"\n".join(filter(None, [before.record, line])))
     if len({letter.id for letter in letters}) < len(letters):
         raise ConfigurationError(f"{path}: has a letter twice; leave one of both out")
     return letters
 
 
-def _letter(path: Path, number: int, about: bytes, record: bytes) -> Letter:
+def _letter(path: Path, number: int, about: bytes) -> Letter:
     try:
         known: Any = json.loads(about.removeprefix(_ABOUT)) if about.startswith(_ABOUT) else None
         texts = [known[name] for name in _TEXTS]
@@ -70,7 +76,7 @@ def _letter(path: Path, number: int, about: bytes, record: bytes) -> Letter:
     if not texts or not all(isinstance(text, str) for text in texts) or type(line) is not int:
         raise ConfigurationError(
             f"{path}:{number}: {shown(about)} is no line about a letter; lines are as `replay --export` wrote them: "
-            "one about the letter, then its record, in one line; an emptied record is not sent"
+            "one about the letter, then its record"
         )
     letter, place, file, stage, reason = texts
-    return Letter(letter, place, file, line, stage, reason, record.removesuffix(b"\r"))
+    return Letter(letter, place, file, line, stage, reason, b"")

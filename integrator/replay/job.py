@@ -109,7 +109,8 @@ class Given:
             number += 1
             together = list(of_file)
             path = self.directory / f"{number:012d}.jsonl"
-            given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one in together)
+            lines = [one for one in together for _ in one.record.split(b"\n")]
+            given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one in lines)
             durable.replace(path.with_suffix(".given"), given.encode())
             durable.replace(path, b"".join(one.record + b"\n" for one in together))
         self.known |= {letter.id for letter in new}

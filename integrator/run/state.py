@@ -10,6 +10,7 @@ suspended       why the daemon waits, while it is there
 shards.json     the ids and the number of transactions, see shards
 refresh/        slices of a refresh that are through, see refresh.ledger
 refreshed.json  tables that were refreshed online, and up to which commit
+replay/         the same of replays, and the records that they were given, see integrator.replay.job
 spool/          lines that came through sockets, see sources.spool
 importing       a backup is being imported: nothing starts, see backup
 heartbeat.json  that the daemon lives, and what it does

@@ -1,0 +1,116 @@
+"""Dead letters as a replay finds them in their topic, and as people mend them in a file."""
+
+import pytest
+
+from integrator import plan as planning
+from integrator.contracts.fragments import REJECTED_HEADERS
+from integrator.deliver.kafka.read_back import Received
+from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.replay import exported
+from integrator.replay.job import plan_of
+from integrator.replay.letters import Letter, found_in
+from tests.parts import pure
+
+
+def message(offset, value, file="/in/a", line=1, part=1, parts=1, channel="shop", partition=0, time=0):
+    texts = (channel, "VALUE_CONVERTER", "DataError", "no JSON", file, str(line), str(part), str(parts))
+    headers = tuple((name, text.encode()) for name, text in zip(REJECTED_HEADERS, texts, strict=True))
+    return Received("dead", partition, offset, None, value, headers if file else (), time)
+
+
+def letters(*messages):
+    return [(one.file, one.line, one.record) for one in found_in(messages, "shop").letters]
+
+
+CASES = [
+    ("in the order of lines", [message(0, b"{", line=2), message(1, b"[", line=1)], [(1, b"["), (2, b"{")]),
+    ("a repeated cycle", [message(0, b"{"), message(1, b"["), message(2, b"{"), message(3, b"[")], [(1, b"{"), (1, b"[")]),
+    ("in parts", [message(0, b"ab", parts=2), message(1, b"cd", part=2, parts=2)], [(1, b"abcd")]),
+    ("of another channel", [message(0, b"{", channel="other"), message(1, b"[")], [(1, b"[")]),
+    ("without its first part", [message(1, b"cd", part=2, parts=2)], []),
+    ("without its last part", [message(1, b"ab", part=1, parts=2)], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "messages", "expected"), CASES, ids=[case[0] for case in CASES])
+def test_letters_of_a_file(what, messages, expected):
+    assert letters(*messages) == [("/in/a", line, record) for line, record in expected], what
+
+
+def test_files_follow_each_other_as_they_were_sent():
+    sent = [
+        message(0, b"2", "/in/b", time=2),
+        message(0, b"1", "/in/a", partition=1, time=1),
+        message(1, b"3", "/in/a"),
+    ]
+    assert [(file, record) for file, _, record in letters(*sent)] == [
+        ("/in/a", b"3"),
+        ("/in/a", b"1"),
+        ("/in/b", b"2"),
+    ]
+
+
+def test_letters_without_headers_are_known_by_their_place():
+    found = found_in([message(0, b"{", ""), message(1, b"{", "")], "shop").letters
+    assert [one.stood for one in found] == ["dead letter 0:0", "dead letter 0:1"]
+    assert len({one.id for one in found}) == 2
+
+
+def test_what_is_no_whole_letter_is_counted():
+    found = found_in(
+        [message(0, b"{", channel="other"), message(1, b"b", part=2, parts=2), message(2, b"a", parts=2)], "shop"
+    )
+    assert (found.of_others, found.incomplete) == (1, 2)
+
+
+def letter(name, record, line=1):
+    return Letter(name, "0:1", "/in/é", line, "VALUE_CONVERTER", "it's \n no JSON", record)
+
+
+def test_an_exported_file_is_read_as_it_was_mended(tmp_path):
+    path = tmp_path / "letters"
+    exported.write(path, [letter("a", b"{\xff\r"), letter("b", b"# {}"), letter("c", b"[")])
+    assert exported.read(path) == [letter("a", b"{\xff\r"), letter("b", b" # {}"), letter("c", b"[")]
+    assert path.stat().st_mode & 0o777 == 0o600
+    lines = path.read_bytes().split(b"\n")
+    lines[1], lines[3] = b'{"action": "B"}\n{"action": "I"}', b""
+    path.write_bytes(b"\n".join(lines[:-1]))
+    assert [one.record for one in exported.read(path)] == [b'{"action": "B"}\n{"action": "I"}', b"", b"["]
+    with pytest.raises(EnvironmentFault, match="is there already"):
+        exported.write(path, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"{}", ":1: '{}' is no line about a letter"),
+        (b"# {}\n{}", "is no line about a letter"),
+        (b"# []\n{}", "is no line about a letter"),
+        (b'# {"letter": 1}\n{}', "is no line about a letter"),
+    ],
+)
+def test_what_is_no_exported_file(text, message, tmp_path):
+    path = tmp_path / "letters"
+    path.write_bytes(text)
+    with pytest.raises(ConfigurationError, match=message.replace("{", r"\{").replace("'", "b?'")):
+        exported.read(path)
+
+
+def test_a_letter_that_is_there_twice_is_refused(tmp_path):
+    path = tmp_path / "letters"
+    exported.write(path, [letter("a", b"{"), letter("a", b"[")])
+    with pytest.raises(ConfigurationError, match="a letter twice"):
+        exported.read(path)
+
+
+@pytest.mark.parametrize(("replayed", "unfinished"), [(False, True), (True, False)])
+def test_no_row_of_a_letter_waits_for_the_rest_of_its_transaction(replayed, unfinished, tmp_path):
+    ddl = "create table t(id int primary key);"
+    pure.recipe(tmp_path, ddl, dialect="wal2json", kafka=", Kafka_Message_Bundling: TRANSACTION")
+    plan = planning.make(str(tmp_path / "channel.yaml"), "UTC")
+    path = tmp_path / "a.jsonl"
+    row = '"table": "t", "columns": [{"name": "id", "type": "integer", "value": 1}]'
+    path.write_text(f'{{"action": "B", "xid": 7, "nextlsn": "0/1"}}\n{{"action": "I", {row}}}\n')
+    _, [summary] = pure.fragments((plan_of(plan) if replayed else plan).recipe, path)
+    assert bool(summary.open.unfinished) == unfinished
+    assert summary.rows == 1
