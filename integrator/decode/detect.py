@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
 
 from integrator.decode.dialect import Dialect
-from integrator.decode.json.lines import container_of, open_file
+from integrator.decode.json.lines import Lines, container_of, open_file
 from integrator.decode.table_files import first_row
 from integrator.errors import DataError
 
@@ -32,16 +32,27 @@ def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> st
             records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
     else:
         records = _records(file) if container == "json" else [set(first_row(file))]
+    if not records:
+        raise DataError(
+            f"{file}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
+        )
+    return _fitting(records, dialects, file)
+
+
+def dialect_of_lines(lines: Lines, dialects: Mapping[str, Dialect]) -> str | None:
+    """Return the name of the dialect that JSON lines are in; None where all are `null`. Raises DataError."""
+    records = list(filter(None, _of_lines(lines.text.tobytes().split(b"\n")[:_LINES])))
+    return _fitting(records, dialects, lines.file) if records else None
+
+
+def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file: str) -> str:
+    """Return the name of the dialect that records of these names are in. Raises DataError."""
     marks = [(mark, name) for name, dialect in dialects.items() for mark in dialect.marks]
     marks.sort(key=lambda found: not found[0].certain)
     for names in records:
         for mark, name in marks:
             if mark.needed <= names and (mark.others is None or names <= mark.needed | mark.others):
                 return name
-    if not records:
-        raise DataError(
-            f"{file}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
-        )
     for name, dialect in dialects.items():
         if dialect.bare is not None and all(names <= dialect.bare for names in records):
             return name
@@ -56,15 +67,20 @@ def _records(file: str) -> list[set[str]]:
         while b"\n" not in start and (more := stream.read(_FIRST)):
             start += more
     start = start.removeprefix(codecs.BOM_UTF8)
+    return _of_lines(start.split(b"\n")[:_LINES]) or _over_lines(start)
+
+
+def _of_lines(lines: Sequence[bytes]) -> list[set[str]]:
+    """Return the names in each of the records that lines have; a tombstone (null) has none."""
     found: list[set[str]] = []
-    for line in start.split(b"\n")[:_LINES]:
+    for line in lines:
         try:
             record: Any = json.loads(line, parse_int=str)  # Python refuses integers of over 4,300 digits
         except (ValueError, RecursionError):  # the reader of the file reports it
             continue
         if isinstance(record, dict) or record is None:
             found.append(set(record or ()))
-    return found or _over_lines(start)
+    return found
 
 
 def _over_lines(start: bytes) -> list[set[str]]:

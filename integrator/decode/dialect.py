@@ -12,8 +12,9 @@ from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
+from integrator.decode.json.lines import Lines
 from integrator.decode.positions import Positions, Sequencer, by_line, trailing
-from integrator.decode.records import Records, Sequenced, change_rows
+from integrator.decode.records import Records, Sequenced, change_rows, check_tables
 from integrator.decode.rejects import each_block, end_by_reading
 
 Decoded = tuple[Records, Positions]
@@ -53,7 +54,8 @@ class Dialect:
     names_tables: whether all of its records name their tables. commit_positions: whether positions are those of commits
     in the source's own order, with which the moment of a refresh can be compared. connector: what Debezium calls the
     source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
-    recognized.
+    recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
+    are wrong whatever comes before or after; it is not there where records mean nothing apart.
     """
 
     read: Callable[[File, Before, Reading], Iterator[Batch]]
@@ -63,10 +65,15 @@ class Dialect:
     commit_positions: bool = False
     connector: str = ""
     bare: frozenset[str] | None = None
+    check: Callable[[Lines, Reading], None] | None = None
 
 
 def of_parts(
-    parts: Callable[[File, Reading], Parts], marks: tuple[Mark, ...], *, names_tables: bool = False
+    parts: Callable[[File, Reading], Parts],
+    marks: tuple[Mark, ...],
+    *,
+    names_tables: bool = False,
+    check: Callable[[Lines, Reading], None] | None = None,
 ) -> Dialect:
     """Return the dialect whose files are decoded by `parts`; the rest as in `Dialect`."""
 
@@ -95,7 +102,19 @@ def of_parts(
             state = trailing(positions).after(state)
         return state
 
-    return Dialect(read, tail, marks, names_tables)
+    return Dialect(read, tail, marks, names_tables, check=check)
+
+
+def envelope_check(
+    decode: Callable[[Document, File, Reading], Decoded], expected: str, repeated: str = ""
+) -> Callable[[Lines, Reading], None]:
+    """Return the `check` of a dialect whose blocks of JSON lines are decoded by `decode`; the rest as in `of_lines`."""
+
+    def check(lines: Lines, reading: Reading) -> None:
+        records, _ = decode(read_document(lines, expected, repeated), File(lines.file), reading)
+        check_tables(records, reading.source_tables())
+
+    return check
 
 
 def _is_numbered(placed: Sequenced, records: Records, file: File) -> bool:
@@ -119,4 +138,5 @@ def of_lines(
     def parts(file: File, reading: Reading) -> Parts:
         return Parts(file.lines(reading), lambda lines: decode(read_document(lines, expected, repeated), file, reading))
 
-    return of_parts(parts, marks, names_tables=names_tables)
+    check = envelope_check(decode, expected, repeated)
+    return of_parts(parts, marks, names_tables=names_tables, check=check)

@@ -106,6 +106,11 @@ def change_rows(
     return changes_of(rows, values, meta), ignored, dict(values.unknown)
 
 
+def check_tables(records: Records, tables: SourceTables) -> None:
+    """Raise DataError for records that make rows of a table that the channel does not have, or collect it."""
+    _tables(records, records.row_counts > 0, tables, Counter())
+
+
 def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter[str]) -> tuple[list[Table], Ints]:
     """Return the tables, and of each record the place of its table, -1 where it makes no row to be sent.
 

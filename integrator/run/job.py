@@ -26,6 +26,7 @@ from integrator.plan import Plan
 from integrator.registry import client as registry
 from integrator.run import consistency, progress, session, starting
 from integrator.run.cycle import cycle
+from integrator.run.first_pass import reading_of
 from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
@@ -37,6 +38,7 @@ from integrator.run.spark_failures import classify
 from integrator.run.state import State
 from integrator.run.sync import Cycle
 from integrator.sources import files
+from integrator.sources.line_check import check_of
 from integrator.sources.listing import Listing
 from integrator.sources.spool import number_of
 from integrator.sources.spooled import Spooled
@@ -74,7 +76,8 @@ class Job:
             self._log.info("topics created", topics=created)
         if isinstance(self.plan.source, SocketLocation):
             location, directory = self.plan.source, self.plan.recipe.read.path
-            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel)
+            check = check_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
+            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel, check)
             journal.begin_with(files.listing_of(location, directory).files(), number_of)
 
     def close(self) -> None:

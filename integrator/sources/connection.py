@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from integrator.sources.line_check import first_wrong
+from integrator.sources.line_check import Check
 from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
 READ_BYTES = 256 * 1024
@@ -73,11 +73,12 @@ class Refused(Exception):
 
 
 class Host(Protocol):
-    """Who has connections: where and how they come, the spool, and who is connected."""
+    """Who has connections: where and how they come, the spool, what is taken, and who is connected."""
 
     endpoint: Endpoint
     limits: Limits
     spool: Spool
+    check: Check
     log: Any
 
     async def enter(self, sender: str) -> str:
@@ -243,11 +244,11 @@ class Connection:
         lines = lines[begin:]
         if not lines or self._out is None:
             return
-        wrong = first_wrong(lines)
+        wrong = self._host.check(lines)
         if wrong is not None:
             start, reason = wrong
             self._keep(lines[:start])
-            raise Refused(reason, lines[start : start + _SHOWN])
+            raise Refused(reason, lines[start : start + _SHOWN].partition(b"\n")[0])
         self._keep(lines)
 
     def _keep(self, lines: bytes) -> None:

@@ -13,6 +13,7 @@ import structlog
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.connection import READ_BYTES, Connection, Endpoint, Limits, Refused
+from integrator.sources.line_check import Check, first_wrong
 from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
@@ -23,8 +24,10 @@ _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 class Receiver:
     """Receives in a thread of its own, until it is closed."""
 
-    def __init__(self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str) -> None:
-        self.endpoint, self.spool, self.limits = endpoint, spool, limits
+    def __init__(
+        self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str, check: Check = first_wrong
+    ) -> None:
+        self.endpoint, self.spool, self.limits, self.check = endpoint, spool, limits, check
         self.log = structlog.get_logger().bind(channel=channel)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}

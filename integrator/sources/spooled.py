@@ -10,6 +10,7 @@ from pathlib import Path
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
 from integrator.sources.connection import Endpoint, Limits
+from integrator.sources.line_check import Check, first_wrong
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
 
@@ -17,7 +18,16 @@ from integrator.sources.spool import Spool, number_of
 class Spooled:
     """Receives while the channel is integrated; segments are removed when no cycle that is kept has them any more."""
 
-    def __init__(self, location: SocketLocation, directory: str, journal: Path, kept_cycles: int, channel: str) -> None:
+    def __init__(
+        self,
+        location: SocketLocation,
+        directory: str,
+        journal: Path,
+        kept_cycles: int,
+        channel: str,
+        check: Check = first_wrong,
+    ) -> None:
+        """Open the spool in `directory`. check: which lines are taken."""
         self._spool = Spool(Path(directory))
         self._journal, self._kept_cycles = journal, kept_cycles
         self._ends: deque[int] = deque()
@@ -26,7 +36,7 @@ class Spooled:
         self._follow()
         if self._taken:
             self._spool.go_on_after(number_of(self._taken[-1][1]))
-        self._receiver = Receiver(endpoint_of(location), self._spool, limits_of(location), channel)
+        self._receiver = Receiver(endpoint_of(location), self._spool, limits_of(location), channel, check)
 
     def start(self, synced: int) -> None:
         """Start to receive; `synced` is the number of the last segment that is in a synced cycle."""

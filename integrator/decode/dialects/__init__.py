@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from integrator.decode.contract import Batch, Before, File, Reading
-from integrator.decode.detect import dialect_of
+from integrator.decode.detect import dialect_of, dialect_of_lines
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import (
     airbyte,
@@ -26,6 +26,7 @@ from integrator.decode.dialects import (
     opencdc,
     wal2json,
 )
+from integrator.decode.json.lines import Lines
 
 _NAMED: dict[str, Dialect] = {
     "hvr": hvr.DIALECT,
@@ -54,7 +55,14 @@ def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         yield replace(batch, span=batch.span._replace(dialect=name))
 
 
+def _check(lines: Lines, reading: Reading) -> None:
+    """Check lines apart whose dialect is recognized; `null` alone may be of any."""
+    name = dialect_of_lines(lines, _NAMED)
+    if name is not None and (check := _NAMED[name].check) is not None and not reading.tolerant:
+        check(lines, reading)
+
+
 DIALECTS: dict[str, Dialect] = {
-    "auto": Dialect(_read, lambda file, reading: _NAMED[recognized(file.path)].tail(file, reading)),
+    "auto": Dialect(_read, lambda file, reading: _NAMED[recognized(file.path)].tail(file, reading), check=_check),
     **_NAMED,
 }

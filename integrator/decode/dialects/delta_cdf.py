@@ -194,4 +194,10 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Wher
     return before
 
 
-DIALECT = of_parts(parts, (mark(TYPE, certain=True),))
+def check(lines: Lines, reading: Reading) -> None:
+    """Check JSON lines apart, see `Dialect`: the two images of an update are not, so that only `null` is wrong."""
+    expected = f"a row of {reading.default_table} with {TYPE}"
+    Objects.of_lines(read_document(lines, expected)).required(expected)
+
+
+DIALECT = of_parts(parts, (mark(TYPE, certain=True),), check=check)

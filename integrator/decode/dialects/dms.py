@@ -22,7 +22,7 @@ import pyarrow as pa
 from integrator import schema
 from integrator.decode.coding import stamps
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, Parts, mark, of_parts
+from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_parts
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
@@ -109,4 +109,4 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
 
 
 _MARKS = (mark(OP, certain=True), mark("metadata", others=("data", "control", "before-image")))
-DIALECT = of_parts(parts, _MARKS)
+DIALECT = of_parts(parts, _MARKS, check=envelope_check(dms_json.decode, dms_json.EXPECTED))

@@ -39,7 +39,7 @@ from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
-from integrator.decode.json.lines import container_of, read_lines
+from integrator.decode.json.lines import Lines, container_of, read_lines
 from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
@@ -88,6 +88,11 @@ def tail(file: File, reading: Reading) -> OpenTransaction:
     return state
 
 
+def check(lines: Lines, reading: Reading) -> None:
+    """Check JSON lines apart, see `Dialect`."""
+    _tables(hvr_json.records(lines, reading), reading.source_tables(), Counter())
+
+
 def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any], Records]]:
     """Return the blocks of a file, and what decodes one."""
     match container_of(file.path):
@@ -103,6 +108,24 @@ def _changes(
     records: Records, meta: Meta, reading: Reading, tables: SourceTables, ignored: Counter[str]
 ) -> tuple[list[AnyChanges], dict[str, int]]:
     """Return the rows of tables of the channel, and the values of unknown columns; others are counted in `ignored`."""
+    found, of_record = _tables(records, tables, ignored)
+    kept = np.flatnonzero(of_record >= 0)
+    if not len(kept):
+        return [], {}
+    ones = np.ones(len(kept), np.int64)
+    parts, order = arranged(found, of_record[kept], None, ones, reading, joint=records.values.joint)
+    record = kept[order]
+    meta = meta if len(record) == len(meta.line) and (np.diff(record) == 1).all() else meta.take(record)
+    truncates = mask(pc.equal(meta.op, TRUNCATE))
+    rows = Rows(
+        parts, record, np.zeros(len(record), np.bool_), np.empty(0, np.int64), records.file, records.line, truncates
+    )
+    values = records.values.columns(rows, reading, Fill(after=False, needs_values=False))
+    return changes_of(rows, values, meta), dict(values.unknown)
+
+
+def _tables(records: Records, tables: SourceTables, ignored: Counter[str]) -> tuple[list[Table], Ints]:
+    """Return the tables, and of each record the place of its table, -1 where it is counted in `ignored`."""
     found: dict[str, tuple[int, Table]] = {}
     place = np.full(len(records.table.texts), -1, np.int64)
     firsts = np.zeros(len(place), np.int64)
@@ -117,20 +140,7 @@ def _changes(
             ignored[table] += int((records.table.codes == code).sum())
         else:
             place[code] = found.setdefault(table.name, (len(found), table))[0]
-    of_record = place[records.table.codes]
-    kept = np.flatnonzero(of_record >= 0)
-    if not len(kept):
-        return [], {}
-    ones, tables_found = np.ones(len(kept), np.int64), [table for _, table in found.values()]
-    parts, order = arranged(tables_found, of_record[kept], None, ones, reading, joint=records.values.joint)
-    record = kept[order]
-    meta = meta if len(record) == len(meta.line) and (np.diff(record) == 1).all() else meta.take(record)
-    truncates = mask(pc.equal(meta.op, TRUNCATE))
-    rows = Rows(
-        parts, record, np.zeros(len(record), np.bool_), np.empty(0, np.int64), records.file, records.line, truncates
-    )
-    values = records.values.columns(rows, reading, Fill(after=False, needs_values=False))
-    return changes_of(rows, values, meta), dict(values.unknown)
+    return [table for _, table in found.values()], place[records.table.codes]
 
 
 def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
@@ -264,4 +274,4 @@ class _Order(Standing):
         )
 
 
-DIALECT = Dialect(read, tail, (mark("hvr_op", certain=True),), commit_positions=True)
+DIALECT = Dialect(read, tail, (mark("hvr_op", certain=True),), commit_positions=True, check=check)

@@ -21,7 +21,7 @@ from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import Lines, cut, read_lines
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import change_rows
+from integrator.decode.records import change_rows, check_tables
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.errors import DataError
 
@@ -47,6 +47,16 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         return Batch(changes, state, ignored, unknown, ascending.span, dict(tables.known))
 
     yield from each_block(file.lines(reading), step, (ascending, position, tables), reading)
+
+
+def check(lines: Lines, reading: Reading) -> None:
+    """Check JSON lines apart, see `Dialect`; those of version 2 may be within a transaction."""
+    document = read_document(lines, EXPECTED)
+    if _version(document) == 1:
+        records, _ = wal2json_v1.records(document)
+    else:
+        records, _ = wal2json_v2.records(document, wal2json_v2.Position(lambda: _UNKNOWN))
+    check_tables(records, reading.source_tables())
 
 
 def tail(file: File, reading: Reading) -> OpenTransaction:
@@ -84,4 +94,5 @@ DIALECT = Dialect(
     names_tables=True,
     commit_positions=True,
     connector="postgresql",
+    check=check,
 )
