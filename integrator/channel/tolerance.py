@@ -47,7 +47,7 @@ class Errors(Model):
     headers: bool = Field(
         True,
         alias="deadletterqueue.context.headers.enable",
-        description="Whether headers `__connect.errors.…` say why a line was rejected, and where it stood (in Kafka "
+        description="Whether headers `__connect.errors.…` record why a line was rejected, and where it stood (in Kafka "
         "Connect by default not).",
     )
     log: bool = Field(

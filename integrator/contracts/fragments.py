@@ -49,7 +49,7 @@ FRAGMENT_DDL = (
 DEAD = "!"
 """The shape of a part of a dead letter: its payload is the part, its headers are `DEAD_HEADERS`."""
 DEAD_HEADERS = ("reason", "topic", "table", "key", "op", "integ_seq", "place", "size", "part", "parts")
-"""What the headers of a dead letter say: why it is one; where it would have gone; the row; the file and line it was
+"""What the headers of a dead letter record: why it is one; where it would have gone; the row; the file and line it was
 read from; the bytes of its message; which part of the message's value this one is, and of how many."""
 REJECTED = "?"
 """The shape of a rejected line, or of a part of one: its payload is the line as it came."""
@@ -68,7 +68,7 @@ REJECTED_HEADERS = tuple(
         "parts",
     )
 )
-"""What headers say of a rejected line: Kafka Connect's names, and its file, its line, and which part of it this is.
+"""What headers record of a rejected line: Kafka Connect's names, and its file, its line, and which part of it this is.
 
 https://github.com/apache/kafka, DeadLetterQueueReporter.java. There is no topic, partition or offset that it came from.
 """
@@ -210,7 +210,7 @@ class FileSummary:
 
 @dataclass(frozen=True)
 class StreamEnd:
-    """Where a task's last file ends: in a transaction that the source says goes on, or not (empty)."""
+    """Where a task's last file ends: in a transaction that the source declares unfinished, or not (empty)."""
 
     ordinal: int
     unfinished: str

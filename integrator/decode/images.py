@@ -293,7 +293,7 @@ class _Batch:
         raise ValueRefused(index, self._reason(at, index, kind)) from None
 
     def _reason(self, at: Slices, index: int, kind: Hashable) -> str:
-        """Return why a value is refused; nothing where no more can be said than of which type it is not."""
+        """Return why a value is refused; nothing where the only reason is that it is not of its type."""
         try:
             self.images.coding.convert(self.text, at.part(index, index + 1), kind)
         except _REFUSED as error:

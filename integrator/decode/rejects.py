@@ -1,4 +1,4 @@
-"""Blocks of lines, read without those that are wrong, where the channel says so (errors.tolerance: all).
+"""Blocks of lines, read without those that are wrong, where the channel declares errors.tolerance: all.
 
 A block with wrong lines is read again without them. Most checks find all that are wrong at once; where others find one
 after another, the block is divided: a smaller one costs less to read again.
@@ -108,7 +108,7 @@ def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
-    """Return the lines of a file that are wrong as an error says; none where it names no line of it."""
+    """Return the lines of a file that an error finds to be wrong; none where it names no line of it."""
     if error.others is not None:
         return [Rejected(line, stage, text) for line, text in error.others()]
     named = re.match(re.escape(file) + r":(\d+): ", str(error))

@@ -1,4 +1,4 @@
-"""Message formats: one file each, from the type tree to functions on columns; `contract` says what a format is."""
+"""Message formats: one file each, from the type tree to functions on columns; `contract` defines what a format is."""
 
 from integrator.formats import (
     avro,

@@ -65,7 +65,7 @@ BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns
 
 
 def sayable(kind: Type, options: Options) -> str | None:
-    """Return why Avro cannot say a type, or None."""
+    """Return why Avro cannot express a type, or None."""
     if isinstance(kind, schema.Struct) and not kind.fields:
         return "a struct needs fields"
     if isinstance(kind, schema.Decimal) and kind.scale > kind.precision and not options.avro_basic:

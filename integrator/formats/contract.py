@@ -1,6 +1,6 @@
 """What a format is: from columns to a schema's text, and to a function from arrays to encoded rows.
 
-A row of a message is encoded alone; `Frame` says what stands around the rows of a message.
+A row of a message is encoded alone; `Frame` has what stands around the rows of a message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Frame:
 
     start, end: around the message. table_start, table_end: around a run of rows of one table. before, after: around
     each row. between_rows, between_tables: between rows of a run, and between runs.
-    assemble: makes the body out of the rows, for formats that say how many rows there are; then only start and end are
+    assemble: makes the body out of the rows, for formats that count the rows; then only start and end are
     put around it.
     """
 
@@ -135,7 +135,7 @@ class InvalidValue(ValueError):
 
 
 def refusals(fmt: Format, columns: Columns, options: Options) -> list[tuple[str, str]]:
-    """Return the columns, and the fields of structs in them, that a format cannot say, each with the reason."""
+    """Return the columns, and the fields of structs in them, that a format cannot express, each with the reason."""
     found = [(columns[0].name, why) for why in [fmt.columns_refusal(columns)] if why and columns]
     for column in columns:
         reasons = [fmt.name_refusal(column.name), *_type_refusals(fmt, column.type, options)]

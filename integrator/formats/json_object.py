@@ -1,4 +1,4 @@
-"""JSON objects, column by column: a text for each row, in which `Leaf` says how values of a type are written."""
+"""JSON objects, column by column: a text for each row, in which `Leaf` defines how values of a type are written."""
 
 from __future__ import annotations
 

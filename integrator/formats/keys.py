@@ -24,7 +24,7 @@ Encode = Callable[[pa.Array], pa.Array]
 
 @dataclass(frozen=True)
 class KeyFormat:
-    """How a key is written; `text` says that it is made of an expression's text, and not of columns.
+    """How a key is written; `text` is whether it is made of an expression's text, and not of columns.
 
     schema_type: what a registry calls the key's schema; empty where the serializer needs no registry.
     """
@@ -36,7 +36,7 @@ class KeyFormat:
     encoder: Callable[[str, Columns, Options], Encoder] | None = None
     schema_type: SchemaType = ""
     of_struct: Format | None = None
-    """The format of a struct, which says what it can say."""
+    """The format of a struct, which declares what it can express."""
 
 
 def _bare(_name: str, _columns: Columns, _options: Options, _id: SchemaId | None) -> Frame:

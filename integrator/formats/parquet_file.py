@@ -60,7 +60,7 @@ def _file(row: pa.Table, options: Options) -> bytes:
 
 
 def refusal(kind: Type, options: Options) -> str | None:
-    """Return why Parquet cannot say a type, or None."""
+    """Return why Parquet cannot express a type, or None."""
     inside: tuple[Type, ...] = (kind.item,) if isinstance(kind, schema.Array) else ()
     if isinstance(kind, schema.Struct):
         inside = tuple(field.type for field in kind.fields)

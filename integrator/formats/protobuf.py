@@ -123,7 +123,7 @@ def numbers_of(text: str) -> tuple[tuple[str, int], ...]:
 
 
 def refusal(kind: Type, _options: Options) -> str | None:
-    """Return why Protobuf cannot say a type, or None."""
+    """Return why Protobuf cannot express a type, or None."""
     if isinstance(kind, schema.Array) and isinstance(kind.item, schema.Array):
         return "a repeated field cannot hold lists; send the column as text (Datatype: text)"
     if isinstance(kind, schema.Struct):

@@ -1,4 +1,4 @@
-"""What the channel says of records that cannot be read or sent, and of deliveries that fail."""
+"""What the channel declares for records that cannot be read or sent, and for deliveries that fail."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def restart_of(channel: Channel, problems: Problems) -> Restart:
         changes["first_seconds"] = min(restart.first_seconds, changes["most_seconds"])
     twice = sorted(restart.model_fields_set.intersection(changes))
     if twice:
-        problems.add(("restart", twice[0]), "errors.retry says this too; leave one of both out")
+        problems.add(("restart", twice[0]), "errors.retry sets this too; leave one of both out")
     return restart.model_copy(update=changes)

@@ -78,7 +78,7 @@ class Rejects:
         self._last = max(self._last, *lines, *(one.line for one in found), 0)
 
     def whole_updates(self, changes: Sequence[AnyChanges]) -> Sequence[AnyChanges]:
-        """Return changes without before images alone, where lines are rejected: such would say that a row is gone."""
+        """Return changes without before images alone, where lines are rejected: such would mean that a row is gone."""
         rows = [part if isinstance(part, Changes) else part.rows for part in changes]
         if not self._found or not any(_alone(part).any() for part in rows):
             return changes

@@ -160,7 +160,7 @@ def test_too_many_rejected_lines_of_so_many_stop_the_channel(tmp_path):
         ("{deadletterqueue.topic.name: dead}", "nothing is rejected without tolerance: all"),
         ("{tolerance: all, deadletterqueue.topic.name: orders}", "orders is a topic of rows too"),
         ("{tolerance: all, log.include.messages: true}", "has no use without log.enable: true"),
-        ("{retry.timeout: 5000}\nrestart: {timeout_seconds: 3}", "errors.retry says this too"),
+        ("{retry.timeout: 5000}\nrestart: {timeout_seconds: 3}", "errors.retry sets this too"),
         ("{tolerance: some}", "none"),
     ],
 )

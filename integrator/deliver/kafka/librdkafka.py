@@ -182,7 +182,7 @@ class Client:
     def __init__(
         self, properties: Mapping[str, str], failed: Callable[[str], None], noticed: Callable[[str, bool], None]
     ) -> None:
-        """Make a producer; EnvironmentFault says what is wrong with its properties.
+        """Make a producer; EnvironmentFault describes what is wrong with its properties.
 
         failed: is called with each message that was not delivered, once. noticed: with each error, and whether
         it is fatal.
@@ -287,7 +287,7 @@ class Client:
             library.rd_kafka_topic_partition_list_destroy(offsets)
 
     def _called(self, name: str, timeout_s: float, *arguments: Any) -> str:
-        """Call a function that takes a timeout, again where it says that this may help; return why it failed, if so."""
+        """Call a function that takes a timeout, again after a retriable failure; return why it failed, if so."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = max(deadline - time.monotonic(), 0.1)
@@ -298,7 +298,7 @@ class Client:
             time.sleep(_AGAIN_S)
 
     def _reason(self, error: int | None) -> tuple[str, bool]:
-        """Return what an rd_kafka_error_t says, and whether the call may be repeated."""
+        """Return the text of an rd_kafka_error_t, and whether the call may be repeated."""
         if not error:
             return "", False
         text: bytes = self._library.rd_kafka_error_string(error)
