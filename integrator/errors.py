@@ -36,6 +36,8 @@ _MARK = "INTEGRATOR-ERROR:"
 
 _TRACED = 500  # characters of a line of a traceback
 SHOWN = 200  # characters of a value in a message
+_DATA = 4_000  # characters of the text of a DataError, which may list tables and columns
+MASKED = "its value is refused, and is not shown: the channel masks the column"
 
 
 def shown(value: object) -> str:
@@ -75,7 +77,7 @@ class DataError(IntegratorError):
 
     def __init__(self, text: str, others: Others | None = None) -> None:
         """Tell of the first wrong record; `others` finds all that are wrong so, where lines may be rejected."""
-        super().__init__(text)
+        super().__init__(shortened(text, _DATA))
         self.others = others
 
 
@@ -121,9 +123,16 @@ class Defect(IntegratorError):
     kind = DEFECT
 
     @classmethod
-    def of(cls, error: BaseException, where: str) -> Defect:
-        """Return the defect that showed itself as `error`; its text has the traceback."""
-        lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()
+    def of(cls, error: BaseException, where: str, *, hidden: bool = False) -> Defect:
+        """Return the defect that showed itself as `error`; its text has the traceback.
+
+        hidden: without the error's own text, which may have values of rows.
+        """
+        if hidden:
+            pieces = [*traceback.format_tb(error.__traceback__), f"{type(error).__name__} (its text is not shown)"]
+        else:
+            pieces = traceback.format_exception(type(error), error, error.__traceback__)
+        lines = "".join(pieces).splitlines()
         trace = "\n".join(shortened(line, _TRACED) for line in lines)
         return cls(f"{where}: a defect of the integrator, not of the data; report it with this traceback:\n{trace}")
 
@@ -169,13 +178,13 @@ def from_wire(text: str) -> IntegratorError | None:
     return _BY_NAME[name](*arguments)
 
 
-def crossing(error: Exception, where: str) -> Exception:
+def crossing(error: Exception, where: str, *, hidden: bool = False) -> Exception:
     """Return what to raise in a worker for `error`, so that `from_wire` finds it: a defect, where nobody foresaw it.
 
-    where: what the worker was doing, for a defect.
+    where: what the worker was doing, for a defect. hidden: as in `Defect.of`.
     """
     if isinstance(error, IntegratorError):
         return RuntimeError(error.to_wire())
     if isinstance(error, _SYSTEMS) or from_wire(str(error)) is not None:  # it has crossed a step before
         return error
-    return RuntimeError(Defect.of(error, where).to_wire())
+    return RuntimeError(Defect.of(error, where, hidden=hidden).to_wire())

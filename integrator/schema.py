@@ -114,11 +114,15 @@ UNCONSTRAINED_DECIMAL = String(50, "unconstrained")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table or of a message."""
+    """A column of a table or of a message.
+
+    masked: its values are not sent as they are, and are in no log and no error.
+    """
 
     name: str
     type: Type
     nullable: bool = True
+    masked: bool = False
 
 
 @dataclass(frozen=True)

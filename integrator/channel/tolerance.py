@@ -56,7 +56,8 @@ class Errors(Model):
     log_messages: bool = Field(
         False,
         alias="log.include.messages",
-        description="Whether that event has the reason, which may hold values of the record.",
+        description="Whether that event has the reason, which may hold values of the record; also those of masked "
+        "columns, which are else in no error and no log.",
     )
     retry_ms: Annotated[int, Field(ge=-1)] | None = Field(
         None,

@@ -126,6 +126,7 @@ class TableRecipe:
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
     in_database: the schema and the name that records of the table have.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
+    masked: columns whose values are in no log and no error, for the channel does not send them as they are.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
     """
 
@@ -151,6 +152,7 @@ class TableRecipe:
     added: tuple[tuple[str, int, int], ...] = ()
     keyless: bool = False
     in_database: tuple[str | None, str] | None = None
+    masked: tuple[str, ...] = ()
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -171,6 +173,11 @@ class TableRecipe:
     def in_source(self) -> Table:
         """The table as the records have it: its columns, and its schema and name in the database."""
         table = self.capture.table or self.table
+        if self.masked:
+            there = dict(self.capture.names)
+            masked = {there.get(name, name) for name in self.masked}
+            columns = tuple(replace(column, masked=column.name in masked) for column in table.columns)
+            table = replace(table, columns=columns)
         if self.in_database is None:
             return table
         schema, name = self.in_database

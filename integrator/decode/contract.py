@@ -28,8 +28,8 @@ class File:
     def lines(self, reading: Reading) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for."""
         if reading.whole_files:
-            return whole_lines(self.path, tolerant=reading.tolerant)
-        return read_lines(self.path, reading.block_bytes, tolerant=reading.tolerant)
+            return whole_lines(self.path, tolerant=reading.tolerant, hidden=reading.masks)
+        return read_lines(self.path, reading.block_bytes, tolerant=reading.tolerant, hidden=reading.masks)
 
 
 Before = Callable[[], OpenTransaction]
@@ -77,6 +77,11 @@ class Reading:
     """What readers prepared for the tables, which a process keeps from batch to batch."""
     learned: dict[tuple[Hashable, ...], dict[str, str]] = field(default_factory=dict, compare=False)
     """As `shapes`: names in records that are no columns, or mean one, as readers found them."""
+
+    @cached_property
+    def masks(self) -> bool:
+        """Whether there are columns whose values are in no log and no error: then no line is shown."""
+        return any(column.masked for table in self.tables for column in table.columns)
 
     @cached_property
     def block_bytes(self) -> int:

@@ -308,7 +308,9 @@ class _Batch:
         column = table.columns[slot]
         value = raw_of(self.text, own.part(error.index, error.index + 1))[0].as_py()
         text = str(error)
-        if " is no " not in text:
+        if column.masked:
+            text = f"the value, which is masked, is no {describe(column.type)}"
+        elif " is no " not in text:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
         return int(self.rows.line[self.rows.record[row]]), (

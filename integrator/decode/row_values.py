@@ -18,7 +18,7 @@ from integrator.decode.rows import Fill, PartColumns, Rows, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
-from integrator.errors import DataError
+from integrator.errors import MASKED, DataError, shortened
 from integrator.schema import Table, arrow_type
 
 Ints = npt.NDArray[np.int64]
@@ -84,9 +84,11 @@ class RowValues:
                 made = self.convert(column.type, values) if is_text else from_column(values, column.type)
             except ValueRefused as error:
                 where = f"{rows.where(start + error.index)}: table {table.name}, column {column.name}"
-                raise DataError(f"{where}: {error}; mend the record or the table definition") from None
+                text = MASKED if column.masked else str(error)
+                raise DataError(f"{where}: {text}; mend the record or the table definition") from None
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                raise DataError(f"{rows.file}: table {table.name}, column {column.name}: {error}") from None
+                text = MASKED if column.masked else shortened(str(error))
+                raise DataError(f"{rows.file}: table {table.name}, column {column.name}: {text}") from None
             columns[column.name] = made
             if column.name in self.missing:
                 missing[column.name] = self.missing[column.name][at]

@@ -18,7 +18,7 @@ import pyarrow.parquet
 from integrator.arrow.arrays import Octets, first_refused
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.lines import BLOCK_BYTES, cut_off, open_file
-from integrator.errors import DataError, shown
+from integrator.errors import DataError, shortened, shown
 
 ROWS = 65_536
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -55,7 +55,7 @@ def batches(
     except pa.ArrowInvalid as error:
         if container == "csv":
             _check_rows(file)
-        raise DataError(f"{file}: not {container}, or broken: {error}") from None
+        raise DataError(f"{file}: not {container}, or broken: {shortened(str(error))}") from None
     except OSError as error:
         raise cut_off(file, error) from error
 
@@ -72,8 +72,8 @@ def _check_rows(file: str) -> None:
             line.decode()
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{file}:{number}: not UTF-8 near {line[max(0, error.start - 20) : error.start + 10]!r}; write change "
-                "files in UTF-8"
+                f"{file}:{number}: not UTF-8: byte {error.start + 1} of the line is "
+                f"{line[error.start : error.start + 1]!r}; write change files in UTF-8"
             ) from None
     limit = csv.field_size_limit(len(data) + 1)
     try:
@@ -193,8 +193,8 @@ def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterat
         raise DataError(f"{file}:1: the header has {', '.join(map(shown, sorted(twice)[:_NAMED]))} twice")
     if needed and needed not in header and not written.names:
         raise DataError(
-            f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}; it begins "
-            f"{','.join(header)[:100].encode()!r}"
+            f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}: its first line has "
+            f"{len(header)} fields, of which none is called so"
         )
     _check_blank(file)
     with open_file(file) as stream:

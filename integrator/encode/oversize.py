@@ -17,7 +17,8 @@ from integrator.contracts.fragments import DEAD, FRAGMENT, Places, with_column
 from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.contracts.recipe import Recipe, TableRecipe
 from integrator.encode.framing import Framing
-from integrator.errors import DataError, shown
+from integrator.errors import DataError
+from integrator.transform.columns import key_text
 
 TOO_LARGE = "message above HVR_KAFKA_MSG_MAX_BYTES"
 MIN_PART = 1024
@@ -32,15 +33,10 @@ def place_of(changes: Changes, integ_seq: str) -> int:
     return int(np.flatnonzero(np.asarray(pc.equal(changes.integ_seq, integ_seq), bool))[0])
 
 
-def key_text(changes: Changes, at: int, key: tuple[str, ...]) -> str:
-    """Return the key of a row as people write it."""
-    return ", ".join(f"{name}={shown(changes.columns[name][at].as_py())}" for name in key)
-
-
 def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int) -> DataError:
     """Return the error for a row whose message has `size` bytes."""
     return DataError(
-        f"{changes.file}:{changes.line[at]}: table {changes.table}, key {key_text(changes, at, recipe.key)}: the "
+        f"{changes.file}:{changes.line[at]}: table {changes.table}, key {key_text(changes, at, recipe)}: the "
         f"message has {size} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
         f"{_largest(changes, at)}; shorten them (ColumnProperties TrimDatatype), leave one out (Absent: true), choose "
         "a compacter format, send such rows to a dead letter topic or as skeletons (Oversized_Rows), or raise the "

@@ -81,11 +81,21 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
         midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
         binary=_binary(scope, properties, set_at),
     )
+    if not scope.channel.errors.log_messages:
+        made = replace(made, masked=_masked(made))
     _check_sayable(scope, made)
     if not made.distribution_key:
         text = f"table {table.name}: no column can be its key; give it one (Key)"
         problems.add_general(text)
     return made if len(problems) == before else None
+
+
+def _masked(table: TableRecipe) -> tuple[str, ...]:
+    """Return the columns whose values are not sent as they came: absent ones, and those that an expression replaces."""
+    sent = {field.source for field in table.fields if not field.expression or field.operations}
+    sent |= {column.name for column in table.message_key.columns}
+    sent -= {name for name, _ in table.capture.expressions}
+    return tuple(column.name for column in table.table.columns if column.name not in sent)
 
 
 def _strategies(

@@ -47,7 +47,8 @@ def first_pass(recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_
         try:
             yield from task.fragments(batches)
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-            raise crossing(error, f"the first pass, {task.reading or 'before the first file'}") from None
+            hidden = any(table.masked for table in recipe.tables)
+            raise crossing(error, f"the first pass, {task.reading or 'before the first file'}", hidden=hidden) from None
 
     return run
 

@@ -38,7 +38,7 @@ from integrator.run.spark_failures import classify
 from integrator.run.state import State
 from integrator.run.sync import Cycle
 from integrator.sources import files
-from integrator.sources.line_check import check_of
+from integrator.sources.line_check import door_of
 from integrator.sources.listing import Listing
 from integrator.sources.spool import number_of
 from integrator.sources.spooled import Spooled
@@ -76,8 +76,8 @@ class Job:
             self._log.info("topics created", topics=created)
         if isinstance(self.plan.source, SocketLocation):
             location, directory = self.plan.source, self.plan.recipe.read.path
-            check = check_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
-            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel, check)
+            door = door_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
+            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel, door)
             journal.begin_with(files.listing_of(location, directory).files(), number_of)
 
     def close(self) -> None:

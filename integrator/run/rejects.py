@@ -153,7 +153,11 @@ class Rejects:
         return {
             "rejected": len(found),
             "rejections": [
-                {"line": one.line, "stage": one.stage, **({"reason": one.reason} if with_reason else {})}
+                {
+                    "line": one.line,
+                    "stage": one.stage,
+                    **({"reason": shortened(one.reason, 5 * SHOWN)} if with_reason else {}),
+                }
                 for one in (found[:_NAMED] if self._tolerance.logged else found[:1])
             ],
             "rejected_at": [self._last, *ends] if most else [],

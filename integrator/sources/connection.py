@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from integrator.sources.line_check import Check
+from integrator.sources.line_check import Door
 from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
 READ_BYTES = 256 * 1024
@@ -78,7 +78,7 @@ class Host(Protocol):
     endpoint: Endpoint
     limits: Limits
     spool: Spool
-    check: Check
+    door: Door
     log: Any
 
     async def enter(self, sender: str) -> str:
@@ -191,7 +191,7 @@ class Connection:
 
     def _shown(self, line: bytes | bytearray) -> bytes:
         """Return how a line begins, to be written down; nothing of a first one, which may be a hello with a secret."""
-        return bytes(line[:_SHOWN]) if self.sender else b""
+        return bytes(line[:_SHOWN]) if self.sender and not self._host.door.hidden else b""
 
     def _check_lengths(self, lines: bytes) -> None:
         if len(lines) > self._limits.line_bytes:
@@ -244,11 +244,11 @@ class Connection:
         lines = lines[begin:]
         if not lines or self._out is None:
             return
-        wrong = self._host.check(lines)
+        wrong = self._host.door.first_refused(lines)
         if wrong is not None:
             start, reason = wrong
             self._keep(lines[:start])
-            raise Refused(reason, lines[start : start + _SHOWN].partition(b"\n")[0])
+            raise Refused(reason, self._shown(lines[start : start + _SHOWN].partition(b"\n")[0]))
         self._keep(lines)
 
     def _keep(self, lines: bytes) -> None:

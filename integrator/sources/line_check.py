@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow.compute as pc
@@ -28,8 +29,8 @@ Check = Callable[[bytes], tuple[int, str] | None]
 The last line has its end."""
 
 
-def check_of(dialect: Dialect, reading: Reading) -> Check:
-    """Return the check of the lines of a source.
+def door_of(dialect: Dialect, reading: Reading) -> Door:
+    """Return what is asked of the lines of a source.
 
     Where wrong lines are rejected, those are taken that are JSON in a known dialect: the others become dead letters.
     """
@@ -39,13 +40,14 @@ def check_of(dialect: Dialect, reading: Reading) -> Check:
         whole = lines[: found[0]] if found else lines
         return _first_refused(whole, dialect, reading) or found
 
-    return check if dialect.check is not None and (not reading.tolerant or not dialect.marks) else first_wrong
+    looks = dialect.check is not None and (not reading.tolerant or not dialect.marks)
+    return Door(check if looks else first_wrong, hidden=reading.masks)
 
 
 def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int, str] | None:
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
-    lines = Lines(_FILE, data, np.arange(len(ends)), offsets)
+    lines = Lines(_FILE, data, np.arange(len(ends)), offsets, hidden=reading.masks)
     lines = lines.take(np.flatnonzero(pc.not_equal(pc.utf8_trim(lines.array, " \t\r\n"), "")))
     if not len(lines) or dialect.check is None:
         return None
@@ -79,3 +81,11 @@ def first_wrong(lines: bytes) -> tuple[int, str] | None:
     if why:
         good, reason = int(offsets[found.line]), f"no JSON record in one line: {why}"
     return (good, reason) if reason else None
+
+
+@dataclass(frozen=True)
+class Door:
+    """What is asked of lines before they are received. hidden: those that are refused are not written down."""
+
+    first_refused: Check = first_wrong
+    hidden: bool = False

@@ -13,7 +13,7 @@ import structlog
 
 from integrator.errors import EnvironmentFault
 from integrator.sources.connection import READ_BYTES, Connection, Endpoint, Limits, Refused
-from integrator.sources.line_check import Check, first_wrong
+from integrator.sources.line_check import Door
 from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
@@ -25,9 +25,9 @@ class Receiver:
     """Receives in a thread of its own, until it is closed."""
 
     def __init__(
-        self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str, check: Check = first_wrong
+        self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str, door: Door | None = None
     ) -> None:
-        self.endpoint, self.spool, self.limits, self.check = endpoint, spool, limits, check
+        self.endpoint, self.spool, self.limits, self.door = endpoint, spool, limits, door or Door()
         self.log = structlog.get_logger().bind(channel=channel)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
 from integrator.sources.connection import Endpoint, Limits
-from integrator.sources.line_check import Check, first_wrong
+from integrator.sources.line_check import Door
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
 
@@ -25,9 +25,9 @@ class Spooled:
         journal: Path,
         kept_cycles: int,
         channel: str,
-        check: Check = first_wrong,
+        door: Door | None = None,
     ) -> None:
-        """Open the spool in `directory`. check: which lines are taken."""
+        """Open the spool in `directory`. door: which lines are taken; those in JSON without it."""
         self._spool = Spool(Path(directory))
         self._journal, self._kept_cycles = journal, kept_cycles
         self._ends: deque[int] = deque()
@@ -36,7 +36,7 @@ class Spooled:
         self._follow()
         if self._taken:
             self._spool.go_on_after(number_of(self._taken[-1][1]))
-        self._receiver = Receiver(endpoint_of(location), self._spool, limits_of(location), channel, check)
+        self._receiver = Receiver(endpoint_of(location), self._spool, limits_of(location), channel, door)
 
     def start(self, synced: int) -> None:
         """Start to receive; `synced` is the number of the last segment that is in a synced cycle."""

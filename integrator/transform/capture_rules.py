@@ -74,7 +74,7 @@ def _computed(
     try:
         values = cast(known.evaluate(parts), column.type, scene.channel.messages.timezone)
     except Refused as error:
-        raise known.error(f"column {name}: CaptureExpression", error) from None
+        raise known.error(f"column {name}: CaptureExpression", error, parts) from None
     return values.take(pa.array(np.cumsum(~gone) - 1, mask=gone)), gone
 
 
@@ -94,7 +94,7 @@ def _here(scene: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> Ma
     try:
         texts = cast(scene.evaluate(rules.addresses), schema.String(), channel.messages.timezone)
     except Refused as error:
-        raise scene.error("AddressTo", error) from None
+        raise scene.error("AddressTo", error, rules.addresses) from None
     literal = isinstance(rules.addresses[0], ColumnValue) and LITERAL in rules.addresses[0].spec
     reaches = rules.subscribed.__contains__ if literal else reaching(rules.subscribed)
     return addressed(texts, reaches)
@@ -114,7 +114,7 @@ def _meant(scene: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
     try:
         return mask(scene.evaluate((allowed,)).cast(pa.bool_())) & known, known
     except Refused as error:
-        raise scene.error("CaptureCondition", error) from None
+        raise scene.error("CaptureCondition", error, (condition,)) from None
 
 
 def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> Changes:

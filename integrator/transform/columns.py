@@ -46,7 +46,7 @@ def to_columns(
             encoding = channel.messages.layout.options.encoding
             values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
         except Refused as error:
-            raise scene.error(f"column {field.name}", error) from None
+            raise scene.error(f"column {field.name}", error, field.expression) from None
         if truncate.any() and not field.extra:
             values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
         if field.source in gaps:
@@ -80,14 +80,19 @@ def _coercer(field: Field, scene: EvaluationContext, counters: CycleCounters) ->
 def _detail(how: str, field: Field, scene: EvaluationContext, at: int) -> dict[str, str | int | None]:
     changes = scene.changes
     source = changes.columns[field.source][at].as_py() if field.source else None
-    key = ", ".join(f"{name}={shown(changes.columns[name][at].as_py())}" for name in scene.recipe.key)
     place: dict[str, str | int | None] = {
         "file": changes.file,
         "line": int(changes.line[at]),
         "table": changes.table,
-        "key": key,
+        "key": key_text(changes, at, scene.recipe),
     }
     return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
+
+
+def key_text(changes: Changes, at: int, recipe: TableRecipe) -> str:
+    """Return the key of a row as people write it, without the values of masked columns."""
+    values = {name: changes.columns[name][at].as_py() for name in recipe.key if name not in recipe.masked}
+    return ", ".join(f"{name}={shown(values[name]) if name in values else '(masked)'}" for name in recipe.key)
 
 
 def _value(field: Field, scene: EvaluationContext, coercer: Coercer | None, counters: CycleCounters) -> pa.Array:

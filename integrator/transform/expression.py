@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,6 +23,8 @@ from integrator.transform import sql
 from integrator.transform.cast import Refused, cast, default_of, format_timestamp
 from integrator.transform.key_hash import key_hash
 from integrator.transform.row_uuid import row_uuid
+
+_MASKED = "the expression has no value that fits, and none is shown: it is of columns that the channel masks"
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,22 @@ class EvaluationContext:
         texts = [self.text(part) for part in parts]
         return pc.binary_join_element_wise(*texts, "", null_handling="replace", null_replacement="")
 
-    def error(self, what: str, refused: Refused) -> DataError:
-        """Return the error for a value that was refused."""
+    def error(self, what: str, refused: Refused, parts: Iterable[Part] = ()) -> DataError:
+        """Return the error for a value that was refused; it is not shown where its expression has masked columns."""
         line = f":{self.changes.line[refused.index]}" if refused.index is not None else ""
-        return DataError(f"{self.changes.file}{line}: table {self.changes.table}, {what}: {refused}")
+        text = _MASKED if any(map(self._has_masked, parts)) else refused
+        return DataError(f"{self.changes.file}{line}: table {self.changes.table}, {what}: {text}")
+
+    def _has_masked(self, part: Part) -> bool:
+        masked = self.recipe.masked
+        match part:
+            case ColumnValue(name):
+                return name in masked
+            case Sql() if masked:
+                return any(name in masked for name in sql.names(part, self.recipe.table))
+            case Op(value_of=value_of) if value_of:
+                return any(name in masked for name in self.recipe.key)
+        return False
 
     def value(self, part: Part) -> pa.Array:
         """Return the value of a part for each row."""

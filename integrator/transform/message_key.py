@@ -73,4 +73,4 @@ def _text(
     try:
         return cast(scene.evaluate(parts), String(), channel.messages.timezone)
     except Refused as error:
-        raise scene.error(name, error) from None
+        raise scene.error(name, error, parts) from None

@@ -72,3 +72,36 @@ def test_too_many_in_several_cycles_stop_the_job(made, broker, tmp_path, name, i
     assert len(kafka_io.read_all(broker.servers, [f"{name}.dead"])) == 4 * LINES // 5
     integrate_once(made)
     assert len(kafka_io.read_all(broker.servers, [f"{name}.dead"])) == FILES * LINES // 5
+
+
+SECRET = "S3CR3T-4711"
+MASKING = (
+    "{action: ColumnProperties, Name: name, Absent: true}",
+    '{action: ColumnProperties, Name: region, IntegrateExpression: "sql: md5({region})", Datatype: varchar}',
+    '{action: ColumnProperties, Name: x, Extra: true, Datatype: integer, IntegrateExpression: "sql: cast({name} as int)"}',
+)
+
+
+def test_masked_values_are_in_no_log_error_or_header(broker, tmp_path, name, integrate_once):
+    broker.create([name], 1)
+    path = channel(tmp_path, broker, name, *MASKING)
+    right = {"hvr_op": 1, "k": 0, "name": "1", "region": SECRET[:9], "n": 0}
+    wrong = [{"name": SECRET}, {"name": [SECRET]}, {"region": {"a": SECRET}}, {"hvr_tbl_name": "x", "name": SECRET}]
+    rows = [{**right, **members, "hvr_tx_seq": f"{at:X}"} for at, members in enumerate([{}, *wrong], 1)]
+    lines = [json.dumps(row) for row in rows]
+    (tmp_path / "in").mkdir(exist_ok=True)
+    (tmp_path / "in" / "0.jsonl").write_text("\n".join([*lines, lines[0][:-1]]) + "\n")
+    with capture_logs() as logs, pytest.raises(DataError) as raised:
+        integrate_once(path)
+    assert SECRET not in f"{raised.value}{logs}"
+    errors = f"{{tolerance: all, deadletterqueue.topic.name: {name}.dead, log.enable: true, REPLICATION: 1}}"
+    path.write_text(
+        f"{path.read_text()}errors: {errors.replace('REPLICATION', 'deadletterqueue.topic.replication.factor')}\n"
+    )
+    with capture_logs() as logs:
+        integrate_once(path)
+    dead = kafka_io.read_all(broker.servers, [f"{name}.dead"])
+    assert len(dead) == len(wrong) + 1
+    assert SECRET not in f"{[one.headers for one in dead]}{logs}"
+    state = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
+    assert [one for one in state if SECRET.encode() in one.read_bytes()] == []

@@ -59,12 +59,11 @@ def _tables(objects: Objects, reading: Reading) -> Labels:
     where = Where(objects.lines.file, objects.numbers)
     if (found.codes < 0).any():
         if reading.default_table is None:
-            lines = objects.lines.array
             where.refuse(
                 found.codes < 0,
                 lambda at: (
                     "the record has no hvr_tbl_name, and the channel has several tables; add it, or name the "
-                    f"table at the source location; the line is {cut(lines[at].as_py().rstrip())}"
+                    f"table at the source location; {objects.lines.shown(at)}"
                 ),
             )
         texts = [*found.texts, reading.default_table or ""]

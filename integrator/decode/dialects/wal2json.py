@@ -19,7 +19,7 @@ from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import LIST
-from integrator.decode.json.lines import Lines, cut, read_lines
+from integrator.decode.json.lines import Lines, read_lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import change_rows, check_tables
 from integrator.decode.rejects import each_block, end_by_reading
@@ -83,7 +83,7 @@ def _version(document: Document) -> int:
     lines = document.lines
     raise DataError(
         f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
-        f'(a line has an "action"); the line is {cut(lines.array[0].as_py().rstrip())}'
+        f'(a line has an "action"); {lines.shown(0)}'
     )
 
 

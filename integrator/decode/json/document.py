@@ -20,7 +20,7 @@ from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE, QUOTE
 from integrator.decode.json.index import Finding, Nodes, indexed
-from integrator.decode.json.lines import Lines, cut, pieces
+from integrator.decode.json.lines import Lines, pieces
 from integrator.decode.json.names import WORD
 from integrator.errors import DataError, shown
 
@@ -86,8 +86,7 @@ def _indexed(lines: Lines, expected: str, repeated: str) -> tuple[Finding, Docum
 
 
 def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
-    line = cut(lines.array[at].as_py().rstrip("\n"))
-    return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; the line is {line}"
+    return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; {lines.shown(at)}"
 
 
 def _every_wrong(lines: Lines, start: int, expected: str) -> Iterator[tuple[int, str]]:
@@ -157,7 +156,7 @@ def rewritten(lines: Lines, start: Ints, end: Ints) -> Lines:
     out, offsets = np.empty(len(lines.text), np.uint8), np.zeros(len(lines) + 1, np.int32)
     instead = np.frombuffer(b"".join(written), np.uint8)
     _rewrite((lines.text, lines.offsets), (start, end, code), (instead, bounds), out, offsets)
-    return Lines(lines.file, out[: offsets[-1]].tobytes(), lines.numbers, offsets)
+    return Lines(lines.file, out[: offsets[-1]].tobytes(), lines.numbers, offsets, hidden=lines.hidden)
 
 
 @compiled

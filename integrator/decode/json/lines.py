@@ -36,6 +36,7 @@ _MARK = codecs.BOM_UTF8
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")
 """Names of files that Arrow unpacks. Of one without a byte it makes no bytes, and no error."""
 _ANEW = "write it anew, whole, under another name first"
+_UTF_8 = "write change files in UTF-8"
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
 _WORD = 8
@@ -103,7 +104,7 @@ def cut(line: str) -> str:
 class Lines:
     """Lines of a file: their bytes without blank lines, and the number of each line in the file.
 
-    rejected: those among them that are not UTF-8, and left out.
+    rejected: those among them that are not UTF-8, and left out. hidden: errors do not show lines.
     """
 
     file: str
@@ -111,6 +112,7 @@ class Lines:
     numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
     offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
     rejected: tuple[Rejected, ...] = ()
+    hidden: bool = False
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -132,11 +134,19 @@ class Lines:
         """Return the lines at `indices`."""
         taken = self.array.take(pa.array(indices))
         data, offsets = flat(taken)
-        return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32))
+        return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32), hidden=self.hidden)
+
+    def shown(self, at: int) -> str:
+        """Return what messages show of the line at a place: how it begins, if that may be shown."""
+        if self.hidden:
+            return "and the line is not shown: the channel masks columns"
+        return f"the line is {cut(self.array[at].as_py().rstrip())}"
 
 
-def read_lines(path: str, block_bytes: int = BLOCK_BYTES, *, tolerant: bool = False) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks of about `block_bytes`.
+def read_lines(
+    path: str, block_bytes: int = BLOCK_BYTES, *, tolerant: bool = False, hidden: bool = False
+) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks of about `block_bytes`; errors do not show them if they are `hidden`.
 
     Raises DataError for text that is not UTF-8; where it is `tolerant`, lines with such are rejected.
     """
@@ -152,22 +162,22 @@ def read_lines(path: str, block_bytes: int = BLOCK_BYTES, *, tolerant: bool = Fa
             rest = bytes(data[end:])
             if end:
                 del data[end:]
-                lines, number = _lines(path, data, number, tolerant=tolerant)
+                lines, number = _lines(path, data, number, tolerant=tolerant, hidden=hidden)
                 if len(lines) or lines.rejected:
                     yield lines
     if rest.strip():
-        yield _lines(path, rest + b"\n", number, tolerant=tolerant)[0]
+        yield _lines(path, rest + b"\n", number, tolerant=tolerant, hidden=hidden)[0]
 
 
-def whole_lines(path: str, *, tolerant: bool = False) -> Iterator[Lines]:
-    """Yield the lines of a file all at once, if it has any; those that are not UTF-8 as in `read_lines`."""
+def whole_lines(path: str, *, tolerant: bool = False, hidden: bool = False) -> Iterator[Lines]:
+    """Yield the lines of a file all at once, if it has any; the rest as in `read_lines`."""
     with open_file(path) as stream:
         try:
             data = stream.read().removeprefix(_MARK)
         except (OSError, pa.ArrowInvalid) as error:
             raise cut_off(path, error) from error
     if data.strip():
-        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1, tolerant=tolerant)[0]
+        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1, tolerant=tolerant, hidden=hidden)[0]
 
 
 def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: int) -> bytearray:
@@ -188,7 +198,7 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: i
     return data
 
 
-def _lines(path: str, data: Raw, number: int, *, tolerant: bool) -> tuple[Lines, int]:
+def _lines(path: str, data: Raw, number: int, *, tolerant: bool, hidden: bool) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     if len(data) > _MOST_BYTES:
         raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
@@ -200,7 +210,7 @@ def _lines(path: str, data: Raw, number: int, *, tolerant: bool) -> tuple[Lines,
         data = b"".join(line + b"\n" for _, line in kept)
         numbers = numbers[[at for at, _ in kept]]
         offsets, is_ascii = _offsets(data)
-    lines = Lines(path, data, numbers, offsets)
+    lines = Lines(path, data, numbers, offsets, hidden=hidden)
     if is_ascii:
         return lines, after
     try:
@@ -212,7 +222,7 @@ def _lines(path: str, data: Raw, number: int, *, tolerant: bool) -> tuple[Lines,
         valid = np.flatnonzero(~np.isin(numbers, [one.line for one in rejected]))
         every = bytes(data).split(b"\n")
         data = b"".join(every[at] + b"\n" for at in valid)
-        return Lines(path, data, numbers[valid], _offsets(data)[0], rejected), after
+        return Lines(path, data, numbers[valid], _offsets(data)[0], rejected, hidden), after
     return lines, after
 
 
@@ -221,8 +231,8 @@ def _not_utf8(lines: Lines) -> Iterator[Rejected]:
         try:
             line.decode()
         except UnicodeDecodeError as error:
-            shown = line[max(0, error.start - 40) : error.start + 10]
-            text = f"{lines.file}:{number}: not UTF-8 near {shown!r}; write change files in UTF-8"
+            wrong = line[error.start : error.start + 1]
+            text = f"{lines.file}:{number}: not UTF-8: byte {error.start + 1} of the line is {wrong!r}; {_UTF_8}"
             yield Rejected(number, "VALUE_CONVERTER", text)
 
 

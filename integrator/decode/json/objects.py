@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import Mask
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import LIST, OPEN
-from integrator.decode.json.lines import Lines, cut
+from integrator.decode.json.lines import Lines
 from integrator.decode.json.members import Wanted, children, count_children, ends_of_texts, find_nodes
 from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Labels, Slices, labels_of, raw_of, texts_of
@@ -221,7 +221,7 @@ def as_lines(texts: pa.Array, lines: Lines, at: Ints) -> Lines:
     _, offsets, data = ended.buffers()
     places = np.frombuffer(offsets, np.int32)[ended.offset : ended.offset + len(ended) + 1]
     body = data.to_pybytes()[places[0] : places[-1]] if len(ended) else b""
-    return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32))
+    return Lines(lines.file, body, lines.numbers[at], (places - places[0]).astype(np.int32), hidden=lines.hidden)
 
 
 def check_objects(document: Document, line: Ints, wrong: Mask, expected: str) -> None:
@@ -229,7 +229,7 @@ def check_objects(document: Document, line: Ints, wrong: Mask, expected: str) ->
     lines = document.lines
 
     def text(at: int) -> str:
-        return f"it is no object; expected {expected}; the line is {cut(lines.array[line[at]].as_py().rstrip())}"
+        return f"it is no object; expected {expected}; {lines.shown(line[at])}"
 
     if wrong.any():
         refuse(lines.file, lines.numbers[line], wrong, text)
