@@ -37,7 +37,9 @@ _MARK = "INTEGRATOR-ERROR:"
 _TRACED = 500  # characters of a line of a traceback
 SHOWN = 200  # characters of a value in a message
 _DATA = 4_000  # characters of the text of a DataError, which may list tables and columns
-MASKED = "its value is refused, and is not shown: the channel masks the column"
+MASKED = (
+    "its value is refused, and is not shown: the channel masks the column (errors.log.include.messages has it shown)"
+)
 
 
 def shown(value: object) -> str:

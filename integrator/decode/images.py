@@ -27,7 +27,7 @@ from integrator.decode.refusal import refuse, report
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.unknown_columns import Others
-from integrator.errors import DataError, shown
+from integrator.errors import MASKED, DataError, shown
 from integrator.schema import describe
 
 Ints = npt.NDArray[np.int64]
@@ -309,7 +309,7 @@ class _Batch:
         value = raw_of(self.text, own.part(error.index, error.index + 1))[0].as_py()
         text = str(error)
         if column.masked:
-            text = f"the value, which is masked, is no {describe(column.type)}"
+            text = f"{MASKED}; it is no {describe(column.type)}"
         elif " is no " not in text:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")

@@ -28,15 +28,19 @@ _EMPTY = {"json": "null", "uuid": "00000000-0000-0000-0000-000000000000"}
 
 
 class Refused(ValueError):
-    """A value that cannot be; `index` is its row, where it is known."""
+    """A value that cannot be; `index` is its row, where it is known; valued: the text may have values of rows."""
 
-    def __init__(self, text: str, index: int | None = None) -> None:
-        self.index = index
+    def __init__(self, text: str, index: int | None = None, *, valued: bool = True) -> None:
+        self.index, self.valued = index, valued
         super().__init__(text)
 
     def in_row(self, rows: npt.NDArray[np.int64]) -> Refused:
         """Return the same for an item of a list, given the row of each item."""
-        return Refused(f"an item of the list: {self}", None if self.index is None else int(rows[self.index]))
+        return self.at(None if self.index is None else int(rows[self.index]), "an item of the list: ")
+
+    def at(self, index: int | None, what: str = "") -> Refused:
+        """Return the same for another row; `what` comes before the text."""
+        return Refused(f"{what}{self}", index, valued=self.valued)
 
 
 def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
@@ -127,7 +131,7 @@ def _zero(kind: Type, wanted: pa.DataType) -> pa.Scalar:
         case schema.Date() | schema.Time() | schema.Timestamp():
             return pa.scalar(0, pa.int32() if wanted.bit_width == 32 else pa.int64()).cast(wanted)
         case schema.Struct():
-            raise Refused(f"{describe(kind)} has no value that stands for none; let it be null")
+            raise Refused(f"{describe(kind)} has no value that stands for none; let it be null", valued=False)
         case _:
             return pa.scalar(0).cast(wanted)
 

@@ -117,7 +117,7 @@ def _scoped(field: Field, scene: EvaluationContext, counters: CycleCounters) -> 
         try:
             parts.append(evaluate(field, part, _coercer(field, part, counters)))
         except Refused as error:
-            raise Refused(str(error), None if error.index is None else int(rows[error.index])) from None
+            raise error.at(None if error.index is None else int(rows[error.index])) from None
         places.append(rows)
     return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))
 

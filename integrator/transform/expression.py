@@ -24,7 +24,10 @@ from integrator.transform.cast import Refused, cast, default_of, format_timestam
 from integrator.transform.key_hash import key_hash
 from integrator.transform.row_uuid import row_uuid
 
-_MASKED = "the expression has no value that fits, and none is shown: it is of columns that the channel masks"
+_MASKED = (
+    "the expression has no value that fits, and none is shown: it is of columns that the channel masks "
+    "(errors.log.include.messages has it shown)"
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class EvaluationContext:
     def error(self, what: str, refused: Refused, parts: Iterable[Part] = ()) -> DataError:
         """Return the error for a value that was refused; it is not shown where its expression has masked columns."""
         line = f":{self.changes.line[refused.index]}" if refused.index is not None else ""
-        text = _MASKED if any(map(self._has_masked, parts)) else refused
+        text = _MASKED if refused.valued and any(map(self._has_masked, parts)) else refused
         return DataError(f"{self.changes.file}{line}: table {self.changes.table}, {what}: {text}")
 
     def _has_masked(self, part: Part) -> bool:
@@ -109,6 +112,7 @@ class EvaluationContext:
                 "sql: the result is infinite or not a number (NaN), and its columns are finite; guard it, for example "
                 "with CASE, or by nullif(x, 0) as the divisor",
                 beyond,
+                valued=False,
             )
         return values
 
@@ -133,7 +137,7 @@ class EvaluationContext:
             gone = gone & mask(pc.not_equal(self.changes.op, TRUNCATE))
             if gone.any() and not part.allow_missings:
                 text = f"{{{part.name}}} is missing in the record; write {{{part.name} %[allow_missings]}} to let it be"
-                raise Refused(text, first(gone))
+                raise Refused(text, first(gone), valued=False)
             if gone.any():
                 column = self.recipe.table.column(part.name)
                 kind = column.type if column is not None else String()
