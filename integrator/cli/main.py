@@ -221,15 +221,20 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     since: Annotated[
         str | None, typer.Option("--since", help="Letters from this moment on, such as 2026-11-24T08:00+00:00.")
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Send nothing; name lines that are wrong, and keys that changed since.")
+    ] = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Send dead letters through the channel again: those of its dead letter topic, or of a file of mended ones."""
-    if sum(option is not None for option in (file, from_offset, since)) > 1 or (file and export):
-        raise typer.BadParameter("--file, --from-offset and --since exclude each other, and --file and --export")
+    if sum(option is not None for option in (file, from_offset, since)) > 1:
+        raise typer.BadParameter("--file, --from-offset and --since exclude each other")
+    if export and (file or dry_run):
+        raise typer.BadParameter("--export excludes --file and --dry-run")
     made = _plan(context, channel, contexts, variables)
     progress.configure(made.secrets)
-    replaying.run(made, replaying.Options(export, file, from_offset, since), Console(soft_wrap=True))
+    replaying.run(made, replaying.Options(export, file, from_offset, since, dry_run), Console(soft_wrap=True))
 
 
 @app.command()

@@ -6,21 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
 
 from integrator.deliver.kafka.read_back import Begin
-from integrator.errors import ConfigurationError, DataError, shortened
+from integrator.errors import ConfigurationError, DataError, shortened, shown
 from integrator.plan import Plan
 from integrator.replay import exported, letters
 from integrator.replay.letters import Found, Letter
+
+if TYPE_CHECKING:
+    from integrator.replay.job import Rejection
+    from integrator.replay.trial import Trial
 
 _NAMED = 20
 _ORDER = (
     "order: letters of one file were sent in the order of its lines. Changes of the same keys that came after a letter "
     "were sent before it, with the cycle that rejected it or later: for such a key the letter's older values are now "
-    "the last message. Compare with the source, and refresh these tables where that matters."
+    "the last message. Compare with the source, and refresh these tables where that matters; --dry-run names such keys."
 )
 
 
@@ -32,6 +37,7 @@ class Options:
     file: Path | None = None
     from_offset: int | None = None
     since: str | None = None
+    dry_run: bool = False
 
 
 def run(plan: Plan, options: Options, console: Console) -> None:
@@ -41,7 +47,7 @@ def run(plan: Plan, options: Options, console: Console) -> None:
             f"channel {plan.channel} has no dead letter topic: set errors: {{tolerance: all, "
             "deadletterqueue.topic.name: …}"
         )
-    from integrator.replay import job  # noqa: PLC0415 - an export needs no Spark
+    from integrator.replay import job, trial  # noqa: PLC0415 - check and plan need no Spark
 
     found = _found(plan, options, console)
     if options.export is not None:
@@ -54,6 +60,9 @@ def run(plan: Plan, options: Options, console: Console) -> None:
             highlight=False,
         )
         return
+    if options.dry_run:
+        _show_trial(found, trial.trial(plan, found), console)
+        return
     done = job.replay(plan, found)
     emptied = f", {done.emptied} without a record" if done.emptied else ""
     console.print(
@@ -62,10 +71,7 @@ def run(plan: Plan, options: Options, console: Console) -> None:
         f"{done.rejected} lines rejected again",
         highlight=False,
     )
-    for one in done.rejections[:_NAMED]:
-        console.print(
-            f"  {one.stood}: {one.stage}{f': {shortened(one.reason)}' if one.reason else ''}", highlight=False
-        )
+    _show_rejections(done.rejections, console)
     if done.rows:
         console.print(_ORDER, highlight=False)
     if done.rejected:
@@ -73,6 +79,31 @@ def run(plan: Plan, options: Options, console: Console) -> None:
             f"{done.rejected} lines are rejected again, and are new dead letters in {plan.recipe.tolerance.topic}; "
             "replay --export FILE has them with the reasons"
         )
+
+
+def _show_rejections(rejections: Sequence[Rejection], console: Console) -> None:
+    for one in rejections[:_NAMED]:
+        reason = f": {shortened(one.reason)}" if one.reason else ""
+        console.print(f"  {one.stood}: {one.stage}{reason}", highlight=False)
+
+
+def _show_trial(found: Sequence[Letter], tried: Trial, console: Console) -> None:
+    console.print(
+        f"{len(found)} dead letters, of which {tried.new} would be sent again: {tried.rows} rows; {tried.rejected} "
+        "lines would be rejected again; nothing was sent",
+        highlight=False,
+    )
+    _show_rejections(tried.rejections, console)
+    for topic, count in tried.keys.items():
+        later = tried.later.get(topic, [])
+        named = f", and could then end on older values: {', '.join(map(shown, later[:_NAMED]))}" if later else ""
+        console.print(
+            f"order: topic {topic}: {len(later)} of {count} keys have messages since a minute before the first letter"
+            f"{named}",
+            highlight=False,
+        )
+    for topic in tried.keyless:
+        console.print(f"order: topic {topic}: its messages have no keys, and so no order by key", highlight=False)
 
 
 def _found(plan: Plan, options: Options, console: Console) -> Sequence[Letter]:

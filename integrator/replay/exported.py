@@ -1,6 +1,6 @@
 """Dead letters as a text file in which people mend them: of each a line about it, and below it the record as it came.
 
-    # {"letter": "9f86…", "place": "0:17", "file": "/in/a.jsonl", "line": 12, "stage": "VALUE_CONVERTER", "reason": "…"}
+    # {"letter": "9f86…", "place": "0:17", "time": 1795513500000, "file": "/in/a.jsonl", "line": 12, "stage": …}
     {"hvr_op": 1, "id": "x"}
 
 What is below is mended, up to the next line about a letter: as one line or several. A letter without any is not sent.
@@ -32,6 +32,7 @@ def write(path: Path, letters: Iterable[Letter]) -> None:
         about = {
             "letter": letter.id,
             "place": letter.place,
+            "time": letter.time,
             "file": letter.file,
             "line": letter.line,
             "stage": letter.stage,
@@ -70,13 +71,15 @@ def _letter(path: Path, number: int, about: bytes) -> Letter:
     try:
         known: Any = json.loads(about.removeprefix(_ABOUT)) if about.startswith(_ABOUT) else None
         texts = [known[name] for name in _TEXTS]
-        line = known["line"]
+        numbers = [known[name] for name in ("time", "line")]
     except (ValueError, TypeError, LookupError):
-        texts, line = [], None
-    if not texts or not all(isinstance(text, str) for text in texts) or type(line) is not int:
+        texts, numbers = [], []
+    valid = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
+    if not texts or not valid:
         raise ConfigurationError(
             f"{path}:{number}: {shown(about)} is no line about a letter; lines are as `replay --export` wrote them: "
             "one about the letter, then its record"
         )
     letter, place, file, stage, reason = texts
-    return Letter(letter, place, file, line, stage, reason, b"")
+    time, line = numbers
+    return Letter(letter, place, time, file, line, stage, reason, b"")

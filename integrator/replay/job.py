@@ -100,25 +100,37 @@ class Given:
             one = json.loads(line)
             yield one["letter"], one["stood"]
 
+    def new(self, letters: Iterable[Letter]) -> list[Letter]:
+        """Return those that were not given before, and have a record."""
+        return [letter for letter in letters if letter.id not in self.known and letter.record.strip()]
+
     def take(self, letters: Iterable[Letter]) -> int:
-        """Write those that were not given before as change files; return how many they are. The state is locked."""
-        new = [letter for letter in letters if letter.id not in self.known and letter.record.strip()]
-        durable.make_directory(self.directory)
-        number = max((int(path.stem) for path in self._files()), default=0)
-        for _, of_file in itertools.groupby(new, key=lambda letter: letter.file):
-            number += 1
-            together = list(of_file)
-            path = self.directory / f"{number:012d}.jsonl"
-            lines = [one for one in together for _ in one.record.split(b"\n")]
-            given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one in lines)
-            durable.replace(path.with_suffix(".given"), given.encode())
-            durable.replace(path, b"".join(one.record + b"\n" for one in together))
+        """Write those that are new as change files; return how many they are. The state is locked."""
+        new = self.new(letters)
+        write(self.directory, max((int(path.stem) for path in self._files()), default=0), new)
         self.known |= {letter.id for letter in new}
         return len(new)
 
-    def stood(self, path: str, line: int) -> str:
+    @staticmethod
+    def stood_in(path: Path, line: int) -> str:
         """Return where the letter stood that is a line of a change file."""
-        return next(itertools.islice(self._letters(Path(path)), line - 1, None))[1]
+        return next(itertools.islice(Given._letters(path), line - 1, None))[1]
+
+
+def write(directory: Path, number: int, letters: Iterable[Letter]) -> list[Path]:
+    """Write letters as change files, those of one file together, numbered after `number`; return the files."""
+    durable.make_directory(directory)
+    files = []
+    for _, of_file in itertools.groupby(letters, key=lambda letter: letter.file):
+        number += 1
+        together = list(of_file)
+        path = directory / f"{number:012d}.jsonl"
+        lines = [one for one in together for _ in one.record.split(b"\n")]
+        given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one in lines)
+        durable.replace(path.with_suffix(".given"), given.encode())
+        durable.replace(path, b"".join(one.record + b"\n" for one in together))
+        files.append(path)
+    return files
 
 
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
@@ -145,7 +157,7 @@ def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
         messages=sum(mark.messages for mark in marks),
         rejected=sum(one.count for one in rejected),
         rejections=tuple(
-            Rejection(given.stood(one.file, line["line"]), line["stage"], line.get("reason", ""))
+            Rejection(Given.stood_in(Path(one.file), line["line"]), line["stage"], line.get("reason", ""))
             for one in rejected
             for line in one.lines
         ),

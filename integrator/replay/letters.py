@@ -20,11 +20,13 @@ class Letter:
     """A rejected line.
 
     id: what it is known by, however often it is in the topic or mended: made of where it stood and its bytes. place:
-    its partition and offset, as text. file, line: where it stood; empty and 0 where its headers are not there.
+    its partition and offset, as text. time: when it was sent, in ms since 1970. file, line: where it stood; empty and 0
+    where its headers are not there.
     """
 
     id: str
     place: str
+    time: int
     file: str
     line: int
     stage: str
@@ -91,6 +93,7 @@ def _letter(message: Received, header: dict[str, str], record: bytes) -> Letter:
     return Letter(
         known_by,
         place,
+        message.timestamp,
         header.get(_FILE, ""),
         int(header.get(_LINE) or 0),
         header.get(_STAGE, ""),

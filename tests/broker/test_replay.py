@@ -78,6 +78,12 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     assert replay(made, "--export", letters)[0] == 5  # what was mended is not overwritten
     mend(letters, {("0.jsonl", 2): record(1, n=7), ("0.jsonl", 4): record(3, n=8), ("0.jsonl", 6): b""})
 
+    code, out, err = replay(made, "--file", letters, "--dry-run")
+    assert code == 0, err
+    assert "4 dead letters, of which 3 would be sent again: 2 rows; 1 lines would be rejected again" in out
+    assert f"topic {name}: 0 of 2 keys have messages since" in out
+    assert sorted(rows(broker, name)) == sorted(before)
+
     code, out, err = replay(made, "--file", letters)
     assert code == 3, err
     assert "3 sent again, 0 were before, 1 without a record" in out
@@ -93,9 +99,14 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     assert len(rows(broker, name)) == len(before) + 2
 
     again = tmp_path / "again.txt"
+    (tmp_path / "in" / "2.jsonl").write_bytes(record(5, hvr_tx_seq="20") + b"\n")
+    integrate_once(made)
+    before.append((5, 0))
     assert replay(made, "--export", again)[0] == 0
     assert again.read_bytes().split(b"\n")[1::2] == [b"[]", record(11, name=5)]
     mend(again, {("0.jsonl", 6): record(5), ("000000000002.jsonl", 1): record(11, name="5")})
+    code, out, err = replay(made, "--file", again, "--dry-run")
+    assert f"topic {name}: 1 of 2 keys have messages since" in out, err
     assert replay(made, "--file", again)[0] == 0
     expected = sorted([*before, (1, 7), (3, 8), (5, 0), (11, 0)])
     assert sorted(rows(broker, name)) == expected

@@ -64,7 +64,7 @@ def test_what_is_no_whole_letter_is_counted():
 
 
 def letter(name, record, line=1):
-    return Letter(name, "0:1", "/in/é", line, "VALUE_CONVERTER", "it's \n no JSON", record)
+    return Letter(name, "0:1", 7, "/in/é", line, "VALUE_CONVERTER", "it's \n no JSON", record)
 
 
 def test_an_exported_file_is_read_as_it_was_mended(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -48,6 +48,14 @@ def read_back(
 
     properties: of the client, such as those for access. Raises DeliveryError if none comes for too long.
     """
+    received = each_read_back(brokers, topics, begin, properties)
+    return sorted(received, key=lambda message: (message.topic, message.partition, message.offset))
+
+
+def each_read_back(
+    brokers: str, topics: Sequence[str], begin: Begin, properties: Mapping[str, str]
+) -> Iterator[Received]:
+    """Yield the messages that `read_back` returns, as they come: in order within each partition."""
     consumer = Consumer(
         {
             **properties,
@@ -59,15 +67,7 @@ def read_back(
         }
     )
     try:
-        left = {}
-        known = consumer.list_topics(timeout=TIMEOUT_S).topics
-        for topic in topics:
-            for partition in known[topic].partitions:
-                first, end = _bounds(consumer, TopicPartition(topic, partition), begin)
-                if end > first:
-                    left[topic, partition] = first
-        consumer.assign([TopicPartition(topic, partition, first) for (topic, partition), first in left.items()])
-        received: list[Received] = []
+        left = _assign(consumer, topics, begin)
         deadline = time.monotonic() + TIMEOUT_S
         while left:
             if time.monotonic() > deadline:
@@ -77,13 +77,25 @@ def read_back(
             for message in consumer.consume(10_000, timeout=0.2):
                 failure = message.error()
                 if failure is not None and failure.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-                    left.pop((str(message.topic()), message.partition() or 0), None)
+                    left.discard((str(message.topic()), message.partition() or 0))
                 else:
+                    yield _received(brokers, message)
                     deadline = time.monotonic() + TIMEOUT_S
-                    received.append(_received(brokers, message))
-        return sorted(received, key=lambda message: (message.topic, message.partition, message.offset))
     finally:
         consumer.close()
+
+
+def _assign(consumer: Consumer, topics: Sequence[str], begin: Begin) -> set[tuple[str, int]]:
+    """Have a consumer read topics from where it is to begin; return the partitions that have something to read."""
+    known = consumer.list_topics(timeout=TIMEOUT_S).topics
+    firsts = {}
+    for topic in topics:
+        for partition in known[topic].partitions:
+            first, end = _bounds(consumer, TopicPartition(topic, partition), begin)
+            if end > first:
+                firsts[topic, partition] = first
+    consumer.assign([TopicPartition(topic, partition, first) for (topic, partition), first in firsts.items()])
+    return set(firsts)
 
 
 def _bounds(consumer: Consumer, partition: TopicPartition, begin: Begin) -> tuple[int, int]:
