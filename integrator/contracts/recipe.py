@@ -206,7 +206,8 @@ class Read:
 
     path: where they are. default_table: of records that do not name theirs. absent: tables, as the records have them,
     whose records are counted and not sent. refreshed: tables, and up to which commit their rows were refreshed with
-    what changed: such changes are passed over. whole_transactions: no transaction goes on after the end of a file.
+    what changed: such changes are passed over. sent_later: files have rows of whose transactions
+    others were sent before; none of them goes on after the end of a file.
     """
 
     dialect: str = "hvr"
@@ -220,7 +221,7 @@ class Read:
     repeated_positions: bool = False
     absent: tuple[Table, ...] = ()
     refreshed: tuple[tuple[str, str], ...] = ()
-    whole_transactions: bool = False
+    sent_later: bool = False
 
     def subdirs(self, file: str) -> str:
         """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""

@@ -16,6 +16,8 @@ from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.schema import Table
 
 _MANY_KINDS = 100
+_SENT_LATER, _OF_FILE, _FILES = 1 << 27, 1 << 16, 1 << 11
+"""Of the 28 bits of a row's number: set for rows that are sent later; how many a file has; and how many files."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,14 @@ class File:
             return whole_lines(self.path, tolerant=reading.tolerant, hidden=reading.masks)
         return read_lines(self.path, reading.block_bytes, tolerant=reading.tolerant, hidden=reading.masks)
 
+    def first_row(self, reading: Reading) -> int:
+        """Return the number of the first row of each transaction in the file.
+
+        Of rows that are sent later than the others of theirs, it is above the numbers that those have, and another one
+        in each file: two rows have one position never.
+        """
+        return _SENT_LATER | self.number % _FILES * _OF_FILE if reading.sent_later else 0
+
 
 Before = Callable[[], OpenTransaction]
 """Called only when a file's first record needs it: it may read the previous file."""
@@ -39,8 +49,9 @@ Before = Callable[[], OpenTransaction]
 class Standing:
     """Where a file stands in the order of transactions: asked of the file before only where a record needs it."""
 
-    def __init__(self, before: Before) -> None:
-        self._before = before
+    def __init__(self, before: Before, first_row: int = 0) -> None:
+        """Take what tells where the file before ends, and the number of the first row of each transaction."""
+        self._before, self.first_row = before, first_row
         self.known: OpenTransaction | None = None
 
     @property
@@ -71,6 +82,8 @@ class Reading:
     """Of tables whose records came in earlier cycles: which table of the source they were of."""
     repeated_positions: bool = False
     """Whether changes may come again, or at positions that are not after those before."""
+    sent_later: bool = False
+    """Whether rows are read of whose transactions others were sent before."""
     tolerant: bool = False
     """Whether wrong lines are rejected; otherwise the first one is an error."""
     shapes: dict[tuple[Hashable, ...], TableShape] = field(default_factory=dict, compare=False)

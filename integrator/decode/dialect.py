@@ -79,7 +79,11 @@ def of_parts(
 
     def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
-        order, tables, is_numbered = Sequencer(before, ascending), reading.source_tables(), False
+        order, tables, is_numbered = (
+            Sequencer(before, ascending, file.first_row(reading)),
+            reading.source_tables(),
+            False,
+        )
         of_file = parts(file, reading)
 
         def step(block: Any) -> Batch:

@@ -122,8 +122,8 @@ def trailing(positions: Positions) -> OpenTransaction:
 class Sequencer(Standing):
     """Counts the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, before: Before, ascending: Ascending) -> None:
-        super().__init__(before)
+    def __init__(self, before: Before, ascending: Ascending, first_row: int = 0) -> None:
+        super().__init__(before, first_row)
         self.ascending = ascending
 
     def place(self, positions: Positions, where: Where) -> Sequenced:
@@ -148,7 +148,10 @@ class Sequencer(Standing):
         if size:
             self.known = self._after(positions)
         placed = Sequenced(
-            commit.take(pa.array(index)), segment.take(pa.array(index)), rank, self._left(positions, index)
+            commit.take(pa.array(index)),
+            segment.take(pa.array(index)),
+            rank + self.first_row,
+            self._left(positions, index),
         )
         self.ascending.extend(placed, positions.rows, where)
         return placed

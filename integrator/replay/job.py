@@ -65,7 +65,7 @@ def plan_of(plan: Plan) -> Plan:
         recipe.read,
         path=location.path,
         repeated_positions=True,
-        whole_transactions=True,
+        sent_later=True,
         unknown_columns="error" if unknown_columns == "add" else unknown_columns,
     )
     return dataclasses.replace(

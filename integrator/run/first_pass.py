@@ -200,7 +200,7 @@ class _Task:
 
     def _before_next(self, stream: str) -> OpenTransaction:
         """Return the transaction that is open before a stream's next record, looking back as far as needed."""
-        if self._recipe.read.whole_transactions:
+        if self._recipe.read.sent_later:
             return ENDED
         if stream not in self._open:
             state = OpenTransaction()
@@ -240,6 +240,7 @@ def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = (
         time_zone=recipe.read.source_zone,
         timestamp_column=recipe.read.timestamp_column,
         repeated_positions=recipe.read.repeated_positions,
+        sent_later=recipe.read.sent_later,
         tolerant=recipe.tolerance.rejects,
         known_sources=known_sources,
     )

@@ -1,5 +1,7 @@
 """Dead letters as a replay finds them in their topic, and as people mend them in a file."""
 
+import json
+
 import pytest
 
 from integrator import plan as planning
@@ -114,3 +116,47 @@ def test_no_row_of_a_letter_waits_for_the_rest_of_its_transaction(replayed, unfi
     _, [summary] = pure.fragments((plan_of(plan) if replayed else plan).recipe, path)
     assert bool(summary.open.unfinished) == unfinished
     assert summary.rows == 1
+
+
+SEQ = "  - {action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, IntegrateExpression: '{hvr_integ_seq}'}\n"
+
+
+def hvr(number, **members):
+    return json.dumps({"hvr_op": 1, "hvr_tx_seq": "5", "id": number, **members})
+
+
+def wal2json(number):
+    return json.dumps({"action": "I", "table": "t", "columns": [{"name": "id", "value": number}]})
+
+
+def maxwell(number):
+    return json.dumps({"database": "d", "table": "t", "type": "insert", "ts": 1, "xid": 1, "data": {"id": number}})
+
+
+BEGIN, END = '{"action": "B", "xid": 7, "nextlsn": "0/1"}', '{"action": "C", "xid": 7, "nextlsn": "0/1"}'
+POSITIONS = [
+    ("hvr", [hvr(number) for number in range(4)], [[hvr(4)], [hvr(5), hvr(6)]], (7, 3)),
+    ("hvr", [hvr(0, hvr_tx_countdown=3)], [[hvr(1, hvr_tx_countdown=2)], [hvr(2, hvr_tx_countdown=1)]], (3, 2)),
+    ("wal2json", [BEGIN, wal2json(0), wal2json(1), END], [[BEGIN, wal2json(2)], [BEGIN, wal2json(3)]], (4, 2)),
+    ("maxwell", [maxwell(0), maxwell(1)], [[maxwell(2)], [maxwell(3)]], (4, 2)),
+]
+
+
+@pytest.mark.parametrize(("dialect", "sent", "letters", "expected"), POSITIONS)
+def test_rows_of_letters_have_positions_of_their_own_after_the_others_of_their_transaction(
+    dialect, sent, letters, expected, tmp_path
+):
+    pure.recipe(tmp_path, "create table t(id int primary key);", f"  - {pure.PLAIN}\n{SEQ}", dialect=dialect)
+    plan = planning.make(str(tmp_path / "channel.yaml"), "UTC")
+    files = []
+    for number, lines in enumerate([sent, *letters]):
+        files.append(tmp_path / f"{number}.jsonl")
+        files[-1].write_text("".join(line + "\n" for line in lines))
+    before = [row["seq"] for row in pure.read(plan.recipe, files[0])]
+    after = [row["seq"] for row in pure.read(plan_of(plan).recipe, *files[1:])]
+    rows, of_letters = expected
+    assert len({*before, *after}) == rows
+    assert len(after) == of_letters
+    if dialect != "maxwell":  # its records say no position, which is then that of the line
+        assert max(before) < min(after)
+        assert {seq[:37] for seq in after} == {seq[:37] for seq in before}

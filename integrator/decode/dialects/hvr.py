@@ -57,7 +57,7 @@ _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
     ascending = Ascending(checked=not reading.repeated_positions)
-    order, tables = _Order(file.path, before, ascending), reading.source_tables()
+    order, tables = _Order(file, before, ascending, reading), reading.source_tables()
     blocks, decode = _blocks(file, reading)
 
     def step(block: Any) -> Batch:
@@ -191,9 +191,9 @@ def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
 class _Order(Standing):
     """Numbers the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, file: str, before: Before, ascending: Ascending) -> None:
-        super().__init__(before)
-        self.file, self.ascending = file, ascending
+    def __init__(self, file: File, before: Before, ascending: Ascending, reading: Reading) -> None:
+        super().__init__(before, file.first_row(reading))
+        self.file, self.ascending = file.path, ascending
 
     def place(self, records: Records) -> Meta:
         """Give each row of a batch its place in the order of changes."""
@@ -208,7 +208,7 @@ class _Order(Standing):
         left = countdown.to_numpy(zero_copy_only=False).astype(np.int64)
         self._check_countdown(left, line)
         rank = self._ranks(padded, countdown, counting=bool(given.null_count and (left <= 0).any()))
-        rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank)
+        rank = np.where(left > 0, MAX_ROWS_IN_TRANSACTION - left, rank + self.first_row)
         sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
         sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
         self.ascending.extend_with(sequence, sequence, Where(self.file, line))

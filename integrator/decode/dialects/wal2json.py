@@ -32,7 +32,7 @@ _UNKNOWN = OpenTransaction(f"{'0' * SEQUENCE_WIDTHS[0]}|{'0' * SEQUENCE_WIDTHS[1
 
 def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a wal2json file, of either version."""
-    position = wal2json_v2.Position(before)
+    position = wal2json_v2.Position(before, file.first_row(reading))
     ascending, tables = Ascending(checked=not reading.repeated_positions), reading.source_tables()
     version = 0
 

@@ -204,7 +204,7 @@ def _transactions(
             f"{where.file}:{where.line[at]}: the transaction has no nextlsn, so its changes have no place in the "
             "order; record with the options include-lsn=1 and include-xids=1"
         )
-    rank = before - base[index]
+    rank = before - base[index] + position.first_row
     ends = np.full(len(starts) + 1, -1, np.int64)
     commits = np.flatnonzero(actions == "C")
     ends[index[commits]] = before[commits]
