@@ -36,7 +36,7 @@ def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> st
         raise DataError(
             f"{file}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
         )
-    return _fitting(records, dialects, file)
+    return _fitting(records, dialects, file, named=container != "csv")
 
 
 def dialect_of_lines(lines: Lines, dialects: Mapping[str, Dialect]) -> str | None:
@@ -45,8 +45,11 @@ def dialect_of_lines(lines: Lines, dialects: Mapping[str, Dialect]) -> str | Non
     return _fitting(records, dialects, lines.file) if records else None
 
 
-def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file: str) -> str:
-    """Return the name of the dialect that records of these names are in. Raises DataError."""
+def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file: str, *, named: bool = True) -> str:
+    """Return the name of the dialect that records of these names are in. Raises DataError.
+
+    named: the error shows them. In CSV without a header they are values.
+    """
     marks = [(mark, name) for name, dialect in dialects.items() for mark in dialect.marks]
     marks.sort(key=lambda found: not found[0].certain)
     for names in records:
@@ -57,7 +60,8 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
         if dialect.bare is not None and all(names <= dialect.bare for names in records):
             return name
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
-    raise DataError(f"{file}: the names in its first record ({shown}) match no dialect; set `dialect`")
+    what = f"names in its first record ({shown})" if named else f"{len(records[0])} fields of its first line"
+    raise DataError(f"{file}: the {what} match no dialect; set `dialect`")
 
 
 def _records(file: str) -> list[set[str]]:

@@ -9,7 +9,7 @@ from integrator.contracts.fragments import REJECTED_HEADERS
 from integrator.deliver.kafka.read_back import Received
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.replay import exported
-from integrator.replay.job import plan_of
+from integrator.replay.job import Given, plan_of
 from integrator.replay.letters import Letter, found_in
 from tests.parts import pure
 
@@ -116,6 +116,23 @@ def test_no_row_of_a_letter_waits_for_the_rest_of_its_transaction(replayed, unfi
     _, [summary] = pure.fragments((plan_of(plan) if replayed else plan).recipe, path)
     assert bool(summary.open.unfinished) == unfinished
     assert summary.rows == 1
+
+
+def test_letters_count_as_given_with_their_change_file(tmp_path):
+    """A crash between the two files of given letters loses none, and repeats none."""
+    pure.recipe(tmp_path, "create table t(id int primary key);")
+    path = tmp_path / "channel.yaml"
+    path.write_text(f"{path.read_text()}state: {tmp_path}/state\n")
+    plan = planning.make(str(path), "UTC")
+    two = [letter("a", b"{}\n{}"), letter("b", b"[]", 2)]
+    assert Given(plan).take([*two, letter("c", b" ")]) == 2
+    [file] = Given(plan).directory.glob("*.jsonl")
+    assert file.read_bytes() == b"{}\n{}\n[]\n"
+    assert [Given.stood_in(file, line) for line in (1, 2, 3)] == ["/in/é:1", "/in/é:1", "/in/é:2"]
+    assert Given(plan).take(two) == 0
+    file.unlink()
+    assert Given(plan).take(two) == 2
+    assert [one.name for one in Given(plan).directory.glob("*.jsonl")] == [file.name]
 
 
 SEQ = "  - {action: ColumnProperties, Name: seq, Extra: true, Datatype: varchar, IntegrateExpression: '{hvr_integ_seq}'}\n"

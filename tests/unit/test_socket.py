@@ -20,6 +20,7 @@ from integrator.plan import make
 from integrator.sources import spool
 from integrator.sources.connection import Endpoint, Limits
 from integrator.sources.journal import Journal
+from integrator.sources.line_check import Door
 from integrator.sources.listing import Entry
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
@@ -30,12 +31,12 @@ from tests.parts import certificates, pure
 class Receiving:
     """A receiver on a free port of loopback, and what it has spooled."""
 
-    def __init__(self, directory, secret=None, tls=None, **limits):
+    def __init__(self, directory, secret=None, tls=None, door=None, **limits):
         self.directory = directory
         self.spool = Spool(directory)
         given = {"segment_seconds": 0.05, **limits}
         self.receiver = Receiver(
-            Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t"
+            Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t", door
         )
 
     def __enter__(self):
@@ -87,6 +88,14 @@ def test_lines_without_a_hello_are_taken(tmp_path):
             assert receiving.wait_for(4)[:2] == [{"n": 1}, {"n": 2}]
             assert receiving.lines()[-1] == {"n": 3}
         assert {path.name.split(".")[1] for path in tmp_path.glob("[0-9]*")} == {"anonymous-1"}
+
+
+@pytest.mark.parametrize(("hidden", "begins"), [(False, "{S3CR3T"), (True, "")])
+def test_a_refused_line_is_written_down_unless_the_channel_masks_columns(hidden, begins, tmp_path):
+    with Receiving(tmp_path, door=Door(hidden=hidden)) as receiving, receiving.connect() as sender:
+        sender.sendall(b'{"n":1}\n{S3CR3T\n{"n":2}\n')
+        [refused] = receiving.refused()
+    assert (refused["line"], refused["begins"]) == (2, begins)
 
 
 def test_a_sender_is_told_what_is_durable_and_goes_on_from_there(tmp_path):
