@@ -10,6 +10,7 @@ import pytest
 
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io
+from tests.parts.daemon import Daemon
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -29,10 +30,14 @@ FILES = {
 
 @pytest.fixture(params=["at_least_once", "exactly_once"])
 def made(broker, tmp_path, name, request):
+    return made_for(broker, tmp_path, name, request.param)
+
+
+def made_for(broker, tmp_path, name, delivery):
     broker.create([name], 2)
     path = channel(tmp_path, broker, name)
     errors = "{tolerance: all, deadletterqueue.topic.name: NAME.dead, deadletterqueue.topic.replication.factor: 1}"
-    path.write_text(f"{path.read_text()}delivery: {request.param}\nerrors: {errors.replace('NAME', name)}\n")
+    path.write_text(f"{path.read_text()}delivery: {delivery}\nerrors: {errors.replace('NAME', name)}\n")
     for file, lines in FILES.items():
         (tmp_path / "in" / file).write_bytes(b"".join(line + b"\n" for line in lines))
     return path
@@ -112,3 +117,27 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     assert sorted(rows(broker, name)) == expected
     integrate_once(made)
     assert sorted(rows(broker, name)) == expected
+
+
+def test_a_daemon_goes_on_beside_a_replay_that_is_killed_and_done_again(broker, tmp_path, name):
+    path = made_for(broker, tmp_path, name, "exactly_once")
+    daemon = Daemon(path)
+    try:
+        daemon.wait_for("cycle synced")
+        letters = tmp_path / "letters.txt"
+        code, _, err = replay(path, "--export", letters)
+        assert code == 0, err
+        records = {("0.jsonl", 2): record(1), ("0.jsonl", 4): record(3), ("0.jsonl", 6): record(5)}
+        mend(letters, {**records, ("1.jsonl", 2): record(11)})
+        killed = Daemon(path, "--file", str(letters), command="replay")
+        killed.wait_for("integrating")
+        killed.kill(everything=True)
+        (tmp_path / "in" / "2.jsonl").write_bytes(record(20, hvr_tx_seq="20") + b"\n")
+        code, out, err = replay(path, "--file", letters)
+        assert code == 0, err
+        assert "0 sent again, 4 were before" in out
+        daemon.wait_for("cycle synced", 2)
+        assert daemon.running
+    finally:
+        assert daemon.terminate() == 0, daemon.lines[-20:]
+    assert sorted(rows(broker, name)) == [(k, 0) for k in (0, 1, 2, 3, 4, 5, 10, 11, 12, 20)]

@@ -22,16 +22,22 @@ class Daemon:
     """A running `run.py`, by Python or by spark-submit."""
 
     def __init__(
-        self, channel: Path, *words: str, submit: bool = False, master: str = "local[2]", spark: Sequence[str] = ()
+        self,
+        channel: Path,
+        *words: str,
+        command: str = "",
+        submit: bool = False,
+        master: str = "local[2]",
+        spark: Sequence[str] = (),
     ) -> None:
-        """Start it. spark: what spark-submit is given as --conf."""
+        """Start it. command: another than to integrate. spark: what spark-submit is given as --conf."""
         python = Path(sys.executable)
         settings = [word for setting in spark for word in ("--conf", setting)]
         runner = [str(python.with_name("spark-submit")), "--master", master, *settings] if submit else [str(python)]
         environment = {**os.environ, "SPARK_MASTER": master, "PYSPARK_PYTHON": str(python)}
         self.lines: list[str] = []
         self._process = subprocess.Popen(
-            [*runner, "run.py", "--channel", str(channel), *words],
+            [*runner, "run.py", *filter(None, [command]), "--channel", str(channel), *words],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,
