@@ -16,6 +16,7 @@ from integrator.errors import ConfigurationError, DataError, shortened, shown
 from integrator.plan import Plan
 from integrator.replay import exported, letters
 from integrator.replay.letters import Found, Letter
+from integrator.replay.transactions import with_begins
 
 if TYPE_CHECKING:
     from integrator.replay.job import Rejection
@@ -118,7 +119,7 @@ def _found(plan: Plan, options: Options, console: Console) -> Sequence[Letter]:
             "earlier, if these parts are still there",
             highlight=False,
         )
-    return found.letters
+    return [*with_begins(found.letters, plan)]
 
 
 def _time(since: str | None) -> int | None:

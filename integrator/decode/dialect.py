@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,14 @@ def mark(*needed: str, others: Sequence[str] | None = None, certain: bool = Fals
 
 
 @dataclass(frozen=True)
+class TransactionMarks:
+    """What lines match that begin and that end a transaction, where the lines between have no position without them."""
+
+    begin: re.Pattern[bytes]
+    end: re.Pattern[bytes]
+
+
+@dataclass(frozen=True)
 class Dialect:
     """A shape of files: how they are read, and what else depends on it.
 
@@ -55,7 +64,7 @@ class Dialect:
     in the source's own order, with which the moment of a refresh can be compared. connector: what Debezium calls the
     source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
     recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
-    are wrong whatever comes before or after; it is not there where records mean nothing apart.
+    are wrong whatever comes before or after; it is not there where records mean nothing apart. transactions: see there.
     """
 
     read: Callable[[File, Before, Reading], Iterator[Batch]]
@@ -66,6 +75,7 @@ class Dialect:
     connector: str = ""
     bare: frozenset[str] | None = None
     check: Callable[[Lines, Reading], None] | None = None
+    transactions: TransactionMarks | None = None
 
 
 def of_parts(

@@ -123,14 +123,22 @@ def write(directory: Path, number: int, letters: Iterable[Letter]) -> list[Path]
     files = []
     for _, of_file in itertools.groupby(letters, key=lambda letter: letter.file):
         number += 1
-        together = list(of_file)
         path = directory / f"{number:012d}.jsonl"
-        lines = [one for one in together for _ in one.record.split(b"\n")]
-        given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one in lines)
+        lines = list(_lines(of_file))
+        given = "".join(json.dumps({"letter": one.id, "stood": one.stood}) + "\n" for one, _ in lines)
         durable.replace(path.with_suffix(".given"), given.encode())
-        durable.replace(path, b"".join(one.record + b"\n" for one in together))
+        durable.replace(path, b"".join(line + b"\n" for _, line in lines))
         files.append(path)
     return files
+
+
+def _lines(letters: Iterable[Letter]) -> Iterator[tuple[Letter, bytes]]:
+    """Yield the lines of letters of one file; where several begin with the same one, it is once before them."""
+    begin = b""
+    for letter in letters:
+        lines = letter.record.split(b"\n")
+        yield from ((letter, line) for line in (lines[1:] if len(lines) > 1 and lines[0] == begin else lines))
+        begin = lines[0] if len(lines) > 1 else b""
 
 
 def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:

@@ -1,6 +1,7 @@
 """Dead letters as a replay finds them in their topic, and as people mend them in a file."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,9 @@ from integrator.contracts.fragments import REJECTED_HEADERS
 from integrator.deliver.kafka.read_back import Received
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.replay import exported
-from integrator.replay.job import Given, plan_of
+from integrator.replay.job import Given, plan_of, write
 from integrator.replay.letters import Letter, found_in
+from integrator.replay.transactions import with_begins
 from tests.parts import pure
 
 
@@ -157,6 +159,33 @@ POSITIONS = [
     ("wal2json", [BEGIN, wal2json(0), wal2json(1), END], [[BEGIN, wal2json(2)], [BEGIN, wal2json(3)]], (4, 2)),
     ("maxwell", [maxwell(0), maxwell(1)], [[maxwell(2)], [maxwell(3)]], (4, 2)),
 ]
+
+
+@pytest.mark.parametrize("dialect", ["wal2json", "auto"])
+def test_letters_of_a_transaction_come_with_the_line_that_begins_it(dialect, tmp_path):
+    pure.recipe(tmp_path, "create table t(id int primary key);", f"  - {pure.PLAIN}\n{SEQ}", dialect=dialect)
+    plan = planning.make(str(tmp_path / "channel.yaml"), "UTC")
+    other = BEGIN.replace("7", "8").replace("0/1", "0/2")
+    lines = [BEGIN, wal2json(0), "{", wal2json(2), "[]", END, "x", other, "{{", wal2json(4)]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    rejected = [(3, BEGIN), (5, BEGIN), (7, ""), (9, other)]
+    letters = [Letter(str(at), "0:1", 7, str(path), at, "", "", lines[at - 1].encode()) for at, _ in rejected]
+    found = list(with_begins(letters, plan))
+    assert [one.record.decode() for one in found] == [
+        f"{begin}\n{lines[at - 1]}" if begin else lines[at - 1] for at, begin in rejected
+    ]
+    mended = [
+        replace(one, record=one.record.removesuffix(lines[one.line - 1].encode()) + wal2json(one.line).encode())
+        for one in found
+    ]
+    files = write(tmp_path / "letters", 0, [one for one in mended if one.line != 7])
+    assert files[0].read_text().splitlines() == [BEGIN, wal2json(3), wal2json(5), other, wal2json(9)]
+    rows = pure.read(plan_of(plan).recipe, *files)
+    assert [row["id"] for row in rows] == [3, 5, 9]
+    assert len({row["seq"] for row in rows}) == 3
+    path.unlink()
+    assert list(with_begins(letters, plan)) == letters
 
 
 @pytest.mark.parametrize(("dialect", "sent", "letters", "expected"), POSITIONS)

@@ -7,6 +7,7 @@ from the old image where that has it, and is missing otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from integrator.contracts.changes import SEQUENCE_WIDTHS, OpenTransaction
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
-from integrator.decode.dialect import Dialect, mark
+from integrator.decode.dialect import Dialect, TransactionMarks, mark
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
@@ -95,4 +96,5 @@ DIALECT = Dialect(
     commit_positions=True,
     connector="postgresql",
     check=check,
+    transactions=TransactionMarks(re.compile(rb'"action"\s*:\s*"B"'), re.compile(rb'"action"\s*:\s*"C"')),
 )
