@@ -50,7 +50,7 @@ class Standing:
     """Where a file stands in the order of transactions: asked of the file before only where a record needs it."""
 
     def __init__(self, before: Before, first_row: int = 0) -> None:
-        """Take what tells where the file before ends, and the number of the first row of each transaction."""
+        """Take what returns where the file before ends, and the number of the first row of each transaction."""
         self._before, self.first_row = before, first_row
         self.known: OpenTransaction | None = None
 

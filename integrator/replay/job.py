@@ -100,6 +100,10 @@ class Given:
             one = json.loads(line)
             yield one["letter"], one["stood"]
 
+    def files(self) -> int:
+        """Return how many change files there are."""
+        return len(self._files())
+
     def new(self, letters: Iterable[Letter]) -> list[Letter]:
         """Return those that were not given before, and have a record."""
         return [letter for letter in letters if letter.id not in self.known and letter.record.strip()]
@@ -152,9 +156,11 @@ def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
         taken = given.take(letters)
         state.mark_refreshed(dict(State(plan.state).refreshed()))
         cycles = set(state.marks.cycles())
+        left = given.files() > state.last_file()
     finally:
         state.unlock()
-    daemon.integrate([of_letters], once=True)
+    if left:
+        daemon.integrate([of_letters], once=True)
     marks = [state.marks.read(cycle) for cycle in state.marks.cycles() if cycle not in cycles]
     rejected = [one for mark in marks for one in mark.rejections]
     return Outcome(
