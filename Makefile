@@ -65,8 +65,10 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@command -v java >/dev/null 2>&1 || { echo "Java 17 or newer is needed, and there is no java on the PATH (Debian: openjdk-17-jre-headless)."; exit 5; }
 	@java -version 2>&1 | sed -n '1s/.*version "\([0-9]*\).*/\1/p' | { read version; test "$${version:-0}" -ge 17 || { echo "Java 17 or newer is needed; java here is version $$version."; exit 5; }; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing the locked dependencies into $(VENV) …"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
+	@printf 'Installing the locked dependencies into $(VENV), about a minute and a half '
+	@(while sleep 2; do printf .; done) & dots=$$!; \
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock; code=$$?; \
+	kill $$dots; echo; exit $$code
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 
 	@touch $@
 

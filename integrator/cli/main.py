@@ -7,11 +7,13 @@ the data); 4 delivery (run it again); 5 environment (the operator).
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import ssl
 import sys
 import threading
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -34,15 +36,23 @@ from integrator.run.state import State
 
 app = typer.Typer(
     help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
 Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
 Refreshing = Annotated[bool, typer.Option("--refresh", help="The channel as refresh has it: whole tables.")]
 ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
+
+
+def _show_version(wanted: bool) -> None:
+    """Print the versions of the integrator and of what it stands on, where they are asked for."""
+    if wanted:
+        found = [f"{name} {metadata.version(name)}" for name in ("integrator", "pyspark", "pyarrow", "confluent-kafka")]
+        typer.echo(f"{', '.join(found)}; Python {platform.python_version()}")
+        raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
@@ -54,8 +64,16 @@ def integrate(
     once: Annotated[bool, typer.Option("--once", help="Integrate what is there, and end.")] = False,
     contexts: Contexts = None,
     variables: Variables = None,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Log all that Spark's JVM writes too, traces included.")
+    ] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the versions, and end.")
+    ] = False,
 ) -> None:
     """Integrate database changes into Kafka."""
+    if debug:
+        os.environ[progress.DEBUG] = "1"
     if context.invoked_subcommand is not None:
         return
     if not channel:
@@ -305,9 +323,11 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 @app.command()
 def quickstart(
-    channel: ChannelFile = "channels/quickstart.yaml",
+    channel: Annotated[
+        str | None, typer.Option(help="A channel whose brokers are ${KAFKA_BROKERS}; without: the demonstration's own.")
+    ] = None,
 ) -> None:
-    """Run a channel against an embedded broker, read the topics back, and show what arrived."""
+    """Send recorded changes into a Kafka in this process, read the topics back, and show what arrived."""
     from integrator.cli import quickstart as demo  # noqa: PLC0415 - check and plan need no Spark
 
     demo.run(channel, local_timezone())

@@ -1,70 +1,138 @@
-"""The quickstart: a channel against an embedded broker, read back by a plain consumer, and shown."""
+"""The quickstart: recorded changes into an embedded Kafka, read back by a plain consumer, and shown."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import logging
 import os
+import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from integrator import plan as planning
+from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
+from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
 from integrator.run import daemon, progress
 
-BROKERS = "KAFKA_BROKERS"
-SHOWN = 3
-OPERATIONS = {0: "delete", 1: "insert", 2: "update", 3: "before key update", 4: "before update", 5: "truncate"}
+CHANNEL = "channels/quickstart.yaml"
+_BROKERS = "KAFKA_BROKERS"
+_SHOWN = 2
+_OPERATIONS = {0: "delete", 1: "insert", 2: "update", 3: "before key update", 4: "before update", 5: "truncate"}
+_OURS = ("op_val", "integ_seq")
+"""The columns that the channel adds to those of the tables."""
 
 
-def run(channel: str, timezone: str) -> None:
-    """Integrate the channel in the file `channel`, whose brokers are ${KAFKA_BROKERS}, once; print what arrived."""
-    console = Console(soft_wrap=True)
-    with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
-        os.environ[BROKERS] = cluster.brokers
-        plan = dataclasses.replace(planning.make(channel, timezone), state=state)
+def run(channel: str | None, timezone: str) -> None:
+    """Integrate a channel's changes once, into a Kafka in this process, and print what arrived.
+
+    channel: its file, whose brokers are ${KAFKA_BROKERS}; None: the one that comes with the integrator.
+    """
+    console = Console(soft_wrap=True, highlight=False)
+    with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state, _in(channel) as file:
+        os.environ[_BROKERS] = cluster.brokers
+        plan = dataclasses.replace(planning.make(file, timezone), state=state)
         cluster.create(plan.topics, plan.create_topics.Partitions if plan.create_topics else 1)
-        console.print(f"An embedded Kafka listens on {cluster.brokers}. Starting Spark …", highlight=False)
-        progress.configure(plan.secrets)
+        progress.configure(plan.secrets, level=logging.WARNING)
+        console.print(f"A Kafka for this demonstration listens on {cluster.brokers}, in this process.")
         started = time.monotonic()
-        daemon.integrate([plan], once=True)
+        with _step(console, f"Starting Spark, and sending the changes that {file} reads (about 20 s)"):
+            daemon.integrate([plan], once=True)
         seconds = time.monotonic() - started
         received = read_back(cluster.brokers, plan.topics)
     _show(plan, received, seconds, console)
+    _next(channel is not None or Path(CHANNEL).exists(), file, console)
+
+
+@contextlib.contextmanager
+def _in(channel: str | None) -> Iterator[str]:
+    """Yield the channel's file; that of an installed package names its data from the directory in which they are."""
+    if channel is not None or Path(CHANNEL).exists():
+        yield channel or CHANNEL
+        return
+    try:
+        installed = metadata.files("integrator") or []
+    except metadata.PackageNotFoundError:
+        installed = []
+    found = [Path(str(one.locate())).resolve() for one in installed if str(one).endswith(f"integrator/{CHANNEL}")]
+    if not found:
+        raise EnvironmentFault(f"{CHANNEL} is not here, nor in an installed package; give --channel FILE")
+    before = Path.cwd()
+    os.chdir(found[0].parents[1])
+    try:
+        yield CHANNEL
+    finally:
+        os.chdir(before)
+
+
+@contextlib.contextmanager
+def _step(console: Console, text: str) -> Iterator[None]:
+    """Show that something goes on: a moving sign in a terminal, else a line before and one after."""
+    started = time.monotonic()
+    if console.is_terminal:
+        with console.status(f"{escape(text)} …"):
+            yield
+    else:
+        console.print(f"{text} …")
+        sys.stdout.flush()
+        yield
+    console.print(f"Sent after {time.monotonic() - started:.0f} s, most of it the start of Spark.")
+
+
+def _show(plan: Plan, received: Sequence[Received], seconds: float, console: Console) -> None:
     console.print(
-        f"\nNext, into your own Kafka (the channel creates its topics there):\n\n"
-        f"  {BROKERS}=localhost:9092 .venv/bin/python run.py check --channel {channel} --connect\n"
-        f"  {BROKERS}=localhost:9092 .venv/bin/python run.py --channel {channel} --once\n"
-        f"  {BROKERS}=localhost:9092 .venv/bin/spark-submit run.py --channel {channel}    (goes on until SIGTERM)\n",
-        highlight=False,
+        "\nMessages are Connect JSON, schema and payload. Of some, the payload: decimals, dates and times, which are\n"
+        "base64 and numbers in the message, are shown as what the schema says that they mean."
     )
-
-
-def _show(plan: Plan, received: list[Received], seconds: float, console: Console) -> None:
-    for topic in plan.topics:
-        messages = [message for message in received if message.topic == topic]
-        console.print(f"\n{topic}: the first messages, without their schemas", style="bold", highlight=False)
-        for message in messages[:SHOWN]:
-            payload = json.loads(message.value or b"{}")["payload"]
-            console.print_json(json.dumps(payload, ensure_ascii=False), ensure_ascii=False)
-    console.print(f"\n{plan.topics[0]}: one message as it lies in Kafka", style="bold", highlight=False)
-    for message in received[:1]:
-        console.print(f"key    {(message.key or b'').decode()}", highlight=False)
-        console.print(f"value  {(message.value or b'').decode()}", highlight=False)
     grid = Grid("topic", "messages", "rows by operation", title="What arrived", title_style="bold")
     for topic in plan.topics:
-        payloads = [json.loads(message.value or b"{}")["payload"] for message in received if message.topic == topic]
-        counts = Counter(payload.get("op_val") for payload in payloads)
-        operations = ", ".join(f"{count} {OPERATIONS.get(op, op)}" for op, count in sorted(counts.items()))
-        grid.add_row(topic, str(len(payloads)), operations)
+        documents = [json.loads(one.value or b"{}") for one in received if one.topic == topic]
+        counts = Counter(document["payload"].get("op_val") for document in documents)
+        console.print(f"\n[bold]{escape(topic)}[/bold]")
+        for document in _few(documents):
+            values = readable(document["schema"], document["payload"])
+            operation = _OPERATIONS.get(values.get("op_val", -1), "row")
+            row = {name: value for name, value in values.items() if name not in _OURS}
+            console.print(f"  {operation}: {json.dumps(row, ensure_ascii=False)}", markup=False)
+        operations = ", ".join(f"{count} {_OPERATIONS.get(op, op)}" for op, count in sorted(counts.items()))
+        grid.add_row(topic, str(len(documents)), operations)
     console.print()
     console.print(grid)
-    console.print(
-        f"{len(received)} messages, read back by a consumer; sent in {seconds:.1f} s, Spark's start included."
-    )
+    console.print(f"{len(received)} messages, read back by a consumer, {seconds:.0f} s after the start.")
+
+
+def _few(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first messages of different operations, inserts before all others."""
+    first: dict[int | None, dict[str, Any]] = {}
+    for document in documents:
+        first.setdefault(document["payload"].get("op_val"), document)
+    return [first[op] for op in (1, 2, 0, 4, 3, 5) if op in first][:_SHOWN]
+
+
+def _next(with_files: bool, channel: str, console: Console) -> None:
+    command = f"{Path(sys.executable).parent}/integrator".replace(f"{Path.cwd()}/", "") if with_files else "integrator"
+    if with_files:
+        console.print("\nNext, into a Kafka of yours (the channel creates its topics there):\n")
+        for arguments in (
+            f"check --channel {channel} --connect",
+            f"--channel {channel} --once",
+            f"--channel {channel}",
+        ):
+            console.print(f"  {_BROKERS}=localhost:9092 {command} {arguments}")
+    else:
+        console.print("\nNext: write a channel (README: A channel), then\n")
+        for arguments in ("check --channel x.yaml --connect", "plan --channel x.yaml", "--channel x.yaml --once"):
+            console.print(f"  {command} {arguments}")

@@ -30,6 +30,7 @@ def integrate(plans: Sequence[Plan], *, once: bool) -> None:
             job.prepare()
         spark = session.start(", ".join(plan.channel for plan in plans))
         try:
+            session.warm_up(spark)
             _on_signals(spark, stopping)
             if not session.has_secret(spark):
                 structlog.get_logger().warning(

@@ -13,9 +13,15 @@ import structlog
 from integrator.channel.secret import Secrets
 from integrator.run.sync import Cycle
 
+DEBUG = "INTEGRATOR_DEBUG"
+"""The environment variable that has every line of Spark's JVM logged, traces included: --debug sets it."""
 
-def configure(*secrets: Secrets, json_lines: bool | None = None) -> None:
-    """Log to stderr: for people where that is a terminal, else one JSON object a line; secrets are stars."""
+
+def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = logging.INFO) -> None:
+    """Log to stderr, from `level` on: for people where that is a terminal, else one JSON object a line.
+
+    Secrets are stars.
+    """
 
     def hide(_logger: Any, _method: str, event: Any) -> Any:
         return {key: masked(value) for key, value in event.items()}
@@ -41,7 +47,7 @@ def configure(*secrets: Secrets, json_lines: bool | None = None) -> None:
             hide,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
 

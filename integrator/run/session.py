@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import structlog
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from integrator.errors import EnvironmentFault
+from integrator.run import spark_log
 
 _ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -56,16 +60,35 @@ def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: its JVM has the user's configuration
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
     given = SparkConf()
-    builder = SparkSession.builder.appName(f"integrator {name}")
     local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
     for key, value in {**DEFAULTS, **(_LOCAL if local else {})}.items():
-        if given.get(key) is None:
-            builder = builder.config(key, value)
+        given.setIfMissing(key, value)
     if jars:
-        builder = builder.config("spark.jars", ",".join(str(Path(jar).absolute()) for jar in jars))
+        given.set("spark.jars", ",".join(str(Path(jar).absolute()) for jar in jars))
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
     os.environ["PYTHONPATH"] = path
-    return builder.config("spark.executorEnv.PYTHONPATH", path).getOrCreate()
+    given.set("spark.executorEnv.PYTHONPATH", path).setAppName(f"integrator {name}")
+    spark_log.start_jvm(given)
+    return SparkSession.builder.config(conf=given).getOrCreate()
+
+
+def warm_up(session: SparkSession) -> None:
+    """Start a Python worker that has imported the steps, while the first stream is being started.
+
+    Reading the modules is a third of the time to the first synced cycle; the worker is used again for that cycle.
+    """
+
+    def run() -> None:
+        with contextlib.suppress(Exception):  # what is wrong with workers, the first cycle reports
+            session.range(1, numPartitions=1).mapInArrow(_import_steps, "id long").collect()
+
+    threading.Thread(target=run, name="warm-up", daemon=True).start()
+
+
+def _import_steps(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    from integrator.run import first_pass, second_pass  # noqa: F401, PLC0415 - in the worker
+
+    yield from batches
 
 
 def stop(session: SparkSession) -> None:

@@ -26,7 +26,9 @@ class EmbeddedCluster:
         self._library = _library()
         text = ctypes.create_string_buffer(512)
         configuration = self._library.rd_kafka_conf_new()
-        self._client = self._library.rd_kafka_new(_PRODUCER, configuration, text, len(text))
+        # of its log only errors: it warns of a client without brokers, and the cluster is these brokers
+        self._library.rd_kafka_conf_set(ctypes.c_void_p(configuration), b"log_level", b"3", text, len(text))
+        self._client = self._library.rd_kafka_new(_PRODUCER, ctypes.c_void_p(configuration), text, len(text))
         if not self._client:
             raise EnvironmentFault(f"the in-process cluster does not start: {text.value.decode()}")
         self._cluster = self._library.rd_kafka_mock_cluster_new(ctypes.c_void_p(self._client), _BROKERS)

@@ -1,0 +1,52 @@
+"""The quickstart of an installed wheel, in a directory where there is nothing: readable, short, and without noise."""
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOISE = re.compile(r"WARN|rdkafka|latency|log4j|Traceback|jdk\.incubator")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the bin directory of an environment that has the wheel, and its dependencies from this one."""
+    directory = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", directory, ROOT], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", directory / "venv"], check=True)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = directory / "venv" / "lib" / version / "site-packages"
+    (wheel,) = directory.glob("*.whl")
+    python = directory / "venv" / "bin" / "python"
+    subprocess.run([*pip, "--python", python, "install", "--no-deps", wheel], check=True)
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return python.parent
+
+
+@pytest.mark.parametrize("command", [["integrator"], ["python", "-m", "integrator"]], ids=["script", "module"])
+def test_the_version(installed: Path, command: list[str], tmp_path: Path) -> None:
+    shown = subprocess.run(
+        [installed / command[0], *command[1:], "--version"], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert re.match(r"integrator \d+\.\d+\.\d+, pyspark ", shown.stdout)
+
+
+def test_the_quickstart_of_a_wheel(installed: Path, tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "KAFKA_BROKERS"}}
+    ran = subprocess.run(
+        [installed / "integrator", "quickstart"], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not ran.stderr
+    lines = ran.stdout.splitlines()
+    assert len(lines) <= 60
+    assert not [line for line in lines if NOISE.search(line)]
+    assert '"price": "9849.85"' in ran.stdout  # a decimal of Connect's, which is base64 in the message
+    assert "2102 messages, read back by a consumer" in ran.stdout
+    assert not list(tmp_path.iterdir())
