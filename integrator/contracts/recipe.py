@@ -259,6 +259,11 @@ class Tolerance:
     most: tuple[int, ...] = ()
     logged: Literal["", "lines", "messages"] = ""
 
+    @property
+    def changes(self) -> tuple[tuple[bool, str, bool], ...]:
+        """What of it changes the messages, or which rows they have; empty where nothing is rejected."""
+        return ((self.rejects, self.topic, self.headers),) if self.rejects else ()
+
 
 @dataclass(frozen=True)
 class Send:
@@ -287,7 +292,7 @@ class Recipe:
     @cached_property
     def fingerprint(self) -> str:
         """A text that is another where messages would be made otherwise."""
-        made = (self.tables, self.messages.layout, self.messages.max_bytes, self.tolerance)
+        made = (self.tables, self.messages.layout, self.messages.max_bytes, *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:

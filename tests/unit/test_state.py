@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from integrator.contracts.fragments import Checkpoint, to_deferred
-from integrator.contracts.recipe import Send
+from integrator.contracts.recipe import Send, Tolerance
 from integrator.errors import ConfigurationError
 from integrator.run import rewind
 from integrator.run.state import State
@@ -64,3 +64,22 @@ def test_a_damaged_mark_is_told_by_name(tmp_path):
     (state.path / "synced" / "0.json").write_text("{}")
     [said] = rewind.history(state)
     assert "synced/0.json: the mark of a synced cycle cannot be read" in str(said)
+
+
+TOLERANCES = [
+    # another tolerance, the one before it, whether messages may be others
+    (Tolerance(logged="lines"), Tolerance(), False),
+    (Tolerance(rejects=True, topic="dead", most=(1, 10)), Tolerance(rejects=True, topic="dead"), False),
+    (Tolerance(rejects=True, topic="dead", logged="messages"), Tolerance(rejects=True, topic="dead"), False),
+    (Tolerance(rejects=True), Tolerance(), True),
+    (Tolerance(rejects=True, topic="dead"), Tolerance(rejects=True), True),
+    (Tolerance(rejects=True, topic="dead", headers=False), Tolerance(rejects=True, topic="dead"), True),
+]
+
+
+@pytest.mark.parametrize(("after", "before", "others"), TOLERANCES)
+def test_the_fingerprint_knows_of_tolerance_what_changes_messages(after, before, others, tmp_path):
+    """A change of the threshold or of the log refused rows that waited."""
+    recipe = pure.tables(tmp_path, DDL, [])
+    made = [dataclasses.replace(recipe, tolerance=one).fingerprint for one in (before, after)]
+    assert (made[0] != made[1]) == others
