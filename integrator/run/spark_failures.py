@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 
 from py4j.protocol import Py4JNetworkError
 
@@ -40,6 +41,15 @@ _NO_JVM = re.compile(r"Answer from Java side is empty|trying to connect to the J
 """What py4j says when the JVM is gone."""
 
 
+def _is_py4js(failure: BaseException) -> bool:
+    """Return whether the connection to the JVM failed: py4j says so, or a connection did that py4j had opened."""
+    if isinstance(failure, Py4JNetworkError):
+        return True
+    return isinstance(failure, ConnectionError) and any(
+        frame.f_globals.get("__name__", "").startswith("py4j.") for frame, _ in traceback.walk_tb(failure.__traceback__)
+    )
+
+
 def classify(failure: BaseException) -> IntegratorError | None:
     """Return the error for what Spark failed with, if it is of that kind."""
     text = _text(failure)
@@ -56,7 +66,7 @@ def classify(failure: BaseException) -> IntegratorError | None:
             f"a Python process of Spark's did not begin ({_LATE}; Spark waits 10 seconds): too many processes for "
             "the cores here, or Python cannot start; integrate fewer channels in one process, or give it more cores"
         )
-    if isinstance(failure, Py4JNetworkError | ConnectionError) or _NO_JVM.search(text):
+    if _is_py4js(failure) or _NO_JVM.search(text):
         return EnvironmentFault(
             "Spark's JVM has ended: killed, or out of memory (spark.driver.memory); start this process again: "
             "the cycle that was under way is sent then"

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from integrator.errors import EnvironmentFault, ProcessLost
 from integrator.run import starting
@@ -162,3 +163,20 @@ def test_what_is_told_of_sparks_processes(text: str, kind: type[Exception], told
 
 def test_a_failure_of_another_kind_is_none_of_sparks_processes() -> None:
     assert classify(RuntimeError("java.io.OptionalDataException")) is None
+
+
+def test_a_connection_that_is_not_to_the_jvm_is_none_of_sparks_processes() -> None:
+    """Any ConnectionError, such as a registry's, was told as the end of Spark's JVM."""
+    with pytest.raises(ConnectionRefusedError) as raised:
+        raise ConnectionRefusedError("the registry's")
+    assert classify(raised.value) is None
+
+
+def test_a_connection_of_py4js_is_to_the_jvm() -> None:
+    reset = ConnectionResetError("a read of py4j's")
+    with pytest.raises(ConnectionResetError) as raised:  # in a frame of py4j's
+        exec("raise reset", {"__name__": "py4j.clientserver", "reset": reset})  # noqa: S102
+    for failure in (raised.value, Py4JNetworkError("Error while sending or receiving")):
+        error = classify(failure)
+        assert isinstance(error, EnvironmentFault)
+        assert "Spark's JVM has ended" in str(error)
