@@ -14,9 +14,9 @@ between does not start.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
-import itertools
 import json
 import os
 import shutil
@@ -75,7 +75,7 @@ def export(state: State, channel: str, file: Path) -> Backup:
             SparkCheckpoint(Path(state.spark_checkpoint)).check_metadata()
             consistency.check_whole(state, cycle)
             backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_file, made)
-            _pack(temporary, backup, _members(state, backup))
+            _pack(temporary, backup, _members(state, backup), state.journal)
             consistency.check_whole(state, cycle)  # nobody went back meanwhile
             state.check_imported()
         except Damaged as damaged:
@@ -108,17 +108,16 @@ def _members(state: State, backup: Backup) -> Iterator[tuple[str, Path]]:
         numbered = [(path.name.partition(".")[0], path) for path in directory.glob("[0-9]*")]
         paths += [path for number, path in numbered if number.isdecimal() and int(number) <= backup.cycle]
     if state.spool.exists():
-        [*_, (_, last)] = Journal(state.journal).between(0, backup.files)
+        [*_, (_, last)] = Journal(state.journal).between(backup.files - 1, backup.files)
         segments = state.spool.glob(PATTERN)
         paths += [path for path in segments if number_of(path.name) >= number_of(last.path)]  # it numbers the next one
         paths += [state.spool / "senders.json", *state.spool.glob("*.open")]
     for path in paths:
         if path.exists():
             yield str(path.relative_to(state.path)), path
-    yield state.journal.name, state.journal
 
 
-def _pack(file: Path, backup: Backup, members: Iterator[tuple[str, Path]]) -> None:
+def _pack(file: Path, backup: Backup, members: Iterator[tuple[str, Path]], journal: Path) -> None:
     recorded: dict[str, dict[str, Any]] = {}
 
     def add(name: str, data: bytes) -> None:
@@ -130,13 +129,10 @@ def _pack(file: Path, backup: Backup, members: Iterator[tuple[str, Path]]) -> No
     with tarfile.open(file, mode="w:gz") as archive:
         add(_BACKUP, json.dumps(backup.__dict__).encode())
         for name, path in members:
-            try:
-                with path.open("rb") as opened:
-                    whole = name != "files.jsonl"
-                    data = opened.read() if whole else b"".join(itertools.islice(opened, backup.files))
-            except FileNotFoundError:  # of a cycle that is not kept any more
-                continue
-            add(name, data)
+            with contextlib.suppress(FileNotFoundError):  # of a cycle that is not kept any more
+                add(name, path.read_bytes())
+        for path, data in Journal.first(journal, backup.files):
+            add(path.name, data)
         add(_CHECKSUMS, json.dumps(recorded, indent=1).encode())
     with file.open("rb") as packed:
         os.fsync(packed.fileno())

@@ -195,7 +195,7 @@ def _compare_journal(state: State, mark: CycleMark, journal: Journal) -> None:
         raise Damaged(
             f"{state.journal}: has {len(journal)} change files, and cycle {mark.cycle} ends with {mark.last_file}"
         )
-    if mark.journal is not None and journal.digest(mark.last_file) != mark.journal:
+    if mark.journal is not None and journal.digest(mark.last_file, like=mark.journal) != mark.journal:
         raise Damaged(
             f"{state.journal}: its first {mark.last_file} change files are not those that were synced up to cycle "
             f"{mark.cycle} ({mark.path}): it is damaged, or of another time"

@@ -215,6 +215,8 @@ class Job:
         mended = journal.renew(self._listing().files(), self.state.last_file())
         if mended:
             self._log.info("change files mended", files=mended)
+        if self._spooled is None:  # which follows the journal, and removes the files that no kept cycle has
+            journal.compact(self.state.compactable())
         gate = CycleGate(self._ending)
         report = progress.reporter(
             self.plan.channel, self.plan.schedule.latency_s, each_rejected=bool(self.plan.recipe.tolerance.logged)

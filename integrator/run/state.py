@@ -3,6 +3,7 @@
 lock            held by the one process that integrates the channel
 senders         held (shared) by each task that is sending: a successor waits until those of a killed process have ended
 files.jsonl     the journal of change files, see sources.journal
+files.N….known  its first N files, in cycles long synced, see sources.compacted
 checkpoint/     Spark's: which cycle has which files
 synced/N.json   one a synced cycle: counts, and where the next cycle begins
 integrating     held while rows are sent, by the daemon's stream or by a refresh
@@ -35,6 +36,7 @@ from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
 from integrator.run.marks import CycleMarks
 from integrator.run.sync import Cycle
+from integrator.sources import digests
 from integrator.sources.digests import Beginning
 from integrator.tables.discovered_columns import Added
 
@@ -198,6 +200,17 @@ class State:
         """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""
         cycles = self.marks.cycles()
         return self.marks.read(cycles[-1]).last_file if cycles else 0
+
+    def compactable(self) -> int:
+        """Return how many files no kept cycle can need again: it can be gone back to the first one, not before it.
+
+        0 where that has a digest of an earlier version, which covers all files at once.
+        """
+        cycles = self.marks.cycles()
+        if len(cycles) < 2:  # Spark may ask for the files of the last one again
+            return 0
+        mark = self.marks.read(cycles[0])
+        return mark.last_file if (mark.journal or "").startswith(digests.FIRST) else 0
 
     def checkpoint(self, cycle: int, made_by: str = "") -> Checkpoint:
         """Return where `cycle` begins: where the cycle before it ended. Raises Damaged if that is lost.

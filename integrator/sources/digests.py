@@ -1,4 +1,7 @@
-"""Digests of the journal's beginning: a mark records which files the cycles up to it had, not only how many."""
+"""Digests of the journal's beginning: a mark records which files the cycles up to it had, not only how many.
+
+Each entry's digest covers the one before it, so that entries can be compacted and those after them still be checked.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+FIRST = "chain:"
+"""The digest of no entry. Marks of earlier versions have one over all entries at once, without this prefix."""
 
-def add(digest: Any, path: str, size: int, mtime: int) -> None:
-    """Add a journal's entry to a digest."""
-    digest.update(f"{size} {mtime} {path}\0".encode())
+
+def following(digest: str, path: str, size: int, mtime: int) -> str:
+    """Return the digest of a journal's entries up to this one, given that of those before it."""
+    return FIRST + hashlib.sha256(f"{digest} {size} {mtime} {path}".encode()).hexdigest()
 
 
 class Beginning:
@@ -22,7 +28,7 @@ class Beginning:
         self._begin()
 
     def _begin(self) -> None:
-        self._position, self._entries, self._digest = 0, 0, hashlib.sha256()
+        self._position, self._entries, self._digest = 0, 0, FIRST
 
     def of(self, entries: int) -> str | None:
         """Return the digest of the first `entries` entries; None if the journal does not have so many.
@@ -41,12 +47,15 @@ class Beginning:
             self._file = (status.st_dev, status.st_ino)
             self._begin()
         journal.seek(self._position)
-        while self._entries < entries:
+        while self._entries < entries or self._position == 0:
             line = journal.readline()
             if not line.endswith(b"\n"):
                 return None
             entry = json.loads(line)
-            add(self._digest, entry["path"], entry["size"], entry.get("mtime", 0))
+            if "compacted" in entry:
+                self._entries, self._digest = entry["compacted"], entry["digest"]
+            else:
+                self._digest = following(self._digest, entry["path"], entry["size"], entry.get("mtime", 0))
+                self._entries += 1
             self._position += len(line)
-            self._entries += 1
-        return self._digest.hexdigest()
+        return self._digest if self._entries == entries else None

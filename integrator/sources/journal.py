@@ -1,7 +1,8 @@
 """Which change files there are, in the order in which they were taken: their numbers are the stream's offsets.
 
 A file once taken keeps its number, so a cycle that is sent again has the same files (I2). The journal is on disk before
-Spark can write an offset that speaks of it.
+Spark can write an offset that speaks of it. Entries that no cycle can need again are compacted, see compacted: a start
+then costs what the kept cycles cost, not what all earlier ones did.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.sources import digests
+from integrator.sources.compacted import Compacted
 from integrator.sources.listing import Entry
+
+LEAST_COMPACTED = 1_000
+"""Fewer entries are not worth writing all known files again; nor is less than a hundredth of these."""
 
 
 class Journal:
@@ -32,23 +38,74 @@ class Journal:
         self._path = path
         self._whole: int | None = None
         """Where a last line begins that a crash cut short: no cycle can have its file. Cut off before more is added."""
+        self._base = Compacted()
         self._entries = list(self._read(referenced))
+        """Those after the compacted ones."""
         self._known = {entry.path: number for number, entry in enumerate(self._entries)}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self._base.count + len(self._entries)
 
     def between(self, start: int, end: int) -> list[tuple[int, Entry]]:
         """Return the entries numbered `start` + 1 to `end`."""
         self._check_has(max(start, end))
-        return [(number + 1, self._entries[number]) for number in range(start, end)]
+        base = self._base.count
+        if start < base:
+            raise Damaged(f"{self._path}: its first {base} files are compacted, and those after {start} are asked for")
+        return [(number + 1, self._entries[number - base]) for number in range(start, end)]
 
-    def digest(self, entries: int) -> str:
-        """Return the digest of the first `entries` entries, see digests."""
-        digest = hashlib.sha256()
-        for entry in self._entries[:entries]:
-            digests.add(digest, entry.path, entry.size, entry.mtime)
-        return digest.hexdigest()
+    def digest(self, entries: int, like: str = digests.FIRST) -> str:
+        """Return the digest of the first `entries` entries, see digests; of earlier versions if `like` is of one."""
+        if entries < self._base.count:
+            raise Damaged(f"{self._path}: its first {self._base.count} files are compacted: {entries} of them are not")
+        counted = self._entries[: entries - self._base.count]
+        if not like.startswith(digests.FIRST):
+            data = "".join(f"{entry.size} {entry.mtime} {entry.path}\0" for entry in counted)
+            return hashlib.sha256(data.encode()).hexdigest()
+        digest = self._base.digest
+        for entry in counted:
+            digest = digests.following(digest, entry.path, entry.size, entry.mtime)
+        return digest
+
+    def compact(self, synced: int) -> None:
+        """Compact the first `synced` entries, if they are many: the cycles that are kept have only those after them.
+
+        Called before a stream starts. A crash leaves the journal as it was or as it is to be. The last entry stays.
+        """
+        base = self._base.count
+        more = min(synced, len(self) - 1) - base
+        if more < max(LEAST_COMPACTED, base // 100):
+            return
+        try:
+            compacted = self._base.with_more(self._path, self._entries[:more])
+            self._base, self._entries = compacted, self._entries[more:]
+            self._known = {entry.path: number for number, entry in enumerate(self._entries)}
+            self._rewrite()
+            compacted.remove_others(self._path)
+        except OSError as error:
+            raise EnvironmentFault(
+                f"{self._path}: the journal of change files cannot be compacted: {error}; make room there"
+            ) from error
+
+    @staticmethod
+    def first(path: Path, entries: int) -> list[tuple[Path, bytes]]:
+        """Return the files of a journal that has only the first `entries` entries, and what is in them.
+
+        Raises Damaged where they are not there. Another process may add to the journal, or compact it, meanwhile.
+        """
+        with path.open("rb") as journal:
+            begin = journal.readline()
+            header = _header(begin)
+            compacted = Compacted() if header is None else Compacted.read(path, header)
+            left = entries - compacted.count + (header is not None) - 1
+            data = begin + b"".join(itertools.islice(journal, left)) if left >= 0 else b""
+        known = [] if header is None else [(path.with_name(compacted.name), compacted.data())]
+        return [*known, (path, data)]
+
+    def _rewrite(self) -> None:
+        header = json.dumps(self._base.header()) + "\n" if self._base.count else ""
+        durable.replace(self._path, header.encode() + _lines(self._entries))
+        self._whole = None
 
     def begin_with(self, files: list[Entry], number_of: Callable[[str], int]) -> None:
         """Where nothing was taken yet, take the numbered files that are there, though the first is not number 1.
@@ -85,12 +142,12 @@ class Journal:
             if number is None:
                 new.append(file)
             elif self._entries[number] != file:
-                had = self._entries[number].size
-                raise EnvironmentFault(
-                    f"{file.path}: has {file.size} bytes and had {had} when it was taken, or was "
-                    "written again: write change files under a temporary name (.tmp) and rename them when they are "
-                    "whole, and use no name twice; a file that is not synced yet may be mended, then start again"
-                )
+                raise EnvironmentFault(_changed(file, self._entries[number]))
+        statuses = self._base.statuses(new)
+        for file, same in zip(new, statuses, strict=True):
+            if same is False:
+                raise EnvironmentFault(_changed(file))
+        new = [file for file, same in zip(new, statuses, strict=True) if same is None]
         if number_of is not None:
             last = number_of(self._entries[-1].path) if self._entries else 0
             following = itertools.count(last + 1)
@@ -114,44 +171,74 @@ class Journal:
         renewed = []
         for file in files:
             number = self._known.get(file.path, -1)
-            if number >= synced and self._entries[number] != file:
+            if number >= max(synced - self._base.count, 0) and self._entries[number] != file:
                 self._entries[number] = file
                 renewed.append(file.path)
         if renewed:
-            durable.replace(self._path, _lines(self._entries))
-            self._whole = None
+            self._rewrite()
         return renewed
 
     def limit(self, start: int, max_bytes: int) -> int:
         """Return the number of the last file of a cycle after `start`: at least one, up to `max_bytes` (0: all)."""
-        self._check_has(start)
-        total = 0
-        for number in range(start, len(self._entries)):
-            total += self._entries[number].size
+        self.between(start, start)
+        total, base = 0, self._base.count
+        for number in range(start, len(self)):
+            total += self._entries[number - base].size
             if max_bytes and total > max_bytes and number > start:
                 return number
-        return len(self._entries)
+        return len(self)
 
     def _check_has(self, referenced: int) -> None:
-        if len(self._entries) < referenced:
-            raise Damaged(_shorter(self._path, len(self._entries), referenced))
+        if len(self) < referenced:
+            raise Damaged(_shorter(self._path, len(self), referenced))
 
     def _read(self, referenced: int) -> Iterator[Entry]:
         """Read the journal. It may be another process that adds to it now, so that nothing is written here."""
         data = self._path.read_bytes() if self._path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
         lines = whole.split(b"\n")[:-1]
-        entries = [_entry(self._path, number, line) for number, line in enumerate(lines, 1)]
+        header = _header(lines[0]) if lines else None
+        if header is not None:
+            self._base = Compacted.read(self._path, header)
+        first = 1 if header is None else 2
+        entries = [_entry(self._path, number, line) for number, line in enumerate(lines[first - 1 :], first)]
         known: dict[str, int] = {}
-        for number, entry in enumerate(entries, 1):
+        for number, entry in enumerate(entries, first):
             if known.setdefault(entry.path, number) != number:
                 raise Damaged(
                     f"{self._path}:{number}: the journal is damaged: {entry.path} is in line {known[entry.path]}, too"
                 )
-        if len(entries) < referenced:
-            raise Damaged(_shorter(self._path, len(entries), referenced))
+        has = self._base.count + len(entries)
+        if has < referenced:
+            raise Damaged(_shorter(self._path, has, referenced))
         self._whole = len(whole) if len(whole) < len(data) else None
         yield from entries
+
+
+def _changed(file: Entry, taken: Entry | None = None) -> str:
+    """Return the error for a file that is not as it was taken; `taken` is not known of one that is compacted."""
+    if taken is None:
+        differs = "has another size or time of change than when it was taken"
+    elif taken.size == file.size:
+        differs = f"still has {file.size} bytes, and was written again or touched since it was taken"
+    else:
+        differs = f"has {file.size} bytes and had {taken.size} when it was taken"
+    return (
+        f"{file.path}: {differs}: write change files under a temporary name (.tmp) and rename them when they are "
+        "whole, and use no name twice; a file that is not synced yet may be mended, then start again; move a synced "
+        "one away"
+    )
+
+
+def _header(line: bytes) -> dict[str, Any] | None:
+    """Return the first line of a journal that has been compacted; None if it is an entry, or damaged."""
+    if not line.startswith(b'{"compacted"'):
+        return None
+    try:
+        header = json.loads(line)
+    except ValueError:
+        return None
+    return header if isinstance(header, dict) else None
 
 
 def _shorter(path: Path, has: int, referenced: int) -> str:
