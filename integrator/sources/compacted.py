@@ -1,7 +1,7 @@
 """The journal's first entries, when they are in cycles long synced: a few bytes a file, which are not parsed again.
 
-A file of pairs of 64-bit hashes in ascending order: of a path, and of its size and time of change. It is written under a
-name of its own before the journal names it, so a crash leaves the journal as it was, with what it names.
+A file of pairs of 64-bit hashes in ascending order: of a path, and of its size and time of change. It is written under
+a name of its own before the journal names it, so a crash leaves the journal as it was, with what it names.
 """
 
 from __future__ import annotations
