@@ -30,8 +30,10 @@ from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, Defect, IntegratorError
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
+from integrator.refresh.ledger import Ledger
 from integrator.registry import client as registry
-from integrator.run import backup, progress, rewind
+from integrator.run import backup, failure, progress, rewind
+from integrator.run import resume as resuming
 from integrator.run.state import State
 
 app = typer.Typer(
@@ -185,8 +187,8 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         console.print(
             f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}", highlight=False
         )
-    if kept.suspended is not None:
-        console.print(f"suspended: {kept.suspended}", highlight=False)
+    for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
+        console.print(made.secrets.mask(line), highlight=False, markup=False)
     show.state(rewind.history(kept)[-cycles:], console)
 
 
@@ -278,10 +280,9 @@ def resume(
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
-    """Have a suspended channel's daemon go on."""
+    """Have a suspended channel go on, or a failed one start again; report what it does then."""
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
-    State(made.state).resume()
-    Console(soft_wrap=True).print(f"channel {made.channel} goes on", highlight=False)
+    Console(soft_wrap=True).print(resuming.resume(State(made.state), made.channel), highlight=False, markup=False)
 
 
 @app.command()

@@ -17,8 +17,30 @@ from integrator.encode.messages import value_schema
 from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.plan import Plan
 from integrator.plan.source import AnySource
+from integrator.refresh.ledger import Ledger
+from integrator.run.failure import Failure
+from integrator.run.heartbeat import Beat
 from integrator.run.rewind import Synced
+from integrator.run.state import State
 from integrator.schema import describe
+
+
+def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterator[str]:
+    """Yield what a channel does now, why it waits, its last failure, and its refreshes: a line each."""
+    holder, beat = state.holder(), Beat.read(state.path)
+    if holder is not None:
+        yield f"process {holder}: " + (f"{beat.doing} since {beat.since}" if beat else "no heartbeat")
+    else:
+        yield "no process integrates it" + (f"; the last one: {beat.doing} at {beat.time}" if beat else "")
+    if state.suspended is not None:
+        yield f"suspended: {state.suspended}"
+    if failure is not None:
+        what = f"mended at {failure.mended}" if failure.mended else f"not mended, to be acted on by {failure.who}"
+        again = f"; starts again {failure.again_in} s after it" if failure.again_in is not None else ""
+        again = "" if failure.mended else again
+        yield f"last failure: {failure.time} ({failure.kind}), {what}, number {failure.in_a_row} in a row{again}"
+        yield from (f"  {line}" for line in failure.error.splitlines())
+    yield from refreshes.standing()
 
 
 def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:

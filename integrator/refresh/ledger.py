@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -56,6 +57,18 @@ class Ledger:
                 f"{path}: is damaged, and records which refresh is not finished; restore it, or begin anew with --anew"
             )
         return run
+
+    def standing(self) -> Iterator[str]:
+        """Yield what the last refresh is: unfinished with so many completed slices, or ended; nothing without one."""
+        run = self.unfinished()
+        marks = [path for path in self.path.glob("*.json") if path.name not in ("run.json", "finished.json")]
+        done = f"{len(marks)} slices completed"
+        if run is not None:
+            options = " ".join(f"{name}={json.dumps(value)}" for name, value in run.settings.items() if value)
+            yield f"refresh of {run.started}: not finished, {done}; run refresh again to continue ({options or 'all'})"
+        elif (ended := self.path / "finished.json").exists():
+            at = datetime.fromtimestamp(ended.stat().st_mtime, timezone.utc).isoformat(timespec="seconds")
+            yield f"last refresh: {done}, last written at {at}"
 
     def begin(self, run: RefreshRun) -> None:
         """Write down that a run begins."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -65,10 +66,12 @@ def cycle(
             )
         else:  # one ordered run: in order already, and both passes in one task
             reported = runs.mapInArrow(lambda batches: second(prefetch(first(batches))), REPORT_DDL)
+        prepared = time.monotonic()
         try:
             rows = reported.collect()
         except PySparkException as error:
             raise from_wire(str(error)) or error from None
+        sent = time.monotonic()
         reports = [Report.of_json(row.report) for row in rows]
         deferred = [bytes(row.deferred) for row in rows]
         done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
@@ -77,7 +80,8 @@ def cycle(
                 f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"
             )  # I4
         state.mark(done, plan.recipe.fingerprint)  # I1
-        synced(done)
+        steps = {"prepare": prepared - started, "send": sent - prepared, "mark": time.monotonic() - sent}
+        synced(dataclasses.replace(done, steps=steps))
 
     return integrate
 

@@ -13,18 +13,20 @@ from integrator.errors import Defect, IntegratorError
 from integrator.plan import Plan
 from integrator.run import session
 from integrator.run.job import Job
+from integrator.run.observer import Observer
 
 _POLL_S = 0.2
 
 
-def integrate(plans: Sequence[Plan], *, once: bool) -> None:
+def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = None) -> None:
     """Integrate what is there (`once`), or go on until SIGTERM or SIGINT. Raises IntegratorError.
 
     Everything that can be known to be wrong, of any channel, is found before the first row is read. After that the
-    channels know nothing of each other: when one fails, the others go on, and its error is raised when they have ended.
+    channels know nothing of each other: when one fails, the others go on, and it waits to be resumed; its error is
+    raised when no other channel goes on.
     """
     stopping = threading.Event()
-    jobs = [Job(plan, stopping) for plan in plans]
+    jobs = [Job(plan, stopping, observer) for plan in plans]
     try:
         for job in jobs:
             job.prepare()
@@ -46,16 +48,28 @@ def integrate(plans: Sequence[Plan], *, once: bool) -> None:
 
 
 def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
-    errors: list[IntegratorError] = []
+    errors: dict[str, IntegratorError] = {}
+    ended = set[str]()
 
-    def run(job: Job) -> None:
+    def attempt(job: Job) -> IntegratorError | None:
         try:
             job.integrate(spark, once=once)
         except Exception as error:  # noqa: BLE001 - raised again when the others have ended
-            found = error if isinstance(error, IntegratorError) else Defect.of(error, f"channel {job.plan.channel}")
-            errors.append(found)
-            structlog.get_logger().error("failed", channel=job.plan.channel, error=str(found), kind=found.kind.name)
-            job.heart.beat("failed")
+            return error if isinstance(error, IntegratorError) else Defect.of(error, f"channel {job.plan.channel}")
+        return None
+
+    def run(job: Job) -> None:
+        channel = job.plan.channel
+        while (error := attempt(job)) is not None:
+            job.failures.final(error)
+            errors[channel] = error
+            if once:
+                job.heart.beat("failed")
+                break
+            if not job.waiting.after_failure(lambda: len(ended | set(errors)) == len(jobs)):
+                break
+            del errors[channel]
+        ended.add(channel)
 
     threads = [threading.Thread(target=run, args=(job,), name=job.plan.channel) for job in jobs]
     for thread in threads:
@@ -64,7 +78,7 @@ def _run(jobs: list[Job], spark: SparkSession, *, once: bool) -> None:
         while thread.is_alive():  # signals are handled between two waits
             thread.join(_POLL_S)
     if errors:
-        raise errors[0]
+        raise next(iter(errors.values()))
 
 
 def _on_signals(spark: SparkSession, stopping: threading.Event) -> None:

@@ -6,20 +6,42 @@ import json
 import os
 import threading
 import time
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 import structlog
 
+from integrator.run.observer import Observer
+
 FILE = "heartbeat.json"
 EVERY_S = 1.0
 
 
-class Heartbeat:
-    """Writes the file, at most once a second, when the daemon's main thread calls."""
+@dataclass(frozen=True)
+class Beat:
+    """What heartbeat.json says. Times are ISO 8601."""
 
-    def __init__(self, directory: Path, channel: str) -> None:
-        self._path, self._channel = directory / FILE, channel
+    time: str
+    doing: str
+    since: str
+    pid: int
+
+    @staticmethod
+    def read(directory: Path) -> Beat | None:
+        """Return what the file in a state directory says; None if there is none that can be read."""
+        try:
+            said = json.loads((directory / FILE).read_text(encoding="utf-8"))
+            return Beat(str(said["time"]), str(said["doing"]), str(said["since"]), int(said["pid"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+
+class Heartbeat:
+    """Writes the file, at most once a second, when the channel's thread calls."""
+
+    def __init__(self, directory: Path, channel: str, observer: Observer | None = None) -> None:
+        self._path, self._channel, self._observer = directory / FILE, channel, observer or Observer()
         self._doing, self._since, self._last = "", "", float("-inf")
         self._cycle: int | None = None
 
@@ -28,13 +50,14 @@ class Heartbeat:
         self._cycle = cycle
 
     def beat(self, doing: str) -> None:
-        """Return what the daemon does: integrating, waiting for its time, resting after a failure, suspended, ended."""
+        """Write what the channel does: starting, integrating, waiting, resting after a failure, suspended, failed."""
         if doing == self._doing and time.monotonic() - self._last < EVERY_S:
             return
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         if doing != self._doing:
             self._doing, self._since = doing, now
         self._last = time.monotonic()
+        self._observer.beat(self._channel, doing, self._since)
         status = {
             "time": now,
             "channel": self._channel,

@@ -26,15 +26,19 @@ from integrator.plan import Plan
 from integrator.registry import client as registry
 from integrator.run import consistency, progress, session, starting
 from integrator.run.cycle import cycle
+from integrator.run.failure import Failures
 from integrator.run.first_pass import reading_of
 from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
+from integrator.run.observer import Observer
 from integrator.run.rejects import TooMany
 from integrator.run.restart import run_with_restarts
+from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.shards import CycleShards, allow_recipe
 from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.spark_failures import classify
+from integrator.run.spark_steps import SparkSteps
 from integrator.run.state import State
 from integrator.run.sync import Cycle
 from integrator.sources import files
@@ -47,19 +51,21 @@ from integrator.tables import discovered_columns
 SUCCESSOR_WAIT_S = 60.0
 """How long a successor waits for what a killed process left running."""
 _POLL_S = 0.1
-_SUSPENDED_POLL_S = 0.5
 
 
 class Job:
     """Integrates one channel, whose lock it has from `prepare` to `close`."""
 
-    def __init__(self, plan: Plan, stopping: threading.Event) -> None:
+    def __init__(self, plan: Plan, stopping: threading.Event, observer: Observer | None = None) -> None:
         """Take a plan; `stopping` is set when the end is asked for."""
-        self.plan, self._stopping = plan, stopping
+        self.plan, self._stopping, self._observer = plan, stopping, observer or Observer()
         self.state = State(plan.state)
-        self.heart = Heartbeat(self.state.path, plan.channel)
+        self.heart = Heartbeat(self.state.path, plan.channel, self._observer)
+        self.failures = Failures(self.state.path, plan.channel, plan.secrets, self._observer)
+        self.waiting = Waiting(self.state, self.heart, stopping, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._spooled: Spooled | None = None
+        self._begun = False
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
@@ -67,6 +73,7 @@ class Job:
             durable.make_directory(Path(self.plan.recipe.read.path))
         self._listing().files()
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
+        forget_request(self.state)
         journal = consistency.check(self.state)
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
@@ -87,8 +94,13 @@ class Job:
         self.state.unlock()
 
     def integrate(self, spark: SparkSession, *, once: bool) -> None:
-        """Integrate what is there (`once`), or go on until the end is asked for. Raises IntegratorError."""
-        session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
+        """Integrate what is there (`once`), or go on until the end is asked for; again after an error, too.
+
+        Raises IntegratorError.
+        """
+        begun, self._begun = self._begun, True
+        if not begun:
+            session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
         if once:
             if self.state.suspended is not None:
@@ -97,16 +109,16 @@ class Job:
                 )
             self.run(spark, once=True)
         else:
-            if self._spooled is not None:
+            if self._spooled is not None and not begun:
                 self._spooled.start(self.state.last_file())
-            starts = itertools.count()
+            starts = itertools.count(int(begun))
             run_with_restarts(
                 lambda: self._again(spark, after_failure=next(starts) > 0),
                 self.plan.restart,
                 self.state.last_file,
                 self._stopping,
                 self._rest,
-                self.plan.channel,
+                self.failures.again,
             )
         self.heart.beat("ended")
         self._log.info("ended")
@@ -123,20 +135,9 @@ class Job:
             self.run_scheduled(spark, at_once=after_failure or self.plan.schedule.on_start)
             return
         while not self._stopping.is_set():
-            self._while_suspended()
+            self.waiting.while_suspended()
             self.state.wait_for_senders(SUCCESSOR_WAIT_S)
             self.run(spark, once=False)
-
-    def _while_suspended(self) -> None:
-        """Wait until the channel is resumed."""
-        reported = False
-        while (reason := self.state.suspended) is not None and not self._stopping.is_set():
-            if not reported:
-                self._log.info("suspended", reason=reason)
-            reported = True
-            self.heart.rest(_SUSPENDED_POLL_S, self._stopping, "suspended")
-        if reported and not self._stopping.is_set():
-            self._log.info("resumed")
 
     def _listing(self) -> Listing:
         return files.listing_of(self.plan.changes, self.plan.recipe.read.path, self.plan.delay)
@@ -148,7 +149,7 @@ class Job:
         """
         zone = ZoneInfo(self.plan.recipe.messages.timezone)
         if at_once:
-            self._while_suspended()
+            self.waiting.while_suspended()
             self.run(spark, once=True)
         while not self._stopping.is_set():
             now = datetime.now(zone)
@@ -158,7 +159,7 @@ class Job:
             self._log.info("waiting", until=at.isoformat())
             left = at.timestamp() - now.timestamp()  # the difference of two readings of one zone's clock is another
             if not self.heart.rest(left, self._stopping, "waiting"):
-                self._while_suspended()
+                self.waiting.while_suspended()
                 self.run(spark, once=True)
 
     def run(self, spark: SparkSession, *, once: bool) -> None:
@@ -187,7 +188,7 @@ class Job:
         reported = False
         while not self._stopping.is_set():
             try:
-                held.enter_context(self.state.integrating(_SUSPENDED_POLL_S))
+                held.enter_context(self.state.integrating(POLL_S))
             except EnvironmentFault as fault:
                 if not reported:
                     self._log.info("waiting", reason=str(fault))
@@ -221,6 +222,7 @@ class Job:
         report = progress.reporter(
             self.plan.channel, self.plan.schedule.latency_s, each_rejected=bool(self.plan.recipe.tolerance.logged)
         )
+        steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))
         too_many = TooMany(self.plan.recipe.tolerance.most)
 
         def synced(done: Cycle) -> None:
@@ -228,6 +230,9 @@ class Job:
             if self._spooled is not None:
                 self._spooled.synced(done.checkpoint.ordinal)
             report(done)
+            self.failures.synced(done.cycle)
+            self._observer.synced(self.plan.channel, done)
+            steps.synced(done.cycle)
             for one in done.rejections:
                 if one.places:
                     too_many.add(one.file, one.places[1:])
@@ -258,10 +263,12 @@ class Job:
             return
         while query.isActive and not (ending := self._ending()):
             self.heart.beat("integrating")
+            steps.look(query)
             time.sleep(_POLL_S)
         if ending:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
+        steps.look(query)
 
     def _shards(self, spark: SparkSession) -> CycleShards | None:
         """Return what divides cycles that are sent in transactions: exactly once, or by executors on other machines.

@@ -79,7 +79,7 @@ class CycleMarks:
         if deferred:  # before the mark, which records that it is there
             durable.replace(self.path / f"{cycle.cycle}.held", deferred)
         recorded = dataclasses.asdict(cycle) | {"journal": journal}
-        del recorded["details"]
+        del recorded["details"], recorded["steps"]
         for name, written in _WRITTEN_AS.items():
             recorded[written] = recorded.pop(name)
         del recorded["carry"]["deferred"]

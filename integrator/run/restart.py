@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import structlog
 from tenacity import (
     RetryCallState,
     Retrying,
@@ -32,19 +31,19 @@ def run_with_restarts(
     synced: Callable[[], int],
     stopping: threading.Event,
     rest: Callable[[float], None],
-    channel: str,
+    failed: Callable[[BaseException, float], None],
 ) -> None:
     """Run until it ends, again after each failure of a kind that time may mend, or until `stopping` is set.
 
     synced: the last synced cycle; failures count as in a row while it stays the same. rest: waits so many
-    seconds. Raises IntegratorError when there are more of them than the policy has tries, or for one of another kind.
+    seconds. failed: is called with each failure and the seconds until the next start. Raises IntegratorError when there
+    are more of them than the policy has tries, or for one of another kind.
     """
-    log = structlog.get_logger().bind(channel=channel)
 
     def report(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
-        seconds = state.next_action.sleep if state.next_action else 0.0
-        log.warning("failed, starts again", error=str(error), seconds=round(seconds, 1), failure=state.attempt_number)
+        if error is not None:
+            failed(error, state.next_action.sleep if state.next_action else 0.0)
 
     def attempt(before: int) -> None:
         try:
@@ -53,7 +52,7 @@ def run_with_restarts(
             tried = policy.tries if policy.timeout_seconds is None else policy.timeout_seconds
             if stopping.is_set() or synced() == before or not error.kind.retriable or not tried:
                 raise
-            log.warning("failed, starts again", error=str(error), seconds=0.0, failure=0)
+            failed(error, 0.0)
             raise _WentOn from error
 
     retrying = Retrying(

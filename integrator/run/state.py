@@ -15,6 +15,8 @@ replay/         the same of replays, and the records that they were given, see i
 spool/          lines that came through sockets, see sources.spool
 importing       a backup is being imported: nothing starts, see backup
 heartbeat.json  that the daemon lives, and what it does
+failure.json    the last failure, and when it was mended, see failure
+resume          a failed channel is to start again, see resume
 coerced.jsonl   coerced values, with CoerceErrorPolicy WARNING_FILE
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
 """
@@ -98,6 +100,17 @@ class State:
         except EnvironmentFault:
             self.unlock()
             raise
+
+    def holder(self) -> str | None:
+        """Return the id of the process that integrates the channel; None if there is none."""
+        if not (self.path / "lock").exists():
+            return None
+        with (self.path / "lock").open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return lock.read().decode(errors="backslashreplace") or "unknown"
+        return None
 
     def wait_for_senders(self, wait_s: float) -> None:
         """Wait until no task is sending for this channel. Raises EnvironmentFault after `wait_s` seconds."""

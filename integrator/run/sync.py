@@ -33,6 +33,8 @@ class Cycle:
     warnings: dict[str, int] = field(default_factory=dict)
     details: list[dict[str, Any]] = field(default_factory=list)
     rejections: list[Rejections] = field(default_factory=list)
+    steps: dict[str, float] = field(default_factory=dict)
+    """Seconds of the driver's steps: prepare (what came before Spark's job), send (the job), mark."""
 
     @property
     def rejected(self) -> int:

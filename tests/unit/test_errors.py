@@ -17,7 +17,9 @@ from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
 from integrator.run import daemon
+from integrator.run.failure import Failures
 from integrator.run.gate import CycleGate
+from integrator.run.observer import Observer
 from tests.parts import pure
 
 SHORT = [
@@ -113,6 +115,7 @@ class BrokenJob:
 
     plan = SimpleNamespace(channel="shop")
     heart = SimpleNamespace(beat=lambda _doing: None)
+    failures = Failures(Path("nowhere"), "shop", Secrets(), Observer())
     integrate = staticmethod(lambda *_, **__: broken())
 
 
@@ -120,8 +123,8 @@ def test_the_daemon_tells_a_defect_as_one() -> None:
     with capture_logs() as logs:
         error = found(lambda: daemon._run([BrokenJob()], None, once=True))  # type: ignore[list-item, arg-type]
     assert isinstance(error, Defect)
-    [event] = logs
-    assert (event["event"], event["kind"], event["channel"]) == ("failed", "defect", "shop")
+    [event] = [log for log in logs if log["event"] == "failed"]
+    assert (event["kind"], event["channel"]) == ("defect", "shop")
     check_defect(event["error"])
 
 

@@ -1,0 +1,101 @@
+"""The last failure of a channel: in the log, for the observer, and in failure.json until another one comes.
+
+It is kept after it was mended, so that whoever looks in the morning sees what happened at night.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from integrator import durable
+from integrator.channel.secret import Secrets
+from integrator.errors import PROCESS, IntegratorError
+from integrator.run.observer import Observer
+
+FILE = "failure.json"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a channel failed with. `error` may hold values of rows, as the log does, and has no secrets.
+
+    in_a_row: failures without a synced cycle between them. again_in: seconds until the channel starts again by itself;
+    None where it does not. mended: when the next cycle was synced, "" before; times are ISO 8601.
+    """
+
+    time: str
+    kind: str
+    who: str
+    error: str
+    in_a_row: int
+    again_in: float | None
+    mended: str = ""
+
+
+def read(directory: Path) -> Failure | None:
+    """Return the last failure of the channel whose state directory this is; None if there is none that can be read."""
+    try:
+        return Failure(**json.loads((directory / FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+class Failures:
+    """Records the failures of one channel."""
+
+    def __init__(self, directory: Path, channel: str, secrets: Secrets, observer: Observer) -> None:
+        self._directory, self._channel, self._secrets, self._observer = directory, channel, secrets, observer
+        self._log = structlog.get_logger().bind(channel=channel)
+        self._last = read(directory)
+        if self._last is not None:
+            observer.failure(channel, self._last)
+
+    def again(self, error: BaseException, seconds: float) -> None:
+        """Record a failure after which the channel starts again in so many seconds."""
+        failure = self._record(error, round(seconds, 1))
+        self._log.warning(
+            "failed, starts again",
+            error=str(error),
+            seconds=failure.again_in,
+            failure=failure.in_a_row,
+            kind=failure.kind,
+        )
+
+    def final(self, error: IntegratorError) -> None:
+        """Record a failure after which the channel does not start again by itself."""
+        self._record(error, None)
+        self._log.error("failed", error=str(error), kind=error.kind.name, who=error.kind.who)
+
+    def synced(self, cycle: int) -> None:
+        """Take note of a synced cycle: what had failed is mended."""
+        if self._last is not None and not self._last.mended:
+            self._keep(dataclasses.replace(self._last, mended=_now()))
+            self._log.info("failure mended", cycle=cycle)
+
+    def _record(self, error: BaseException, again_in: float | None) -> Failure:
+        kind = error.kind if isinstance(error, IntegratorError) else PROCESS
+        before = self._last.in_a_row if self._last is not None and not self._last.mended else 0
+        text = self._secrets.mask(str(error))  # I7
+        failure = Failure(_now(), kind.name, kind.who, text, before + 1, again_in)
+        self._keep(failure)
+        return failure
+
+    def _keep(self, failure: Failure) -> None:
+        self._last = failure
+        self._observer.failure(self._channel, failure)
+        recorded: dict[str, Any] = dataclasses.asdict(failure)
+        try:
+            durable.replace(self._directory / FILE, json.dumps(recorded, ensure_ascii=False).encode())
+        except OSError as error:  # a full disk is itself what failed, perhaps
+            self._log.warning("failure.json is not written", error=str(error))
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

@@ -1,0 +1,28 @@
+"""What a process lets others see of its channels: one observer, called at each cycle, beat and failure, never at a row.
+
+A method returns at once and does not raise: it is called by the threads that integrate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from integrator.run.failure import Failure
+    from integrator.run.sync import Cycle
+
+
+class Observer:
+    """Sees nothing: what a process without a monitor has."""
+
+    def beat(self, channel: str, doing: str, since: str) -> None:
+        """Take note that a channel lives, and what it does, as in heartbeat.json; since: ISO 8601."""
+
+    def synced(self, channel: str, cycle: Cycle) -> None:
+        """Take note of a synced cycle."""
+
+    def timed(self, channel: str, steps: dict[str, float]) -> None:
+        """Take note of how many seconds Spark took for its steps of a cycle, by step."""
+
+    def failure(self, channel: str, failure: Failure) -> None:
+        """Take note of a failure, or that the last one is mended."""
