@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import errors, schema
-from integrator.channel import base, locations, model, sources, tolerance
+from integrator.channel import base, locations, model, monitor, sources, tolerance
 from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import STYLES
 from integrator.decode.dialects import DIALECTS
@@ -46,6 +46,7 @@ def reference() -> str:
         _model("errors", tolerance.Errors),
         _model("threshold", tolerance.Threshold),
         _model("Restart", model.Restart),
+        _model("Monitor", monitor.Monitor),
         _model("Location of class files", sources.FilesLocation),
         _model("Location of class socket", sources.SocketLocation),
         _model("Location of class snapshot", sources.SnapshotLocation),

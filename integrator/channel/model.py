@@ -9,6 +9,7 @@ from pydantic import Field
 from integrator.channel.actions import Action
 from integrator.channel.base import Group, LocationName, Model
 from integrator.channel.locations import Location
+from integrator.channel.monitor import Monitor
 from integrator.channel.tolerance import Errors
 
 
@@ -59,4 +60,5 @@ class Channel(Model):
     )
     errors: Errors = Field(default=Errors(), description="What becomes of records that cannot be read or sent.")
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
+    monitor: Monitor = Field(default=Monitor(), description="Where the process shows what its channels do.")
     state: str = Field("state", description="The directory in which each channel keeps its progress.")

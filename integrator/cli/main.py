@@ -80,13 +80,15 @@ def integrate(
         return
     if not channel:
         raise typer.BadParameter("--channel FILE is needed")
-    from integrator.run import daemon  # noqa: PLC0415 - check and plan need no Spark
+    from integrator.monitor.server import serving  # noqa: PLC0415 - check and plan need neither it nor Spark
+    from integrator.run import daemon  # noqa: PLC0415
 
     plans = [_plan(context, file, contexts, variables) for file in channel]
     if len({plan.state for plan in plans}) < len(plans):
         raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
     progress.configure(*(plan.secrets for plan in plans))
-    daemon.integrate(plans, once=once)
+    with serving(plans) as observer:
+        daemon.integrate(plans, once=once, observer=observer)
 
 
 def _plan(

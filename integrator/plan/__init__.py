@@ -13,6 +13,7 @@ from integrator.channel.actions import ColumnProperties, Integrate
 from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
+from integrator.channel.monitor import Monitor
 from integrator.channel.problems import Problems
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
@@ -56,6 +57,7 @@ class Plan:
     delay: int
     schedule: Schedule
     restart: Restart
+    monitor: Monitor
     notes: tuple[str, ...]
     state: str
     reject_replication: int
@@ -175,6 +177,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         delay=limit.get("Delay") or 0,
         schedule=schedule,
         restart=restart,
+        monitor=channel.monitor,
         reject_replication=channel.errors.replication,
         notes=(
             *read.notes,

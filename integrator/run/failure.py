@@ -55,7 +55,7 @@ class Failures:
         self._log = structlog.get_logger().bind(channel=channel)
         self._last = read(directory)
         if self._last is not None:
-            observer.failure(channel, self._last)
+            observer.failure(channel, self._last, new=False)
 
     def again(self, error: BaseException, seconds: float) -> None:
         """Record a failure after which the channel starts again in so many seconds."""
@@ -89,7 +89,7 @@ class Failures:
 
     def _keep(self, failure: Failure) -> None:
         self._last = failure
-        self._observer.failure(self._channel, failure)
+        self._observer.failure(self._channel, failure, new=not failure.mended)
         recorded: dict[str, Any] = dataclasses.asdict(failure)
         try:
             durable.replace(self._directory / FILE, json.dumps(recorded, ensure_ascii=False).encode())

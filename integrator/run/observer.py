@@ -24,5 +24,5 @@ class Observer:
     def timed(self, channel: str, steps: dict[str, float]) -> None:
         """Take note of how many seconds Spark took for its steps of a cycle, by step."""
 
-    def failure(self, channel: str, failure: Failure) -> None:
-        """Take note of a failure, or that the last one is mended."""
+    def failure(self, channel: str, failure: Failure, *, new: bool = True) -> None:
+        """Take note of a failure; not `new`: one of an earlier process, or that the last one is mended."""

@@ -163,6 +163,11 @@ class Journal:
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
 
+    def untaken(self, files: list[Entry]) -> list[Entry]:
+        """Return those files that were not taken yet."""
+        new = [file for file in files if file.path not in self._known]
+        return [file for file, status in zip(new, self._base.statuses(new), strict=True) if status is None]
+
     def renew(self, files: list[Entry], synced: int) -> list[str]:
         """Take files anew that were mended while they were in no synced cycle (numbered above `synced`).
 

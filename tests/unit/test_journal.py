@@ -59,6 +59,11 @@ def test_no_file_is_taken_again_and_new_ones_follow(compacted, tmp_path):
     assert [entry.path for _, entry in again.between(FILES, FILES + 2)] == [one.path for one in files(FILES, FILES + 2)]
 
 
+def test_untaken_files_are_neither_in_the_journal_nor_compacted(compacted):
+    new = Entry("/in/new.jsonl", 7, 1)
+    assert compacted.untaken([*files(0, 5), *files(SYNCED, FILES), new]) == [new]
+
+
 def test_it_is_compacted_again_and_again(compacted, tmp_path):
     for end in range(FILES + LEAST_COMPACTED, FILES + 5 * LEAST_COMPACTED, LEAST_COMPACTED):
         compacted.take(files(end - LEAST_COMPACTED, end))

@@ -1,0 +1,129 @@
+"""Metrics for Prometheus, in its text format, by its client library.
+
+Names end with their unit as https://prometheus.io/docs/practices/naming/ has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+
+from integrator.run.failure import Failure
+from integrator.run.sync import Cycle
+
+LATENCIES_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
+CYCLE_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900)
+STATES = (
+    "starting",
+    "integrating",
+    "waiting",
+    "waiting for a refresh",
+    "resting",
+    "suspended",
+    "failed",
+    "ended",
+)
+"""What a channel may do, as in heartbeat.json."""
+
+
+class Metrics:
+    """The metrics of one process, in a registry of their own. Counters begin at 0 when the process starts."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+
+        def counter(name: str, meaning: str, *labels: str) -> Counter:
+            return Counter(f"integrator_{name}", meaning, ["channel", *labels], registry=self.registry)
+
+        def gauge(name: str, meaning: str, *labels: str) -> Gauge:
+            return Gauge(f"integrator_{name}", meaning, ["channel", *labels], registry=self.registry)
+
+        def histogram(name: str, meaning: str, buckets: tuple[float, ...]) -> Histogram:
+            return Histogram(f"integrator_{name}", meaning, ["channel"], registry=self.registry, buckets=buckets)
+
+        self.read = counter("rows_read", "Rows read, in synced cycles.")
+        self.sent = counter("rows_sent", "Rows sent and acknowledged, by topic and operation.", "topic", "operation")
+        self.messages = counter("messages", "Messages acknowledged by Kafka.")
+        self.bytes = counter("message_bytes", "Bytes of keys and values of acknowledged messages.")
+        self.files = counter("files", "Change files that are synced.")
+        self.cycles = counter("cycles", "Synced cycles.")
+        self.skipped = counter("rows_skipped", "Rows read and not sent, by reason.", "reason")
+        self.coerced = counter("values_coerced", "Values trimmed or coerced, by column.", "reason")
+        self.rejected = counter("lines_rejected", "Lines rejected: dead letters, if the channel has a topic for them.")
+        self.retries = counter("restarts", "Restarts after a failure that a retry may mend.")
+        self.errors = counter("errors", "Failures, by kind: configuration, data, delivery, environment …", "kind")
+        self.steps = counter("step_seconds", "Seconds spent in each step of cycles.", "step")
+        self.seconds = histogram("cycle_seconds", "Seconds of a cycle, from Spark's call to the mark.", CYCLE_S)
+        self.latency = histogram(
+            "latency_seconds",
+            "Seconds from the commit of a cycle's newest change to its acknowledgement; one value a cycle.",
+            LATENCIES_S,
+        )
+        self.lag_files = gauge("lag_files", "Change files that are there and not synced.")
+        self.lag_bytes = gauge("lag_bytes", "Bytes of change files that are there and not synced.")
+        self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
+        self.last_beat = gauge("last_beat_timestamp_seconds", "When the channel last showed that it lives, since 1970.")
+        self.state = gauge("state", "1 for what the channel does now, else 0.", "doing")
+
+    def text(self) -> bytes:
+        """Return all metrics in Prometheus' text format 0.0.4."""
+        return generate_latest(self.registry)
+
+    def begin(self, channel: str, lag: Callable[[], tuple[int, int]]) -> None:
+        """Show a channel's metrics from the start on: a series that begins with its first increment has no rate."""
+        for one in (self.read, self.messages, self.bytes, self.files, self.cycles, self.rejected, self.retries):
+            one.labels(channel)
+        self.latency.labels(channel)
+        self.last_synced.labels(channel).set(0)
+        self.lag_files.labels(channel).set_function(lambda: lag()[0])
+        self.lag_bytes.labels(channel).set_function(lambda: lag()[1])
+        for doing in STATES:
+            self.state.labels(channel, doing).set(0)
+
+    def beat(self, channel: str, doing: str, now: float) -> None:
+        """Show what a channel does."""
+        self.last_beat.labels(channel).set(now)
+        for one in STATES:
+            self.state.labels(channel, one).set(one == doing)
+
+    def synced(self, channel: str, cycle: Cycle, latency_s: float | None, now: float) -> None:
+        """Count a synced cycle."""
+        counted = (
+            (self.read, cycle.rows),
+            (self.messages, cycle.messages),
+            (self.bytes, cycle.bytes),
+            (self.files, cycle.files),
+            (self.cycles, 1),
+            (self.rejected, cycle.rejected),
+        )
+        for counter, amount in counted:
+            counter.labels(channel).inc(amount)
+        for (topic, operation), rows in operations(cycle).items():
+            self.sent.labels(channel, topic, operation).inc(rows)
+        for reason, rows in cycle.not_sent.items():
+            self.skipped.labels(channel, reason).inc(rows)
+        for reason, values in cycle.warnings.items():
+            self.coerced.labels(channel, reason).inc(values)
+        self.timed(channel, cycle.steps)
+        self.seconds.labels(channel).observe(cycle.seconds)
+        if latency_s is not None:
+            self.latency.labels(channel).observe(latency_s)
+        self.last_synced.labels(channel).set(now)
+
+    def timed(self, channel: str, steps: dict[str, float]) -> None:
+        """Count seconds of steps."""
+        for step, seconds in steps.items():
+            self.steps.labels(channel, step).inc(max(seconds, 0.0))
+
+    def failure(self, channel: str, failure: Failure) -> None:
+        """Count a failure."""
+        self.errors.labels(channel, failure.kind).inc()
+        if failure.again_in is not None:
+            self.retries.labels(channel).inc()
+
+
+def operations(cycle: Cycle) -> dict[tuple[str, str], int]:
+    """Return the rows of a cycle by topic and operation."""
+    return {(name.rpartition(" ")[0], name.rpartition(" ")[2]): rows for name, rows in cycle.operations.items()}

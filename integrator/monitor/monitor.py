@@ -1,0 +1,165 @@
+"""The observer of a process: what each channel does, its counts, its last failure; and all of it as JSON."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from integrator.errors import DATA, DEFECT
+from integrator.monitor.backlog import Backlog
+from integrator.monitor.history import History
+from integrator.monitor.metrics import Metrics, operations
+from integrator.plan import Plan
+from integrator.run.failure import Failure
+from integrator.run.observer import Observer
+from integrator.run.sync import Cycle
+from integrator.sources import files
+
+SILENT_S = 180.0
+"""A channel that has not beaten for so long hangs: it waits for no lock and no start longer than that."""
+_READY = frozenset({"integrating", "waiting", "waiting for a refresh", "suspended", "ended"})
+_WITHHELD = frozenset({DATA.name, DEFECT.name})
+"""Kinds of error whose texts may show values of rows."""
+
+
+@dataclass
+class Seen:
+    """What was seen of one channel since the process started."""
+
+    plan: Plan
+    backlog: Backlog
+    history: History = field(default_factory=History)
+    doing: str = "starting"
+    since: str = ""
+    beat: float = field(default_factory=time.time)
+    cycle: int | None = None
+    synced_at: float | None = None
+    rows_per_second: float = 0.0
+    latency_s: float | None = None
+    totals: Counter[str] = field(default_factory=Counter)
+    by_topic: dict[str, Counter[str]] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    coerced: Counter[str] = field(default_factory=Counter)
+    failure: Failure | None = None
+
+
+class Monitor(Observer):
+    """Sees the channels of one process; its methods may be called by any thread."""
+
+    def __init__(self, plans: Sequence[Plan]) -> None:
+        self.metrics = Metrics()
+        self._lock = threading.Lock()
+        self.started = time.time()
+        self.channels = {plan.channel: Seen(plan, _backlog(plan)) for plan in plans}
+        for name, seen in self.channels.items():
+            self.metrics.begin(name, seen.backlog.now)
+
+    def beat(self, channel: str, doing: str, since: str) -> None:
+        """See that a channel lives."""
+        seen, now = self.channels[channel], time.time()
+        with self._lock:
+            seen.doing, seen.since, seen.beat = doing, since, now
+        self.metrics.beat(channel, doing, now)
+
+    def synced(self, channel: str, cycle: Cycle) -> None:
+        """See a synced cycle."""
+        seen, now = self.channels[channel], time.time()
+        latency = None if cycle.newest is None else max(now - cycle.newest / 1e6, 0.0)
+        with self._lock:
+            seen.cycle, seen.synced_at, seen.latency_s = cycle.cycle, now, latency
+            seen.rows_per_second = cycle.rows / cycle.seconds if cycle.seconds else 0.0
+            for name in ("files", "rows", "messages", "bytes", "rejected"):
+                seen.totals[name] += getattr(cycle, name)
+            seen.totals["cycles"] += 1
+            for (topic, operation), rows in operations(cycle).items():
+                seen.by_topic.setdefault(topic, Counter())[operation] += rows
+            seen.skipped.update(cycle.not_sent)
+            seen.coerced.update(cycle.warnings)
+            seen.history.add(now, cycle.seconds, cycle.rows, latency)
+        self.metrics.synced(channel, cycle, latency, now)
+
+    def timed(self, channel: str, steps: dict[str, float]) -> None:
+        """See how long Spark's steps took."""
+        self.metrics.timed(channel, steps)
+
+    def failure(self, channel: str, failure: Failure, *, new: bool = True) -> None:
+        """See a failure, or that the last one is mended."""
+        with self._lock:
+            self.channels[channel].failure = failure
+            if failure.again_in is not None and new:
+                self.channels[channel].totals["restarts"] += 1
+        if new:
+            self.metrics.failure(channel, failure)
+
+    def problems(self, *, ready: bool) -> dict[str, str]:
+        """Return why the process does not live, or (`ready`) does not integrate all of its channels, by channel."""
+        found, now = {}, time.time()
+        for name, seen in self.channels.items():
+            over = seen.doing in {"failed", "ended"}
+            if not over and now - seen.beat > SILENT_S:
+                found[name] = f"no heartbeat for {now - seen.beat:.0f} s"
+            elif ready and seen.doing not in _READY:
+                found[name] = seen.doing
+        return found
+
+    def status(self) -> dict[str, Any]:
+        """Return what all channels do and did, without secrets and values of rows."""
+        with self._lock:
+            channels = [_status(name, seen) for name, seen in self.channels.items()]
+        for one in channels:
+            one["lag_files"], one["lag_bytes"] = self.channels[one["channel"]].backlog.now()
+        return {"time": stamp(time.time()), "started": stamp(self.started), "channels": channels}
+
+    def plots(self, channel: str) -> tuple[list[tuple[float, float]], list[tuple[float, float]]]:
+        """Return rows per second and latencies of the last hour, by how many seconds ago."""
+        with self._lock:
+            history, now = self.channels[channel].history, time.time()
+            return history.rates(now), history.latencies(now)
+
+
+def _backlog(plan: Plan) -> Backlog:
+    return Backlog(
+        Path(plan.state).absolute(), lambda: files.listing_of(plan.changes, plan.recipe.read.path, plan.delay)
+    )
+
+
+def _status(name: str, seen: Seen) -> dict[str, Any]:
+    tables: dict[str, list[str]] = {}
+    for table in seen.plan.recipe.tables:
+        tables.setdefault(table.topic, []).append(table.table.name)
+    return {
+        "channel": name,
+        "doing": seen.doing,
+        "since": seen.since,
+        "last_beat": stamp(seen.beat),
+        "last_synced_cycle": seen.cycle,
+        "last_synced": None if seen.synced_at is None else stamp(seen.synced_at),
+        "rows_per_second": round(seen.rows_per_second),
+        "latency_seconds": None if seen.latency_s is None else round(seen.latency_s, 3),
+        "counts": dict(seen.totals),
+        "topics": {
+            topic: {"tables": tables.get(topic, []), "operations": dict(seen.by_topic.get(topic, {}))}
+            for topic in dict.fromkeys([*seen.plan.topics, *seen.by_topic])
+        },
+        "skipped": dict(seen.skipped),
+        "coerced": dict(seen.coerced),
+        "failure": None if seen.failure is None else _failure(seen.failure),
+    }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    text = failure.error
+    if failure.kind in _WITHHELD:
+        text = "its text may show values of rows: it is in the log, and in `run.py state --channel FILE`"
+    return {**failure.__dict__, "error": text}
+
+
+def stamp(seconds: float) -> str:
+    """Return a time as ISO 8601, in UTC."""
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

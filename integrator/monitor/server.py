@@ -1,0 +1,137 @@
+"""The HTTP endpoint of a process: GET alone, read-only, without authentication; on loopback unless asked otherwise."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import structlog
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from integrator.channel.monitor import DEFAULT_LISTEN
+from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.monitor.monitor import Monitor
+from integrator.monitor.page import page
+from integrator.plan import Plan
+from integrator.plan.source import is_loopback
+from integrator.run.observer import Observer
+
+_PATIENCE_S = 10
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+}
+_PATHS = "/, /status, /metrics, /health, /ready"
+
+
+@contextmanager
+def serving(plans: Sequence[Plan]) -> Iterator[Observer]:
+    """Serve what is seen of the channels while they run; yield the observer that is to see it.
+
+    Raises ConfigurationError if channels of the process name different addresses, EnvironmentFault if the address that
+    they name cannot be had.
+    """
+    named = {plan.monitor.listen for plan in plans if plan.monitor.listen is not None}
+    if len(named) > 1:
+        raise ConfigurationError(
+            f"monitor.listen: channels of one process share one endpoint, and theirs differ: {', '.join(sorted(named))}"
+            "; give one of them, or the same in all"
+        )
+    if not named and not all(plan.monitor.enabled for plan in plans):
+        yield Observer()
+        return
+    monitor = Monitor(plans)
+    with _Server(*_bound(named.pop() if named else None), monitor) as server:
+        thread = threading.Thread(target=server.serve_forever, name="monitor", daemon=True)
+        thread.start()
+        try:
+            yield monitor
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _bound(named: str | None) -> tuple[str, int]:
+    """Return the host and the port to listen on; where the default port is taken, 0: any."""
+    host, _, port = (named or DEFAULT_LISTEN).rpartition(":")
+    if named is None:
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind((host, int(port)))
+            except OSError:
+                port = "0"
+    return host.strip("[]"), int(port)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, host: str, port: int, monitor: Monitor) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.monitor, self.loopback = monitor, is_loopback(host)
+        try:
+            super().__init__((host, port), _Handler)
+        except OSError as error:
+            raise EnvironmentFault(
+                f"monitor.listen: {host}:{port} cannot be listened on: {error.strerror}; end the process that has the "
+                "port, or name another one"
+            ) from error
+        log = structlog.get_logger()
+        shown = f"[{host}]" if ":" in host else host
+        log.info("monitor", url=f"http://{shown}:{self.server_address[1]}/")
+        if not self.loopback:
+            log.warning(
+                "whoever reaches the monitor's address can read the status: it has no authentication", host=host
+            )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = _PATIENCE_S
+    server_version, sys_version = "integrator", ""
+
+    def do_GET(self) -> None:
+        """Answer."""
+        server = self.server
+        assert isinstance(server, _Server)  # noqa: S101
+        host = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+        if server.loopback and not is_loopback(host.strip("[]")):  # a page of another site, by a name of its own
+            self._answer(HTTPStatus.MISDIRECTED_REQUEST, "this endpoint answers to names of loopback only\n")
+            return
+        monitor, path = server.monitor, self.path.partition("?")[0]
+        if path == "/":
+            self._answer(HTTPStatus.OK, page(monitor), "text/html; charset=utf-8")
+        elif path == "/metrics":
+            self._answer(HTTPStatus.OK, monitor.metrics.text().decode(), CONTENT_TYPE_LATEST)
+        elif path == "/status":
+            self._json(HTTPStatus.OK, monitor.status())
+        elif path in ("/health", "/ready"):
+            problems = monitor.problems(ready=path == "/ready")
+            code = HTTPStatus.SERVICE_UNAVAILABLE if problems else HTTPStatus.OK
+            self._json(code, {"ok": not problems, "channels": problems})
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, f"there are {_PATHS}\n")
+
+    do_HEAD = do_GET  # noqa: N815 - http.server's
+
+    def _json(self, code: HTTPStatus, content: dict[str, Any]) -> None:
+        self._answer(code, json.dumps(content, ensure_ascii=False) + "\n", "application/json")
+
+    def _answer(self, code: HTTPStatus, text: str, kind: str = "text/plain; charset=utf-8") -> None:
+        body = text.encode()
+        self.send_response(code)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(body)), **_HEADERS}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing: probes come each few seconds."""

@@ -1,0 +1,120 @@
+"""The endpoint of a process: what it answers, to whom, and that it shows neither secrets nor values of rows."""
+
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+from structlog.testing import capture_logs
+
+from integrator import plan
+from integrator.contracts.fragments import Checkpoint
+from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault
+from integrator.monitor.server import serving
+from integrator.run.failure import Failures
+from integrator.run.sync import Cycle
+from tests.parts import channels
+
+
+def made(directory, name="shop", monitor='{listen: "127.0.0.1:0"}'):
+    directory.mkdir(exist_ok=True)
+    path = channels.shop(directory, "localhost:9092", "t")
+    path.write_text(path.read_text().replace("channel: shop", f"channel: {name}\nmonitor: {monitor}"))
+    return plan.make(str(path), "UTC")
+
+
+def cycle(number=0):
+    return Cycle(
+        cycle=number, files=1, rows=10, messages=8, bytes=900, newest=1, operations={"t.orders 1": 8}, seconds=2.0,
+        not_sent={"no <row>": 2}, checkpoint=Checkpoint(1), warnings={"CoerceError of orders.qty": 1}, steps={"send": 1.5},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """The observer, and what the endpoint answers to a path."""
+    with capture_logs() as logs, serving([made(tmp_path / "a")]) as observer:
+        [url] = [log["url"] for log in logs if log["event"] == "monitor"]
+
+        def get(path, **headers):
+            try:
+                with urllib.request.urlopen(urllib.request.Request(url + path, headers=headers)) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code, error.read().decode()
+
+        yield observer, get, tmp_path / "a"
+
+
+def test_it_is_ready_when_all_channels_integrate(shop):
+    observer, get, _ = shop
+    assert get("health")[0] == 200
+    assert get("ready")[0] == 503
+    observer.beat("shop", "integrating", "")
+    assert get("ready")[0] == 200
+    observer.beat("shop", "failed", "")
+    assert (get("ready")[0], get("health")[0]) == (503, 200)
+
+
+def test_a_cycle_is_in_the_metrics_the_status_and_the_page(shop):
+    observer, get, directory = shop
+    (directory / "in" / "b.jsonl").write_text("x" * 70)
+    observer.synced("shop", cycle())
+    metrics = get("metrics")[1]
+    for line in (
+        'integrator_rows_read_total{channel="shop"} 10.0',
+        'integrator_rows_sent_total{channel="shop",operation="1",topic="t.orders"} 8.0',
+        'integrator_step_seconds_total{channel="shop",step="send"} 1.5',
+        'integrator_lag_bytes{channel="shop"} 70.0',
+    ):
+        assert line in metrics
+    [status] = json.loads(get("status")[1])["channels"]
+    assert (status["counts"]["rows"], status["topics"]["t.orders"]["operations"]) == (10, {"1": 8})
+    page = get("")[1]
+    assert "no &lt;row&gt;" in page
+    assert "<script" not in page
+
+
+def test_a_failure_is_shown_without_secrets_and_values(shop):
+    observer, get, directory = shop
+    secrets = observer.channels["shop"].plan.secrets
+    secrets.add("hunter2")
+    failures = Failures(directory, "shop", secrets, observer)
+    failures.again(DeliveryError("refused with hunter2; start the broker"), 1.0)
+    assert "refused with ********; start the broker" in get("")[1]
+    failures.final(DataError("a.jsonl:3: qty: 'private' is no integer"))
+    everything = "".join(get(path)[1] for path in ("", "status", "metrics"))
+    assert "private" not in everything
+    assert "hunter2" not in everything
+    assert 'integrator_errors_total{channel="shop",kind="data"} 1.0' in everything
+    failures.synced(4)
+    assert "mended at" in get("")[1]
+    assert 'integrator_errors_total{channel="shop",kind="data"} 1.0' in get("metrics")[1]
+
+
+def test_it_answers_to_names_of_loopback_and_to_known_paths_only(shop):
+    _, get, _ = shop
+    assert get("status", Host="evil.example:80")[0] == 421
+    assert get("status", Host="localhost:80")[0] == 200
+    assert get("other")[0] == 404
+
+
+@pytest.mark.parametrize("listen", [":8472", "8472", "http://127.0.0.1:8472"])
+def test_an_address_is_written_out(listen, tmp_path):
+    with pytest.raises(ConfigurationError, match="listen"):
+        made(tmp_path / "a", monitor=f'{{listen: "{listen}"}}')
+
+
+def test_channels_of_a_process_share_an_address(tmp_path):
+    plans = [made(tmp_path / str(port), f"c{port}", f'{{listen: "127.0.0.1:{port}"}}') for port in (1, 2)]
+    with pytest.raises(ConfigurationError, match="share one endpoint"), serving(plans):
+        pass
+
+
+def test_an_address_that_is_taken_is_the_operators(shop, tmp_path):
+    with capture_logs() as logs, serving([made(tmp_path / "b")]):
+        port = next(log["url"] for log in logs).rstrip("/").rpartition(":")[2]
+        taken = made(tmp_path / "c", monitor=f'{{listen: "127.0.0.1:{port}"}}')
+        with pytest.raises(EnvironmentFault, match="cannot be listened on"), serving([taken]):
+            pass
