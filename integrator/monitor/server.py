@@ -48,7 +48,7 @@ def serving(plans: Sequence[Plan]) -> Iterator[Observer]:
         yield Observer()
         return
     monitor = Monitor(plans)
-    with _Server(*_bound(named.pop() if named else None), monitor) as server:
+    with _server(named.pop() if named else None, monitor) as server:
         thread = threading.Thread(target=server.serve_forever, name="monitor", daemon=True)
         thread.start()
         try:
@@ -58,17 +58,15 @@ def serving(plans: Sequence[Plan]) -> Iterator[Observer]:
             thread.join()
 
 
-def _bound(named: str | None) -> tuple[str, int]:
-    """Return the host and the port to listen on; where the default port is taken, 0: any."""
+def _server(named: str | None, monitor: Monitor) -> _Server:
+    """Return the server at the address that is named; without one, at the default port, or any if that is taken."""
     host, _, port = (named or DEFAULT_LISTEN).rpartition(":")
-    if named is None:
-        with socket.socket() as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tried.bind((host, int(port)))
-            except OSError:
-                port = "0"
-    return host.strip("[]"), int(port)
+    try:
+        return _Server(host.strip("[]"), int(port), monitor)
+    except EnvironmentFault:
+        if named is not None:
+            raise
+        return _Server(host, 0, monitor)
 
 
 class _Server(ThreadingHTTPServer):
