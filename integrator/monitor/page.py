@@ -29,8 +29,8 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th{text-align:right;font-weight:500;position:sticky;top:0;background:var(--paper)}
 th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}
 td{text-align:right;border-top:1px solid var(--line)}th,td{padding:.2rem .5rem}
-.numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(8rem,1fr));gap:.5rem;margin:.75rem 0}
-.numbers b{display:block;font-size:1.1rem}svg{display:block;max-width:100%}
+.numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.5rem;margin:.75rem 0}
+.numbers b{display:block;font-size:1.1rem;white-space:nowrap}svg{display:block;max-width:100%}
 details{margin-top:.75rem}summary{cursor:pointer}.rows{max-height:28rem;overflow:auto}
 """
 _COLOUR = {"integrating": "good", "failed": "bad", "resting": "bad", "ended": "soft"}
