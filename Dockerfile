@@ -12,4 +12,7 @@ COPY schemas schemas
 # Its code is root's; it may write its state, and what Spark and Numba keep.
 RUN useradd --create-home --uid 10001 integrator && install -d -m 0700 -o integrator -g integrator state spark-warehouse
 USER integrator
+# Of a daemon; a command that ends is over before the first check.
+HEALTHCHECK --interval=30s --timeout=10s --start-period=2m \
+    CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8472/health', timeout=8)"]
 CMD ["python", "run.py", "--help"]
