@@ -20,7 +20,7 @@ from integrator.contracts.recipe import STYLES
 from integrator.decode.dialects import DIALECTS
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
-from integrator.plan import kafka
+from integrator.plan import kafka, kafka_properties
 from integrator.schema import Column
 from tests import action_pages
 from tests.action_pages import default_of, type_of
@@ -80,7 +80,12 @@ def reference() -> str:
         _table(
             "librdkafka's properties that HVR_KAFKA_PROPERTY may not set",
             ["property", "because"],
-            [[f"`{name}`", why] for name, why in kafka.RESERVED.items()],
+            [[f"`{name}`", why] for name, why in kafka_properties.RESERVED.items()],
+        ),
+        _table(
+            "Other products' names that HVR_KAFKA_PROPERTY takes, beside librdkafka's (with _ for . too)",
+            ["name", "librdkafka's"],
+            [[f"`{name}`", f"`{ours}`"] for name, (ours, _) in kafka_properties.TRANSLATED.items()],
         ),
         _table(
             "Exit codes",

@@ -17,20 +17,42 @@ Given = Annotated[str, Field(min_length=1)]
 class KafkaAccess(Model):
     """Authentication and TLS of a Kafka location. Files are looked for at the same path on every worker."""
 
-    Kafka_Authentication_Method: Literal["NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+    Kafka_Authentication_Method: Literal[
+        "NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"
+    ] = Field(
         "NONE",
         description="How we say who we are, beside a certificate. USER_PASS: SASL/PLAIN, which sends the password as "
-        "it is, so have TLS with it. KERBEROS: SASL/GSSAPI, for which librdkafka must be built with libsasl2.",
+        "it is, so have TLS with it. KERBEROS: SASL/GSSAPI, for which librdkafka must be built with libsasl2. "
+        "OAUTHBEARER: a token of an OpenID Connect provider (extension).",
     )
-    Stream_User: Given | None = Field(None, description="The user, for USER_PASS and SCRAM.")
-    Stream_Password: Given | None = Field(None, repr=False, description="The user's password, as ${NAME} best.")
+    Stream_User: Given | None = Field(None, description="The user, for USER_PASS and SCRAM; OAUTHBEARER's client id.")
+    Stream_Password: Given | None = Field(
+        None, repr=False, description="The user's password, or the client's secret, as ${NAME} best."
+    )
+    Sasl_Jaas_Config: Given | None = Field(
+        None,
+        repr=False,
+        description="The text that Java's clients have as sasl.jaas.config, in the place of user, password, principal "
+        "and keytab (extension).",
+    )
+    Kafka_Oauth_Token_Url: Given | None = Field(
+        None, description="Where OAUTHBEARER's tokens are issued, as https://… (extension)."
+    )
+    Kafka_Oauth_Scope: Given | None = Field(None, description="The scope that is asked for (extension).")
+    Kafka_Oauth_Extensions: dict[str, str] | None = Field(
+        None, description="SASL extensions that go with the token, such as logicalCluster (extension)."
+    )
+    Kafka_Oauth_Authority: Given | None = Field(
+        None, description="PEM file of the authority that signed the token URL's certificate (extension)."
+    )
     Kafka_Kerberos_Service: Given | None = Field(
         None, description="The service part of the brokers' principal; by default kafka."
     )
     Kafka_Kerberos_Client_Principal: Given | None = Field(None, description="Our principal, for KERBEROS.")
     Kafka_Kerberos_Keytab: Given | None = Field(None, description="The keytab file of our principal, for KERBEROS.")
     Stream_Public_Certificate: Given | None = Field(
-        None, description="PEM file of the authority that signed the brokers' certificates; turns TLS on."
+        None,
+        description="PEM file of the authority that signed the brokers' certificates, or its text; turns TLS on.",
     )
     Kafka_Tls: bool = Field(
         False,
@@ -38,9 +60,11 @@ class KafkaAccess(Model):
         "an authority that the system knows, as in Confluent Cloud and Amazon MSK (extension).",
     )
     Stream_Client_Public_Certificate: Given | None = Field(
-        None, description="PEM file of our certificate, for mutual TLS."
+        None, description="PEM file of our certificate, or its text, for mutual TLS."
     )
-    Stream_Client_Private_Key: Given | None = Field(None, description="PEM file of its key.")
+    Stream_Client_Private_Key: Given | None = Field(
+        None, repr=False, description="PEM file of its key, or its text, as ${NAME} best."
+    )
     Stream_Client_Private_Key_Password: Given | None = Field(
         None, repr=False, description="That key's password, as ${NAME} best."
     )

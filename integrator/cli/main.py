@@ -23,6 +23,7 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
+from integrator.cli import check as checking
 from integrator.cli import replay as replaying
 from integrator.cli import send as sending
 from integrator.cli import show
@@ -31,7 +32,6 @@ from integrator.errors import ConfigurationError, Defect, IntegratorError
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
 from integrator.refresh.ledger import Ledger
-from integrator.registry import client as registry
 from integrator.run import backup, failure, progress, rewind
 from integrator.run import resume as resuming
 from integrator.run.state import State
@@ -111,27 +111,27 @@ def _plan(
 
 
 @app.command()
-def check(
+def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     channel: ChannelFile,
     connect: Annotated[
         bool, typer.Option("--connect", help="Also try brokers, topics and the schema registry.")
     ] = False,
+    test_topic: Annotated[
+        str | None, typer.Option("--test-topic", help="With --connect: send a message to this topic and read it back.")
+    ] = None,
     refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
+    if test_topic and not connect:
+        raise typer.BadParameter("--test-topic goes with --connect")
     plan = _plan(context, channel, contexts, variables, refreshing=refreshing)
     report = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
     report += "".join(f"\n{note}" for note in plan.notes)
     if connect:
-        absent = topics.missing(plan.recipe.send.producer, plan.topics)
-        if absent and plan.create_topics is None:
-            topics.ensure(plan.recipe.send.producer, plan.topics, None)  # says what to do
-        report += f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
-        report += f", to be created: {', '.join(absent)}" if absent else ""
-        report += "".join(f"\n{line}" for line in registry.check(plan))
+        report += checking.connect(plan, test_topic)
     Console(soft_wrap=True).print(plan.secrets.mask(report), highlight=False)
 
 

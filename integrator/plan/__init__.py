@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -19,6 +20,7 @@ from integrator.channel.secret import Secrets
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
 from integrator.contracts.recipe import Messages, Recipe, Send
 from integrator.decode.dialects import DIALECTS
+from integrator.plan import kafka_access
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import read_tables
 from integrator.plan.identity import check_names, in_database
@@ -28,7 +30,7 @@ from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.schedule import Schedule, schedule_of
-from integrator.plan.source import AnySource, check_source, money_notes, read_of
+from integrator.plan.source import AnySource, check_source, money_notes, read_of, socket_notes
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.schema import Table
@@ -102,6 +104,7 @@ def make(file: str, timezone: str, run: RunOptions | None = None, *, refreshing:
     channel, source = loading.load(file, run or RunOptions(), tuple(DIALECTS))
     problems = Problems(source)
     tables, notes = read_tables(channel, problems)
+    _check_environment(problems)
     came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}
     return _planned(_Read(timezone, channel, tables, notes, refreshing), came, problems)
 
@@ -183,6 +186,8 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
             *read.notes,
             *scope.notes,
             *money_notes(source_location, recipes),
+            *kafka_access.access_notes(settings.producer),
+            *socket_notes(source_location),
             *notes_of(channel, kafka_location),
             *_notes_of_added(came),
         ),
@@ -219,6 +224,15 @@ def _notes_of_added(came: adding.Added) -> Iterator[str]:
     for table, columns in came.items():
         for name, (datatype, _, _) in columns.items():
             yield f"{table}.{name} ({datatype}) was added when records came that had it"
+
+
+def _check_environment(problems: Problems) -> None:
+    """Report of HVR's variables in the process's environment, which an action of the channel would have to set."""
+    for name in sorted(os.environ):
+        if name.startswith("HVR_KAFKA_"):
+            text = f"the process's environment has {name}, which has no effect there: a channel says all of itself; "
+            action = f"unset it, and write - {{action: Environment, Name: {name}, Value: …}} below actions"
+            problems.add_general(text + action)
 
 
 def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:

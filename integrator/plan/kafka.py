@@ -16,6 +16,7 @@ from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE
 from integrator.plan import kafka_access
+from integrator.plan.kafka_properties import extra_properties
 
 DEFAULT_MAX_BYTES = 1_000_000
 MIN_MAX_BYTES = 4096
@@ -30,22 +31,6 @@ DEFAULTS = {
     "batch.size": "1000000",
     "queue.buffering.max.messages": "500000",
     "queue.buffering.max.kbytes": "32768",
-}
-
-# What the delivery's counting rests on, or what has a parameter of its own in the channel.
-RESERVED = {
-    "bootstrap.servers": "use Kafka_Brokers",
-    "metadata.broker.list": "use Kafka_Brokers",
-    "compression.type": "use Kafka_Message_Compress",
-    "compression.codec": "use Kafka_Message_Compress",
-    "message.max.bytes": "use HVR_KAFKA_MSG_MAX_BYTES",
-    "message.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
-    "delivery.timeout.ms": "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT",
-    "delivery.report.only.error": "the counting of acknowledgements rests on it",
-    "partitioner": "use Kafka_Partitioner",
-    "transactional.id": "use delivery: exactly_once",
-    "plugin.library.paths": "it loads native code into the integrator's processes, which a channel must not do",
-    "ssl.engine.location": "it loads native code into the integrator's processes, which a channel must not do",
 }
 
 
@@ -91,21 +76,10 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
 
     max_bytes = number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES, 1_000_000_000)
     timeout = number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1, 2_147_483)
-    extra = {}
     if source.secrets.brings(chosen.get("HVR_KAFKA_PROPERTY", ""), ";"):
         report("HVR_KAFKA_PROPERTY", "a value that comes in as ${…} has a semicolon, which would end the property")
         chosen.pop("HVR_KAFKA_PROPERTY")
-    for entry in filter(None, map(str.strip, chosen.get("HVR_KAFKA_PROPERTY", "").split(";"))):
-        key, equals, value = entry.partition("=")
-        key = key.strip()
-        if not equals:
-            report("HVR_KAFKA_PROPERTY", "holds an entry that is no property; write name=value;name=value")
-        elif key in RESERVED:
-            report("HVR_KAFKA_PROPERTY", f"{key} cannot be set here: {RESERVED[key]}")
-        elif key in ("acks", "request.required.acks") and value.strip() == "0":
-            report("HVR_KAFKA_PROPERTY", "acks=0 acknowledges nothing, so nothing could be synced; use 1 or all")
-        else:
-            extra[key] = value
+    extra = extra_properties(chosen.get("HVR_KAFKA_PROPERTY", ""), report)
     _check_in_flight(extra, report)
     exactly_once = channel.delivery == "exactly_once"
     if exactly_once:

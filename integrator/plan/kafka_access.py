@@ -5,26 +5,33 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from integrator.channel.access import KafkaAccess
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
-
-"""Takes a property of the location, or a variable, and what is wrong with it."""
+from integrator.plan import jaas
 
 MECHANISMS = {
     "USER_PASS": "PLAIN",
     "KERBEROS": "GSSAPI",
     "SCRAM-SHA-256": "SCRAM-SHA-256",
     "SCRAM-SHA-512": "SCRAM-SHA-512",
+    "OAUTHBEARER": "OAUTHBEARER",
 }
 
 _USER = {"sasl.username": "Stream_User", "sasl.password": "Stream_Password"}
 _PRINCIPAL = {
     "sasl.kerberos.principal": "Kafka_Kerberos_Client_Principal",
     "sasl.kerberos.keytab": "Kafka_Kerberos_Keytab",
+}
+_OAUTH_USER = {"sasl.oauthbearer.client.id": "Stream_User", "sasl.oauthbearer.client.secret": "Stream_Password"}
+_OAUTH = {
+    "sasl.oauthbearer.token.endpoint.url": "Kafka_Oauth_Token_Url",
+    "sasl.oauthbearer.scope": "Kafka_Oauth_Scope",
+    "sasl.oauthbearer.extensions": "Kafka_Oauth_Extensions",
+    "https.ca.location": "Kafka_Oauth_Authority",
 }
 _KERBEROS = {"sasl.kerberos.service.name": "Kafka_Kerberos_Service", **_PRINCIPAL}
 _CLIENT = {
@@ -37,9 +44,17 @@ _SET_BY = {
     "security.protocol": "Kafka_Authentication_Method, Stream_Public_Certificate and Kafka_Tls",
     "sasl.mechanism": "Kafka_Authentication_Method",
     **_USER,
+    **_OAUTH_USER,
+    **_OAUTH,
     **_KERBEROS,
     **_AUTHORITY,
     **_CLIENT,
+}
+_PEM_TEXT = "-----BEGIN "
+_AS_TEXT = {
+    "ssl.ca.location": "ssl.ca.pem",
+    "ssl.certificate.location": "ssl.certificate.pem",
+    "ssl.key.location": "ssl.key.pem",
 }
 _ALIASES = {"sasl.mechanisms": "sasl.mechanism"}
 _FILES = {
@@ -47,13 +62,17 @@ _FILES = {
     "Stream_Client_Public_Certificate": "a PEM file",
     "Stream_Client_Private_Key": "a PEM file",
     "Kafka_Kerberos_Keytab": "a keytab",
+    "Kafka_Oauth_Authority": "a PEM file",
 }
 
 
 def hide(location: KafkaAccess, secrets: Secrets) -> None:
     """I7: know the passwords before anything can be written of them."""
-    for secret in (location.Stream_Password, location.Stream_Client_Private_Key_Password):
-        secrets.add(secret or "")
+    key = location.Stream_Client_Private_Key or ""
+    for secret in (location.Stream_Password, location.Stream_Client_Private_Key_Password, key):
+        if secret is not key or _PEM_TEXT in key:
+            secrets.add(secret or "")
+    jaas.hide(location.Sasl_Jaas_Config, secrets)
 
 
 def check_brokers(brokers: Sequence[str], report: Report, secrets: Secrets) -> None:
@@ -69,6 +88,7 @@ def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:
 
     Without Stream_Public_Certificate, ssl.ca.location keeps librdkafka's default: the system's authorities.
     """
+    location = jaas.applied(location, report)
     method = location.Kafka_Authentication_Method
     mechanism = MECHANISMS.get(method)
     tls = location.Kafka_Tls or location.Stream_Public_Certificate is not None
@@ -76,23 +96,50 @@ def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:
     _check_tls(location, report, tls=tls)
     for key, kind in _FILES.items():
         path = getattr(location, key)
-        if path is not None and not Path(path).is_file():
+        if path is not None and _PEM_TEXT not in path and not Path(path).is_file():
             report(key, f"there is no file {path!r}; {kind} is expected")
     if not tls and mechanism is None:
         return {}
-    given = {name: getattr(location, key) for name, key in {**_USER, **_KERBEROS, **_AUTHORITY, **_CLIENT}.items()}
+    user = {**_OAUTH_USER, **_OAUTH} if method == "OAUTHBEARER" else _USER
+    given = {name: getattr(location, key) for name, key in {**user, **_KERBEROS, **_AUTHORITY, **_CLIENT}.items()}
     properties = {"security.protocol": ("SASL_" if mechanism else "") + ("SSL" if tls else "PLAINTEXT")}
     if mechanism:
         properties["sasl.mechanism"] = mechanism
-    return properties | {name: value for name, value in given.items() if value is not None}
+    if method == "OAUTHBEARER":
+        properties["sasl.oauthbearer.method"] = "oidc"
+        given["sasl.oauthbearer.extensions"] = _joined(location.Kafka_Oauth_Extensions)
+    return properties | {_named(name, value): value for name, value in given.items() if value is not None}
+
+
+def _named(name: str, value: str) -> str:
+    """Return librdkafka's property for a certificate or key: as text, if it is text."""
+    return _AS_TEXT.get(name, name) if _PEM_TEXT in value else name
+
+
+def _joined(extensions: Mapping[str, str] | None) -> str | None:
+    return ",".join(f"{name}={value}" for name, value in extensions.items()) if extensions else None
+
+
+def access_notes(properties: Mapping[str, str]) -> Iterator[str]:
+    """Yield what is allowed and unsafe in librdkafka's properties: a password in clear, certificates not verified."""
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    if protocol == "SASL_PLAINTEXT":
+        mechanism = properties.get("sasl.mechanism", properties.get("sasl.mechanisms", "")).upper()
+        shown = "the password goes over the network as it is" if mechanism == "PLAIN" else "messages are not encrypted"
+        yield f"Kafka without TLS: {shown}; turn TLS on with Stream_Public_Certificate or Kafka_Tls"
+    off = "; whoever is between us and the brokers can read and change messages"
+    if properties.get("enable.ssl.certificate.verification", "true").strip().lower() == "false":
+        yield f"enable.ssl.certificate.verification=false: the brokers' certificates are not verified{off}"
+    elif "SSL" in protocol and properties.get("ssl.endpoint.identification.algorithm", "https").strip() == "none":
+        yield f"ssl.endpoint.identification.algorithm=none: any host's certificate is taken for the broker's{off}"
 
 
 def _check_method(location: KafkaAccess, report: Report) -> None:
     """Each method has what it needs, and nothing that it would not look at."""
     method = location.Kafka_Authentication_Method
     by_user = [name for name in MECHANISMS if name != "KERBEROS"]
-    needed = {*_USER.values(), *_PRINCIPAL.values()}
-    for keys, methods in ((_USER, by_user), (_KERBEROS, ["KERBEROS"])):
+    needed = {*_USER.values(), *_PRINCIPAL.values(), "Kafka_Oauth_Token_Url"}
+    for keys, methods in ((_USER, by_user), (_KERBEROS, ["KERBEROS"]), (_OAUTH, ["OAUTHBEARER"])):
         for key in keys.values():
             given = getattr(location, key) is not None
             if given and method not in methods:

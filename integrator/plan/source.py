@@ -91,6 +91,14 @@ def _check_socket(location: SocketLocation, report: Report) -> None:
             report("tls", f"{key}: there is no file {file}")
 
 
+def socket_notes(location: AnySource) -> Iterator[str]:
+    """Yield what is allowed and unsafe of a socket: a secret that goes over the network as it is."""
+    if isinstance(location, SocketLocation) and location.listen and location.secret and not location.tls:
+        host = location.listen.rpartition(":")[0].strip("[]")
+        if not is_loopback(host):
+            yield f"listen {location.listen} without TLS: the secret and the lines can be read on their way; set tls"
+
+
 def is_loopback(host: str) -> bool:
     """Return whether a host is this machine by its name or address alone; no name is looked up."""
     try:

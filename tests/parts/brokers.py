@@ -117,7 +117,8 @@ class KraftBroker:
     """One Apache Kafka process, broker and controller in one, on ports of 127.0.0.1; it can be stopped and started.
 
     listeners: more of them, name -> security protocol; `self.listeners` says where. properties: more lines of its
-    server.properties. format_words: more words for StorageTool's format.
+    server.properties. format_words: more words for StorageTool's format. node, quorum: its number and the ports of all
+    controllers, where it is one of several.
     """
 
     def __init__(
@@ -127,9 +128,14 @@ class KraftBroker:
         listeners: Mapping[str, str] | None = None,
         properties: str = "",
         format_words: Sequence[str] = (),
+        node: int = 1,
+        quorum: Mapping[int, int] | None = None,
     ) -> None:
         self._class_path, self._directory = class_path, directory
-        port, controller = free_port(), free_port()
+        port, controller = free_port(), quorum[node] if quorum else free_port()
+        voters = ",".join(f"{number}@127.0.0.1:{place}" for number, place in (quorum or {}).items())
+        found = f"voters={voters}" if voters else f"bootstrap.servers=127.0.0.1:{controller}"
+        replicas = len(quorum or {node: 0})
         self.servers = f"127.0.0.1:{port}"
         protocols = listeners or {}
         self.listeners = {name: f"127.0.0.1:{free_port()}" for name in protocols}
@@ -138,30 +144,29 @@ class KraftBroker:
         (directory / "server.properties").write_text(
             f"""
 process.roles=broker,controller
-node.id=1
+node.id={node}
 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{more}
 advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more}
 controller.listener.names=CONTROLLER
-controller.quorum.bootstrap.servers=127.0.0.1:{controller}
+controller.quorum.{found}
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT{mapped}
 inter.broker.listener.name=PLAINTEXT
 log.dirs={directory}/data
 auto.create.topics.enable=false
-offsets.topic.replication.factor=1
+offsets.topic.replication.factor={replicas}
 offsets.topic.num.partitions=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor={replicas}
+transaction.state.log.min.isr={replicas // 2 + 1}
 transaction.state.log.num.partitions=1
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.replication.factor={replicas}
+share.coordinator.state.topic.min.isr={replicas // 2 + 1}
 group.initial.rebalance.delay.ms=0
 log.index.size.max.bytes={INDEX_BYTES}
 {properties}
 """
         )
-        self._run(
-            "kafka.tools.StorageTool", "format", "--standalone", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", *format_words, "-c"
-        )
+        alone = () if quorum else ("--standalone",)
+        self._run("kafka.tools.StorageTool", "format", *alone, "-t", "AAAAAAAAAAAAAAAAAAAAAQ", *format_words, "-c")
         self._process: subprocess.Popen[bytes] | None = None
 
     def _command(self, *words: str) -> list[str]:
@@ -171,9 +176,24 @@ log.index.size.max.bytes={INDEX_BYTES}
     def _run(self, *words: str) -> None:
         subprocess.run(self._command(*words), check=True, capture_output=True)
 
-    def start(self) -> None:
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The process that runs."""
+        assert self._process is not None
+        return self._process
+
+    def launch(self) -> None:
+        """Start it, and do not wait until it answers."""
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(self._command("kafka.Kafka"), stdout=log, stderr=log)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        self.launch()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it answers."""
         deadline = time.monotonic() + READY_S
         while time.monotonic() < deadline:
             try:
@@ -196,6 +216,43 @@ log.index.size.max.bytes={INDEX_BYTES}
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class KraftCluster:
+    """Several Apache Kafka processes that are one cluster, each a broker and a controller; listeners as of KraftBroker."""
+
+    def __init__(
+        self,
+        class_path: str,
+        directory: Path,
+        *,
+        count: int = 3,
+        listeners: Mapping[str, str] | None = None,
+        properties: str = "",
+        format_words: Sequence[str] = (),
+    ) -> None:
+        quorum = {node: free_port() for node in range(1, count + 1)}
+        self.nodes = []
+        for node in quorum:
+            home = directory / f"node-{node}"
+            home.mkdir()
+            self.nodes.append(KraftBroker(class_path, home, listeners, properties, format_words, node, quorum))
+        self.servers = ",".join(node.servers for node in self.nodes)
+
+    def listener(self, name: str) -> list[str]:
+        """Where the brokers listen by that name."""
+        return [node.listeners[name] for node in self.nodes]
+
+    def __enter__(self) -> KraftCluster:
+        for node in self.nodes:
+            node.launch()
+        for node in self.nodes:
+            node.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for node in self.nodes:
+            node.stop()
 
 
 def free_port() -> int:

@@ -20,15 +20,16 @@ class Authority:
         _openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", self._key, "-out", self.certificate,
                  "-days", "2", "-subj", "/CN=authority")  # fmt: skip
 
-    def sign(self, name: str, address: str = "127.0.0.1") -> tuple[Path, Path]:
-        """Return a certificate for `address`, and its key."""
+    def sign(self, name: str, address: str = "127.0.0.1", *, expired: bool = False) -> tuple[Path, Path]:
+        """Return a certificate for `address`, and its key. expired: it ends as it begins."""
+        days = ("-days", "0" if expired else "2")
         certificate, key, request, extensions = (
             self._directory / f"{name}.{end}" for end in ("pem", "key", "csr", "ext")
         )
         extensions.write_text(f"subjectAltName=IP:{address}\n")
         _openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", request, "-subj", f"/CN={name}")
         _openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self._key, "-CAcreateserial",
-                 "-days", "2", "-extfile", extensions, "-out", certificate)  # fmt: skip
+                 *days, "-extfile", extensions, "-out", certificate)  # fmt: skip
         return certificate, key
 
 

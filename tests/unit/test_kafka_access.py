@@ -1,6 +1,7 @@
 """Authentication and TLS of a Kafka location: librdkafka's properties, what is refused, and what is never shown."""
 
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -9,11 +10,21 @@ from integrator import plan
 from integrator.cli import show
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError
+from tests.parts.certificates import Authority
 
 LOGIN = "Stream_User: me, Stream_Password: pa55word"
 TICKET = "Kafka_Kerberos_Client_Principal: me@HERE, Kafka_Kerberos_Keytab: FILE"
 CLIENT = "Stream_Client_Public_Certificate: FILE, Stream_Client_Private_Key: FILE"
 
+TOKENS = f"Kafka_Authentication_Method: OAUTHBEARER, Kafka_Oauth_Token_Url: 'https://id/token', {LOGIN}"
+OIDC = {
+    "security.protocol": "SASL_SSL",
+    "sasl.mechanism": "OAUTHBEARER",
+    "sasl.oauthbearer.method": "oidc",
+    "sasl.oauthbearer.client.id": "me",
+    "sasl.oauthbearer.client.secret": "pa55word",
+    "sasl.oauthbearer.token.endpoint.url": "https://id/token",
+}
 CASES = [
     # the location's properties, librdkafka's
     ("", {}),
@@ -76,6 +87,11 @@ CASES = [
             "sasl.kerberos.keytab": "FILE",
         },
     ),
+    (f"{TOKENS}, Kafka_Tls: true", OIDC),
+    (
+        f"{TOKENS}, Kafka_Tls: true, Kafka_Oauth_Scope: kafka, Kafka_Oauth_Extensions: {{logicalCluster: lkc-1, a: b}}",
+        OIDC | {"sasl.oauthbearer.scope": "kafka", "sasl.oauthbearer.extensions": "logicalCluster=lkc-1,a=b"},
+    ),
     (
         f"Kafka_Tls: true, {CLIENT}",
         {"security.protocol": "SSL", "ssl.certificate.location": "FILE", "ssl.key.location": "FILE"},
@@ -92,7 +108,45 @@ CASES = [
     ),
 ]
 
-BY_USER = "it is for USER_PASS, SCRAM-SHA-256, SCRAM-SHA-512"
+JAAS = [
+    # the method, the text, librdkafka's properties beside security.protocol
+    (
+        "",
+        """org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="pa55word";""",
+        {"sasl.mechanism": "PLAIN", "sasl.username": "me", "sasl.password": "pa55word"},
+    ),
+    (
+        "SCRAM-SHA-512",
+        """org.apache.kafka.common.security.scram.ScramLoginModule required\n  username='me'\n  password = 'pa\\'55;word' ;\n""",
+        {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "me", "sasl.password": "pa'55;word"},
+    ),
+    (
+        "KERBEROS",
+        'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true keyTab="FILE" principal="me@HERE"',
+        {
+            "sasl.mechanism": "GSSAPI",
+            "sasl.kerberos.principal": "me@HERE",
+            "sasl.kerberos.keytab": "FILE",
+        },
+    ),
+]
+JAAS_REFUSED = [
+    # the method, the text, what is reported
+    ("", "hunter22", "is no JAAS text"),
+    ("", 'a.PlainLoginModule required username="me" password=;', "is no JAAS text"),
+    ("", 'a.PlainLoginModule required username="me"; a.PlainLoginModule required;', "is no JAAS text"),
+    ("", 'a.PlainLoginModule required username="me"', "USER_PASS needs Stream_Password beside it"),
+    (
+        "",
+        'a.PlainLoginModule required user="me" password="hunter22"',
+        "the option user of PlainLoginModule is not known",
+    ),
+    ("", 'a.ScramLoginModule required username="me" password="hunter22"', "SCRAM-SHA-256 or SCRAM-SHA-512; found NONE"),
+    ("USER_PASS", 'a.Krb5LoginModule required principal="me" keyTab="FILE"', "KERBEROS; found USER_PASS"),
+    ("", "software.amazon.msk.auth.iam.IAMLoginModule required;", "Amazon MSK has SCRAM-SHA-512"),
+]
+
+BY_USER = "it is for USER_PASS, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"
 
 REFUSED = [
     # the location's properties, what is said of which
@@ -157,6 +211,49 @@ REFUSED = [
         "Stream_Public_Certificate: FILE, Kafka_Tls: true",
         "Kafka_Tls: Stream_Public_Certificate turns TLS on already; leave this out",
     ),
+]
+
+JAVA = [
+    # HVR_KAFKA_PROPERTY, librdkafka's properties
+    ("buffer.memory=33554432", {"queue.buffering.max.kbytes": "32768"}),
+    ("buffer_memory=1000", {"queue.buffering.max.kbytes": "1"}),
+    (
+        "linger_ms=0;max_in_flight_requests_per_connection=5",
+        {"linger.ms": "0", "max.in.flight.requests.per.connection": "5"},
+    ),
+    (
+        "send.buffer.bytes=-1;receive_buffer_bytes=32768",
+        {"socket.send.buffer.bytes": "0", "socket.receive.buffer.bytes": "32768"},
+    ),
+    (
+        "client_dns_lookup=use_all_dns_ips;retries=2147483647",
+        {"client.dns.lookup": "use_all_dns_ips", "retries": "2147483647"},
+    ),
+    (
+        "socket_connection_setup_timeout_ms=10000;request.timeout.ms=30000",
+        {"socket.connection.setup.timeout.ms": "10000"},
+    ),
+    ("ssl.endpoint.identification.algorithm=", {"ssl.endpoint.identification.algorithm": "none"}),
+    ("compression.zstd.level=3", {"compression.level": "3"}),
+]
+JAVA_REFUSED = [
+    # HVR_KAFKA_PROPERTY, what is reported
+    ("max_request_size=1048576", "max_request_size cannot be set here: use HVR_KAFKA_MSG_MAX_BYTES"),
+    ("max.block.ms=60000", "max.block.ms cannot be set here: use HVR_KAFKA_MSG_DELIVERY_TIMEOUT"),
+    ("buffer.memory=32MB", "buffer.memory=32MB is no whole number"),
+    ("ssl.truststore.location=/x.jks", "use Stream_Public_Certificate"),
+    ("sasl.jaas.config=x required", "use Sasl_Jaas_Config of the Kafka location"),
+    ("buffer.memory=1024;queue.buffering.max.kbytes=2", "queue.buffering.max.kbytes, which stands there already"),
+    ("acks=none", "acks=0 acknowledges nothing"),
+]
+UNSAFE = [
+    # the location's properties, HVR_KAFKA_PROPERTY, what check remarks
+    (f"Kafka_Authentication_Method: USER_PASS, {LOGIN}", "", "the password goes over the network as it is"),
+    (f"Kafka_Authentication_Method: SCRAM-SHA-512, {LOGIN}", "", "messages are not encrypted"),
+    ("Kafka_Tls: true", "enable.ssl.certificate.verification=false", "certificates are not verified"),
+    ("Kafka_Tls: true", "ssl.endpoint.identification.algorithm=", "any host's certificate is taken"),
+    (f"Kafka_Authentication_Method: USER_PASS, Kafka_Tls: true, {LOGIN}", "", ""),
+    ("", "", ""),
 ]
 
 BESIDE = [
@@ -273,3 +370,72 @@ def test_i7_passwords_are_in_no_text(make, monkeypatch):
         )
     assert "there is no file '********'" in str(raised.value)
     assert "pa55" not in str(raised.value)
+
+
+def quoted(text):
+    return json.dumps(text)
+
+
+@pytest.mark.parametrize(("method", "text", "expected"), JAAS)
+def test_the_jaas_text_of_java_clients_is_understood(method, text, expected, make):
+    given = f"Sasl_Jaas_Config: {quoted(text)}, Kafka_Tls: true"
+    made = make(given + (f", Kafka_Authentication_Method: {method}" if method else ""))
+    expected = expected | {"security.protocol": "SASL_SSL"}
+    assert access(made) == {name: make.file if value == "FILE" else value for name, value in expected.items()}
+    assert "55" not in repr(made)  # I7
+
+
+@pytest.mark.parametrize(("method", "text", "told"), JAAS_REFUSED)
+def test_what_is_wrong_with_a_jaas_text_is_reported_without_its_password(method, text, told, make):
+    given = f"Sasl_Jaas_Config: {quoted(text)}"
+    with pytest.raises(ConfigurationError) as raised:
+        make(given + (f", Kafka_Authentication_Method: {method}" if method else ""))
+    assert told in str(raised.value)
+    assert "hunter22" not in str(raised.value)  # I7
+
+
+def test_certificates_and_keys_may_be_their_pem_text(make, tmp_path, monkeypatch):
+    authority = Authority(tmp_path)
+    certificate, key = authority.sign("us")
+    for name, file in (("CA", authority.certificate), ("OWN", certificate), ("OWN_KEY", key)):
+        monkeypatch.setenv(name, file.read_text())
+    names = ("Stream_Public_Certificate", "Stream_Client_Public_Certificate", "Stream_Client_Private_Key")
+    given = ", ".join(
+        f'{name}: "${{{variable}}}"' for name, variable in zip(names, ("CA", "OWN", "OWN_KEY"), strict=True)
+    )
+    made = make(given)
+    assert access(made) == {
+        "security.protocol": "SSL",
+        "ssl.ca.pem": authority.certificate.read_text(),
+        "ssl.certificate.pem": certificate.read_text(),
+        "ssl.key.pem": key.read_text(),
+    }
+    topics.check(made.recipe.send.producer)  # librdkafka reads them
+    assert key.read_text()[40:80] not in repr(made) + made.secrets.mask(key.read_text())  # I7
+
+
+@pytest.mark.parametrize(("variable", "expected"), JAVA)
+def test_names_of_java_airbyte_and_conduit_become_librdkafkas(variable, expected, make):
+    producer = make("", variable).recipe.send.producer
+    assert expected.items() <= producer.items()
+    topics.check(producer)  # librdkafka knows all of them
+
+
+@pytest.mark.parametrize(("variable", "told"), JAVA_REFUSED)
+def test_names_of_others_that_have_no_counterpart_are_answered_with_ours(variable, told, make):
+    with pytest.raises(ConfigurationError) as raised:
+        make("", variable)
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize(("properties", "variable", "told"), UNSAFE)
+def test_check_remarks_what_is_allowed_and_unsafe(properties, variable, told, make):
+    notes = make(properties, variable).notes
+    assert [told in note for note in notes] == ([True] if told else [])
+
+
+def test_hvrs_variables_in_the_environment_are_refused_and_not_ignored(make, monkeypatch):
+    monkeypatch.setenv("HVR_KAFKA_BROKER_VERSION", "0.9")
+    with pytest.raises(ConfigurationError, match=r"environment has HVR_KAFKA_BROKER_VERSION.* unset it") as raised:
+        make("")
+    assert "action: Environment, Name: HVR_KAFKA_BROKER_VERSION" in str(raised.value)

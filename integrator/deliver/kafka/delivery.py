@@ -8,6 +8,7 @@ from integrator.contracts.fragments import FileSummary
 from integrator.contracts.outgoing import RECORD_OVERHEAD, Messages
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
+from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.producer import acquire, discard
 from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.deliver.kafka.topic_batcher import Batch, TopicBatcher
@@ -75,6 +76,7 @@ class Delivery:
         if error and latch.transport:
             error = f"{error}; the client's last message: {latch.transport}"
         if error:
+            error = with_remedy(error)
             self.discard()
         elif self._transaction is not None:
             self._transaction.commit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -11,10 +12,13 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from integrator.channel.locations import TopicCreation
+from integrator.deliver.kafka.diagnosis import diagnose
 from integrator.deliver.kafka.producer import QUIET
 from integrator.errors import ConfigurationError, EnvironmentFault
 
 TIMEOUT_S = 10.0
+_ATTEMPT_S = 1.0
+_FINAL = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001 - the names that confluent_kafka gives them
 _PRODUCER_ONLY = (
     "acks", "request.required.acks", "enable.idempotence", "linger.ms", "queue.", "batch.", "compression", "message.",
     "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",
@@ -51,7 +55,8 @@ def ensure(
     if others and creation is None:
         raise EnvironmentFault(
             f"missing at {properties['bootstrap.servers']}: the topics {', '.join(others)}; create them, or let the "
-            "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location"
+            "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location; where the "
+            "brokers have ACLs, our user needs Describe and Write on them"
         )
     if others and creation is not None:
         _create(client, others, creation)
@@ -66,20 +71,40 @@ def missing(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
 
 
 def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminClient, list[str]]:
-    heard: list[str] = []
+    client, there = connected(properties)
+    return client, [topic for topic in topics if topic not in there.topics]
+
+
+def connected(properties: dict[str, str]) -> tuple[AdminClient, Any]:
+    """Return a client, and the ClusterMetadata that it sees. Raises EnvironmentFault with the reason if it sees none.
+
+    Who is not accepted is told so at once; brokers that do not answer have TIMEOUT_S.
+    """
+    heard: list[KafkaError] = []
     settings: dict[str, Any] = {**QUIET, **client_properties(properties)}
-    client = AdminClient(settings | {"error_cb": lambda error: heard.append(error.str())})
-    try:
-        there = client.list_topics(timeout=TIMEOUT_S).topics
-    except KafkaException as error:
-        client.poll(0)  # hears what went wrong
-        heard_last = f"; the client's last message: {heard[-1]}" if heard else ""
-        raise EnvironmentFault(
-            f"no broker of {properties['bootstrap.servers']} answers within {TIMEOUT_S:.0f} s ({error.args[0].str()})"
-            f"{heard_last}; start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, "
-            "certificates)"
-        ) from None
-    return client, [topic for topic in topics if topic not in there]
+    client = AdminClient(settings | {"error_cb": heard.append})
+    end = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            return client, client.list_topics(timeout=min(_ATTEMPT_S, TIMEOUT_S))
+        except KafkaException as error:
+            client.poll(0)  # hears what went wrong
+            final = any(one.code() in _FINAL for one in heard)
+            if not final and time.monotonic() < end:
+                continue
+            raise EnvironmentFault(_no_broker(properties, error.args[0].str(), heard)) from None
+
+
+def _no_broker(properties: dict[str, str], text: str, heard: list[KafkaError]) -> str:
+    telling = [one for one in heard if one.code() != KafkaError._ALL_BROKERS_DOWN]  # noqa: SLF001 - its public name
+    final = [one for one in telling if one.code() in _FINAL]
+    last = (final or telling or heard)[-1].str() if heard else ""
+    found = diagnose(properties, last)
+    heard_last = f"; the client's last message: {last}" if last else ""
+    remedy = found or (
+        "start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, certificates)"
+    )
+    return f"no broker of {properties['bootstrap.servers']} answers ({text}): {remedy}{heard_last}"
 
 
 def client_properties(properties: dict[str, str]) -> dict[str, str]:
@@ -103,4 +128,11 @@ def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation)
         except KafkaException as error:
             reason = error.args[0]
             if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise EnvironmentFault(f"the topic {topic} cannot be created: {reason.str()}") from None
+                raise EnvironmentFault(f"the topic {topic} cannot be created: {reason.str()}{_may(reason)}") from None
+
+
+def _may(reason: KafkaError) -> str:
+    """Return who mends what, where it is we who may not."""
+    if reason.code() not in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+        return ""
+    return "; who runs the brokers must create it, or allow our user to: ACL Create on the topic"

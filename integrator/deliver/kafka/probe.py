@@ -1,0 +1,117 @@
+"""`check --connect`: what the brokers allow and limit, asked before the first row; a message through a test topic."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclOperation
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+
+from integrator.deliver.kafka.diagnosis import with_remedy
+from integrator.deliver.kafka.producer import QUIET
+from integrator.deliver.kafka.topics import TIMEOUT_S, client_properties, connected
+from integrator.errors import EnvironmentFault
+
+_ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
+
+
+def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterator[str]:
+    """Yield what at the brokers would keep messages from those of `topics` that are there.
+
+    Looked at: whether our user may write, the topics' max.message.bytes beside message.max.bytes, and
+    min.insync.replicas beside the number of replicas.
+    """
+    client, there = connected(properties)
+    found = [topic for topic in topics if topic in there.topics]
+    if not found:
+        return
+    for topic, future in client.describe_topics(
+        TopicCollection(found), include_authorized_operations=True, request_timeout=TIMEOUT_S
+    ).items():
+        operations = set(future.result().authorized_operations or _ALLOWING)
+        if not operations & _ALLOWING:
+            yield f"{topic}: our user may not write; who runs the brokers must allow it: ACL Write on the topic"
+    yield from _limits(client, properties, {topic: _replicas(there.topics[topic]) for topic in found})
+
+
+def _replicas(topic: Any) -> int:
+    return min((len(partition.replicas) for partition in topic.partitions.values()), default=1)
+
+
+def _limits(client: AdminClient, properties: dict[str, str], replicas: dict[str, int]) -> Iterator[str]:
+    ours = int(properties["message.max.bytes"])
+    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in replicas]
+    for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items():
+        try:
+            settings = future.result()
+        except KafkaException as error:  # without the ACL DescribeConfigs the limits cannot be seen
+            yield f"{resource.name}: its limits cannot be seen: {error.args[0].str()}"
+            continue
+        theirs = int(settings["max.message.bytes"].value)
+        if theirs < ours:
+            yield (
+                f"{resource.name}: takes messages up to {theirs} bytes (max.message.bytes), and HVR_KAFKA_MSG_MAX_BYTES"
+                f" is {ours}; set one of them to the other's"
+            )
+        least = int(settings["min.insync.replicas"].value)
+        if least > replicas[resource.name]:
+            yield (
+                f"{resource.name}: has {replicas[resource.name]} replicas, and min.insync.replicas is {least}: no"
+                " message is ever acknowledged; add replicas, or lower min.insync.replicas"
+            )
+
+
+def through_topic(properties: dict[str, str], topic: str) -> float:
+    """Send a message to `topic` and read it back; return how many seconds both took.
+
+    Raises EnvironmentFault where one of them is not possible.
+    """
+    connected(properties)
+    begun, mark, failed = time.monotonic(), uuid.uuid4().bytes, []
+    producer = Producer({**QUIET, **properties, "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
+    places: list[tuple[int, int]] = []
+
+    def delivered(error: KafkaError | None, message: Any) -> None:
+        if error is not None:
+            failed.append(error.str())
+        else:
+            places.append((message.partition(), message.offset()))
+
+    producer.produce(topic, key=b"integrator check", value=mark, on_delivery=delivered)
+    left = producer.flush(TIMEOUT_S + 1)
+    if failed or left or not places:
+        why = with_remedy(failed[0] if failed else f"not acknowledged within {TIMEOUT_S:.0f} s")
+        raise EnvironmentFault(f"the test topic {topic} takes no message: {why}")
+    settings: dict[str, Any] = {**QUIET, **client_properties(properties), "group.id": "integrator-check"}
+    consumer = Consumer(settings | {"enable.auto.commit": False})
+    try:
+        consumer.assign([TopicPartition(topic, *places[0])])
+        came, reason = _first(consumer)
+    finally:
+        consumer.close()
+    if came != mark:
+        raise EnvironmentFault(
+            f"the message sent to the test topic {topic} cannot be read back: {reason}; our user needs the ACL Read"
+        )
+    return time.monotonic() - begun
+
+
+def _first(consumer: Consumer) -> tuple[bytes | None, str]:
+    """Return the value of the first message that comes, or why none did; a group, and its ACL, are not needed."""
+    end, reason = time.monotonic() + TIMEOUT_S, "nothing came back"
+    while time.monotonic() < end:
+        message = consumer.poll(0.2)
+        if message is None:
+            continue
+        error = message.error()
+        if error is None:
+            return message.value(), ""
+        if error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+            reason = error.str()
+    return None, reason
