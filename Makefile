@@ -34,6 +34,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.guarantees
 
 faults: $(VENV)/installed
+	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 1
+	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 2 --delivery exactly_once
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
 	$(BIN)/python -m tests.faults.socket_kills --lines 500000 --kills 12
 	$(BIN)/python -m tests.faults.state_damage --rounds 200

@@ -118,7 +118,7 @@ class KraftBroker:
 
     listeners: more of them, name -> security protocol; `self.listeners` says where. properties: more lines of its
     server.properties. format_words: more words for StorageTool's format. node, quorum: its number and the ports of all
-    controllers, where it is one of several.
+    controllers, where it is one of several. advertised: listeners that clients reach elsewhere, and where.
     """
 
     def __init__(
@@ -130,6 +130,7 @@ class KraftBroker:
         format_words: Sequence[str] = (),
         node: int = 1,
         quorum: Mapping[int, int] | None = None,
+        advertised: Mapping[str, str] | None = None,
     ) -> None:
         self._class_path, self._directory = class_path, directory
         port, controller = free_port(), quorum[node] if quorum else free_port()
@@ -140,13 +141,14 @@ class KraftBroker:
         protocols = listeners or {}
         self.listeners = {name: f"127.0.0.1:{free_port()}" for name in protocols}
         more = "".join(f",{name}://{place}" for name, place in self.listeners.items())
+        elsewhere = "".join(f",{name}://{place}" for name, place in (self.listeners | dict(advertised or {})).items())
         mapped = "".join(f",{name}:{protocol}" for name, protocol in protocols.items())
         (directory / "server.properties").write_text(
             f"""
 process.roles=broker,controller
 node.id={node}
 listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}{more}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}{more}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}{elsewhere}
 controller.listener.names=CONTROLLER
 controller.quorum.{found}
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT{mapped}
@@ -174,7 +176,9 @@ log.index.size.max.bytes={INDEX_BYTES}
         return [*java, *words, str(self._directory / "server.properties")]
 
     def _run(self, *words: str) -> None:
-        subprocess.run(self._command(*words), check=True, capture_output=True)
+        done = subprocess.run(self._command(*words), check=False, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -230,13 +234,19 @@ class KraftCluster:
         listeners: Mapping[str, str] | None = None,
         properties: str = "",
         format_words: Sequence[str] = (),
+        advertised: Sequence[str] = (),
     ) -> None:
+        """advertised: where clients reach each broker by its listener PROXIED, if they do by a proxy."""
+        listeners = dict(listeners or {}) | ({"PROXIED": "PLAINTEXT"} if advertised else {})
         quorum = {node: free_port() for node in range(1, count + 1)}
         self.nodes = []
         for node in quorum:
             home = directory / f"node-{node}"
             home.mkdir()
-            self.nodes.append(KraftBroker(class_path, home, listeners, properties, format_words, node, quorum))
+            elsewhere = {"PROXIED": advertised[node - 1]} if advertised else {}
+            self.nodes.append(
+                KraftBroker(class_path, home, listeners, properties, format_words, node, quorum, elsewhere)
+            )
         self.servers = ",".join(node.servers for node in self.nodes)
 
     def listener(self, name: str) -> list[str]:

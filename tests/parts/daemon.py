@@ -117,5 +117,10 @@ class Daemon:
         return killed
 
     @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         return self._process.poll() is None
