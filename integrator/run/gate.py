@@ -30,7 +30,14 @@ class CycleGate:
         self._one = threading.Lock()
         self._last: int | None = None
         self._closed = False
+        self._began: float | None = None
         self.error: BaseException | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long the cycle that is under way has taken until now; 0 between two cycles."""
+        began = self._began
+        return 0.0 if began is None else time.monotonic() - began
 
     def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
         """Return `integrate_cycle`, after the gate."""
@@ -41,11 +48,14 @@ class CycleGate:
                     self._closed = True
                     self.error = Ended()
                     raise self.error
+                self._began = time.monotonic()
                 try:
                     integrate_cycle(batch, number)
                 except BaseException as error:
                     self.error = error
                     raise
+                finally:
+                    self._began = None
                 self._last = number
 
         return integrate

@@ -33,7 +33,7 @@ from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
 from integrator.run.observer import Observer
 from integrator.run.rejects import TooMany
-from integrator.run.restart import run_with_restarts
+from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.shards import CycleShards, allow_recipe
 from integrator.run.spark_checkpoint import SparkCheckpoint
@@ -65,6 +65,7 @@ class Job:
         self.waiting = Waiting(self.state, self.heart, stopping, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._spooled: Spooled | None = None
+        self._restarts = Restarts(plan.restart, self.state.last_file)
         self._begun = False
 
     def prepare(self) -> None:
@@ -107,15 +108,14 @@ class Job:
                 raise EnvironmentFault(
                     f"channel {self.plan.channel} is suspended: {self.state.suspended}; resume it first"
                 )
-            self.run(spark, once=True)
+            self.run(spark, once=True, retried=False)
         else:
             if self._spooled is not None and not begun:
                 self._spooled.start(self.state.last_file())
             starts = itertools.count(int(begun))
             run_with_restarts(
                 lambda: self._again(spark, after_failure=next(starts) > 0),
-                self.plan.restart,
-                self.state.last_file,
+                self._restarts,
                 self._stopping,
                 self._rest,
                 self.failures.again,
@@ -162,10 +162,10 @@ class Job:
                 self.waiting.while_suspended()
                 self.run(spark, once=True)
 
-    def run(self, spark: SparkSession, *, once: bool) -> None:
+    def run(self, spark: SparkSession, *, once: bool, retried: bool = True) -> None:
         """Run the stream until it is through (`once`), until the end is asked for, or until it is suspended.
 
-        Raises IntegratorError, or what Spark itself failed with.
+        retried: cycles that failed are sent again. Raises IntegratorError, or what Spark itself failed with.
         """
         if self._stopping.is_set():
             return
@@ -175,7 +175,7 @@ class Job:
                 if not self._hold(held):
                     return
                 try:
-                    self._run(spark, once=once)
+                    self._run(spark, once=once, retried=retried)
                     adding = False
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
@@ -211,7 +211,7 @@ class Job:
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
         self._log.warning("columns added", columns=came, found=str(found))
 
-    def _run(self, spark: SparkSession, *, once: bool) -> None:
+    def _run(self, spark: SparkSession, *, once: bool, retried: bool) -> None:
         journal = consistency.check(self.state)
         mended = journal.renew(self._listing().files(), self.state.last_file())
         if mended:
@@ -223,6 +223,7 @@ class Job:
             self.plan.channel, self.plan.schedule.latency_s, each_rejected=bool(self.plan.recipe.tolerance.logged)
         )
         steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))
+        overdue = progress.Overdue(self.plan.channel)
         too_many = TooMany(self.plan.recipe.tolerance.most)
 
         def synced(done: Cycle) -> None:
@@ -248,6 +249,14 @@ class Job:
             return found
 
         integrate_cycle = cycle(self.plan, self.state, cores, self._shards(spark), synced)
+        retries = RetriedCycles(
+            self._restarts,
+            self._ending,
+            self.failures.again,
+            lambda: self.state.wait_for_senders(SUCCESSOR_WAIT_S),
+        )
+        if retried:
+            integrate_cycle = retries.around(integrate_cycle)
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 
         def stream() -> StreamingQuery:
@@ -262,7 +271,8 @@ class Job:
         if query is None:
             return
         while query.isActive and not (ending := self._ending()):
-            self.heart.beat("integrating")
+            self.heart.beat("resting" if retries.resting.is_set() else "integrating")
+            overdue.look(gate.seconds)
             steps.look(query)
             time.sleep(_POLL_S)
         if ending:

@@ -52,6 +52,29 @@ def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = lo
     )
 
 
+class Overdue:
+    """Warns of a cycle that is under way for long: first after five minutes, then after each doubling."""
+
+    FIRST_S = 300.0
+
+    def __init__(self, channel: str) -> None:
+        self._log = structlog.get_logger().bind(channel=channel)
+        self._next_s = self.FIRST_S
+
+    def look(self, seconds: float) -> None:
+        """Take how long the cycle that is under way has taken; 0 where none is."""
+        if seconds < self.FIRST_S:
+            self._next_s = self.FIRST_S
+        if seconds >= self._next_s:
+            self._next_s *= 2
+            self._log.warning(
+                "cycle not synced for long",
+                seconds=round(seconds),
+                remedy="see that the brokers answer (check --connect) and are fast enough, and that Spark's tasks go "
+                "on; a smaller Integrate CycleByteLimit makes shorter cycles",
+            )
+
+
 def reporter(channel: str, latency_s: int = 0, *, each_rejected: bool = False) -> Callable[[Cycle], None]:
     """Return what logs each synced cycle: rows, messages, bytes, rows/s, and the latency of the newest change.
 

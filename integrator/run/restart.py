@@ -1,77 +1,115 @@
-"""The integrate job goes on after failures that time may mend, later each time, until too many come in a row."""
+"""The integrate job goes on after failures that time may mend, later each time, until too many come in a row.
+
+A cycle that failed is sent again in the same stream: each start of a stream whose source is in Python leaves three
+descriptors and a thread in Spark's JVM (4.3: PythonWorkerFactory does not close the selector that it accepts the
+source's process with). Only a stream that has failed itself is started again.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
-from typing import Any
 
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception,
-    stop_after_attempt,
-    stop_after_delay,
-    stop_never,
-    stop_when_event_set,
-    wait_exponential,
-)
+from pyspark.sql import DataFrame
 
 from integrator.channel.model import Restart
 from integrator.errors import IntegratorError
+from integrator.run.gate import Ended
+from integrator.run.spark_failures import classify
+
+_POLL_S = 0.1
 
 
-class _WentOn(Exception):
-    """It failed after cycles were synced: the count of failures is reset."""
+class Restarts:
+    """Counts failures between which no cycle is synced."""
+
+    def __init__(self, policy: Restart, synced: Callable[[], int]) -> None:
+        """Take a policy. synced: returns the last synced file."""
+        self._policy, self._synced = policy, synced
+        self._at, self._failures, self._first = synced(), 0, 0.0
+
+    def after(self, error: BaseException) -> float | None:
+        """Return how many seconds after a failure the job goes on; None if it does not: it is final."""
+        if self._synced() != self._at:
+            self._at, self._failures = self._synced(), 0
+        self._failures += 1
+        now, policy = time.monotonic(), self._policy
+        if self._failures == 1:
+            self._first = now
+        if not (isinstance(error, IntegratorError) and error.kind.retriable):
+            return None
+        limit = policy.timeout_seconds
+        over = self._failures > policy.tries if limit is None else 0 <= limit <= now - self._first
+        doublings = min(self._failures - 1, 64)
+        return None if over else min(policy.most_seconds, policy.first_seconds * 2**doublings)
 
 
 def run_with_restarts(
     run: Callable[[], None],
-    policy: Restart,
-    synced: Callable[[], int],
+    restarts: Restarts,
     stopping: threading.Event,
     rest: Callable[[float], None],
     failed: Callable[[BaseException, float], None],
 ) -> None:
-    """Run until it ends, again after each failure of a kind that time may mend, or until `stopping` is set.
+    """Run until it ends, again after each failure that is not final, or until `stopping` is set.
 
-    synced: the last synced cycle; failures count as in a row while it stays the same. rest: waits so many
-    seconds. failed: is called with each failure and the seconds until the next start. Raises IntegratorError when there
-    are more of them than the policy has tries, or for one of another kind.
+    rest: waits so many seconds. failed: is called with each failure and the seconds until the next start. Raises
+    IntegratorError, the final failure.
     """
-
-    def report(state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        if error is not None:
-            failed(error, state.next_action.sleep if state.next_action else 0.0)
-
-    def attempt(before: int) -> None:
-        try:
-            run()
-        except IntegratorError as error:
-            tried = policy.tries if policy.timeout_seconds is None else policy.timeout_seconds
-            if stopping.is_set() or synced() == before or not error.kind.retriable or not tried:
-                raise
-            failed(error, 0.0)
-            raise _WentOn from error
-
-    retrying = Retrying(
-        retry=retry_if_exception(lambda error: isinstance(error, IntegratorError) and error.kind.retriable),
-        wait=wait_exponential(multiplier=policy.first_seconds, max=policy.most_seconds),
-        stop=_stop(policy) | stop_when_event_set(stopping),
-        sleep=rest,
-        before_sleep=report,
-        reraise=True,
-    )
     while True:
         try:
-            return retrying(attempt, synced())
-        except _WentOn:
-            continue
+            return run()
+        except IntegratorError as error:
+            seconds = None if stopping.is_set() else restarts.after(error)
+            if seconds is None:
+                raise
+            failed(error, seconds)
+        rest(seconds)
 
 
-def _stop(policy: Restart) -> Any:
-    """Return what ends the tries: their number, or the time since the first failure."""
-    if policy.timeout_seconds is None:
-        return stop_after_attempt(policy.tries + 1)
-    return stop_never if policy.timeout_seconds < 0 else stop_after_delay(policy.timeout_seconds)
+class RetriedCycles:
+    """Sends a cycle again after each failure that is not final. `resting` is set between two tries."""
+
+    def __init__(
+        self,
+        restarts: Restarts,
+        ending: Callable[[], bool],
+        failed: Callable[[BaseException, float], None],
+        ready: Callable[[], None],
+    ) -> None:
+        """Take what `run_with_restarts` takes, `ending` (whether the end is asked for), and `ready`.
+
+        ready: waits until no task of the failed cycle is sending (I3).
+        """
+        self._restarts, self._ending, self._failed, self._ready = restarts, ending, failed, ready
+        self.resting = threading.Event()
+
+    def around(self, integrate_cycle: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """Return `integrate_cycle`, retried. It raises the final failure, or Ended."""
+
+        def integrate(batch: DataFrame, number: int) -> None:
+            while True:
+                try:
+                    return integrate_cycle(batch, number)
+                except Exception as error:
+                    failure = error if isinstance(error, IntegratorError) else classify(error)
+                    seconds = None if failure is None or self._ending() else self._restarts.after(failure)
+                    if failure is None or seconds is None:
+                        raise failure or error from error
+                    self._failed(failure, seconds)
+                self._rest(seconds)
+                self._ready()
+
+        return integrate
+
+    def _rest(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        self.resting.set()
+        try:
+            while (left := until - time.monotonic()) > 0:
+                if self._ending():
+                    raise Ended
+                time.sleep(min(left, _POLL_S))
+        finally:
+            self.resting.clear()

@@ -94,7 +94,7 @@ class CycleShards:
             )
         self._state, self._recipe, self._topic, self._begun = state, recipe, topic, set(begun)
         self._settings = known(state)
-        self._stream = uuid.uuid4().hex
+        self._stream, self._last = uuid.uuid4().hex, -1
 
     def count(self, cycle: int, tasks: int) -> int:
         """Return into how many shards the cycle is divided: `tasks`, or as many as when it was begun.
@@ -121,7 +121,13 @@ class CycleShards:
         return count
 
     def of(self, cycle: int, journal: str) -> Shards:
-        """Return how a cycle is sent. journal: the digest of the files up to its last one."""
+        """Return how a cycle is sent. journal: the digest of the files up to its last one.
+
+        A cycle that is sent again is of another run of the stream: its producers fence those of the first try (I3).
+        """
+        if cycle == self._last:
+            self._stream = uuid.uuid4().hex
+        self._last = cycle
         settings = self._settings
         record = CycleRecord(settings.generation, cycle, journal, self._topic)
         return Shards(settings.name, self._stream, cycle, record if self._recipe.send.exactly_once else None)

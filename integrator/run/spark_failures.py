@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 
-from py4j.protocol import Py4JNetworkError
+from py4j.protocol import Py4JError, Py4JNetworkError
 
 from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost
 
@@ -44,6 +44,8 @@ _NO_JVM = re.compile(r"Answer from Java side is empty|trying to connect to the J
 def _is_py4js(failure: BaseException) -> bool:
     """Return whether the connection to the JVM failed: py4j says so, or a connection did that py4j had opened."""
     if isinstance(failure, Py4JNetworkError):
+        return True
+    if type(failure) is Py4JError and "Trace:" not in str(failure):  # the JVM ended in the middle of its answer
         return True
     return isinstance(failure, ConnectionError) and any(
         frame.f_globals.get("__name__", "").startswith("py4j.") for frame, _ in traceback.walk_tb(failure.__traceback__)

@@ -8,8 +8,9 @@ from structlog.testing import capture_logs
 
 from integrator.channel.model import Restart
 from integrator.errors import DataError, DeliveryError, EnvironmentFault
+from integrator.run.gate import Ended
 from integrator.run.heartbeat import Heartbeat
-from integrator.run.restart import run_with_restarts
+from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 
 
 class Job:
@@ -30,9 +31,8 @@ class Job:
     def go(self, policy, stopping=None):
         end = stopping or threading.Event()
         failed = []
-        run_with_restarts(
-            self.run, policy, lambda: self.cycles, end, self.rests.append, lambda *seen: failed.append(seen)
-        )
+        restarts = Restarts(policy, lambda: self.cycles)
+        run_with_restarts(self.run, restarts, end, self.rests.append, lambda *seen: failed.append(seen))
         return failed
 
 
@@ -81,6 +81,50 @@ def test_it_ends_when_it_is_asked_to():
     stopping.set()
     with pytest.raises(DeliveryError):
         Job(AWAY, AWAY).go(Restart(), stopping)
+
+
+def retried(job, policy, ending=lambda: False):
+    """The job's steps as tries of one cycle; returns what was recorded of failures, and how often senders were awaited."""
+    failed, awaited = [], []
+    cycles = RetriedCycles(
+        Restarts(policy, lambda: job.cycles), ending, lambda *seen: failed.append(seen), lambda: awaited.append(1)
+    )
+    cycles.around(lambda _batch, _number: job.run())(None, 7)
+    assert not cycles.resting.is_set()
+    return failed, len(awaited)
+
+
+QUICK = Restart(tries=3, first_seconds=0.01, most_seconds=0.02)
+
+
+def test_a_cycle_that_failed_is_sent_again_when_nothing_is_sending():
+    assert retried(Job(AWAY, AWAY, AWAY), QUICK) == ([(AWAY, 0.01), (AWAY, 0.02), (AWAY, 0.02)], 3)
+
+
+@pytest.mark.parametrize("steps", [[AWAY] * 4, [DataError("bad")], [ValueError("a defect")]])
+def test_a_cycles_final_failure_is_raised(steps):
+    job = Job(*steps)
+    with pytest.raises(type(steps[0])):
+        retried(job, QUICK)
+    assert job.runs == len(steps)
+
+
+def test_a_final_failure_of_a_cycle_is_not_retried_by_the_stream_either():
+    restarts = Restarts(QUICK, lambda: 0)
+    assert [restarts.after(AWAY) for _ in range(5)] == [0.01, 0.02, 0.02, None, None]
+
+
+@pytest.mark.parametrize(("timeout", "expected"), [(-1, 0.02), (0, None), (60, 0.02)])
+def test_a_policy_of_seconds_counts_no_tries(timeout, expected):
+    restarts = Restarts(Restart(tries=1, first_seconds=0.01, most_seconds=0.02, timeout_seconds=timeout), lambda: 0)
+    assert [restarts.after(AWAY) for _ in range(99)][-1] == expected
+
+
+def test_the_end_that_is_asked_for_between_two_tries_is_no_failure():
+    job, asked = Job(AWAY), iter([False, True])
+    with pytest.raises(Ended):
+        retried(job, Restart(first_seconds=60), lambda: next(asked))
+    assert job.runs == 1
 
 
 def test_the_heartbeat_says_what_is_done(tmp_path):
