@@ -13,8 +13,9 @@ from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
 from integrator.contracts.report import Report
+from integrator.deliver.kafka.unacknowledged import explained
 from integrator.durable import Damaged
-from integrator.errors import from_wire
+from integrator.errors import DeliveryError, from_wire
 from integrator.plan import Plan
 from integrator.run import consistency
 from integrator.run.first_pass import first_pass
@@ -74,7 +75,10 @@ def cycle(
         sent = time.monotonic()
         reports = [Report.of_json(row.report) for row in rows]
         deferred = [bytes(row.deferred) for row in rows]
-        done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
+        try:
+            done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
+        except DeliveryError as error:
+            raise explained(error, plan.recipe.send.producer, plan.topics) from None
         if done.checkpoint.ordinal != last_file:
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"

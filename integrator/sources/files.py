@@ -22,7 +22,7 @@ from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import crossing
 from integrator.sources.file_slices import FILE_SLICE_DDL
 from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry, Listing
+from integrator.sources.listing import Entry, Listing, Watch
 from integrator.sources.spool import PATTERN, number_of
 
 NAME = "change_files"
@@ -117,6 +117,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: dict[str, str]) -> None:
         listing = json.loads(options["listing"])
         self._listing = Listing(**{**listing, "ignore": tuple(listing["ignore"])})
+        self._watch = Watch(self._listing)
         self._journal_path = Path(options["journal"])
         self._bytes = int(options["bytes"])
         self._one_task_bytes = int(options["one_task_bytes"])
@@ -155,7 +156,9 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _look(self) -> None:
         numbered = number_of if self._listing.pattern == PATTERN else None
         with _across_processes():
-            self._journal.take(self._listing.files(), numbered)
+            files = self._watch.files()
+            if files is not None:
+                self._journal.take(files, numbered)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
         """Cut the cycle's files into consecutive parts of about equal size."""

@@ -7,7 +7,9 @@ import itertools
 import os
 import re
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from stat import S_ISREG
 from typing import Literal
@@ -48,33 +50,37 @@ class Listing:
     def files(self) -> list[Entry]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
         base, pattern = self._place()
+        matches, ignored = _matcher(pattern), [_matcher(one) for one in self.ignore]
+
+        def wanted(name: str) -> bool:
+            return matches(name) is not None and all(one(name) is None for one in ignored)
+
         try:
-            found = _stored(base) if "://" in base else _local(base)
+            files = _stored(base, wanted) if "://" in base else _local(base, wanted)
         except UnicodeDecodeError as error:  # of Arrow, which decodes all names of a store
             raise EnvironmentFault(_no_utf8(f"{self.path}: ".encode() + error.object)) from error
         except (OSError, pa.ArrowInvalid) as error:
             raise EnvironmentFault(f"{self.path}: cannot be listed: {error}") from error
-        files = [
-            (name, entry)
-            for name, entry in found
-            if fnmatch.fnmatchcase(name, pattern)
-            and not any(fnmatch.fnmatchcase(name, ignored) for ignored in self.ignore)
-        ]
-        self._check_names(files)
+        _check_names(files)
         if self.order == "time":
             files.sort(key=lambda file: (file[1].mtime, file[0]))
         else:
-            files.sort(key=lambda file: file[0])
-        latest = time.time_ns() - self.delay_s * 1_000_000_000
-        ready = itertools.takewhile(lambda file: not self.delay_s or file[1].mtime <= latest, files)
-        return [Entry(self._named(entry.path), entry.size, entry.mtime) for _, entry in ready]
+            files.sort(key=itemgetter(0))
+        entries = [entry for _, entry in files]
+        if self.delay_s:
+            latest = time.time_ns() - self.delay_s * 1_000_000_000
+            entries = list(itertools.takewhile(lambda entry: entry.mtime <= latest, entries))
+        if "://" in self.path:
+            return [replace(entry, path=self._named(entry.path)) for entry in entries]
+        return entries
 
-    def _check_names(self, files: list[tuple[str, Entry]]) -> None:
-        """Raise EnvironmentFault for a change file whose name is not UTF-8: Spark and the journal cannot have it."""
-        for name, entry in files:
-            if any("\udc80" <= character <= "\udcff" for character in name):
-                written = entry.path.encode("utf-8", "surrogateescape")
-                raise EnvironmentFault(_no_utf8(written))
+    def modified(self) -> int | None:
+        """Return when a name was last added to or removed from the directory, in ns; None where that is not known."""
+        base, _ = self._place()
+        try:
+            return None if "://" in base or self.delay_s else Path(base).stat().st_mtime_ns
+        except OSError:
+            return None
 
     def _named(self, path: str) -> str:
         """Return a path that was listed as it is opened: where it is a URI, with escapes and with its options."""
@@ -94,6 +100,45 @@ class Listing:
         return (path + options if "://" in path else str(Path(path).absolute())), pattern
 
 
+class Watch:
+    """A listing that is asked again and again. Listing 100,000 files takes half a second of CPU.
+
+    A directory that has had no name added or removed is listed again only after twenty times as long as that took: for
+    files that are written to after they were taken, which is an error.
+    """
+
+    REST = 20
+    SETTLED_NS = 2_000_000_000
+    """File systems' times are up to two seconds coarse: a name added after a look may have left the same time."""
+
+    def __init__(self, listing: Listing) -> None:
+        self._listing = listing
+        self._modified: int | None = None
+        self._until = 0.0
+
+    def files(self) -> list[Entry] | None:
+        """Return the files that are there now, in order; None where they are those of the last time."""
+        begun, modified = time.monotonic(), self._listing.modified()
+        if modified is not None and modified == self._modified and begun < self._until:
+            return None
+        settled = modified is not None and time.time_ns() - modified > self.SETTLED_NS
+        files = self._listing.files()
+        self._modified = modified if settled else None
+        self._until = begun + self.REST * (time.monotonic() - begun)
+        return files
+
+
+def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
+    return re.compile(fnmatch.translate(pattern)).match
+
+
+def _check_names(files: list[tuple[str, Entry]]) -> None:
+    """Raise EnvironmentFault for a change file whose name is not UTF-8: Spark and the journal cannot have it."""
+    for name, entry in files:
+        if not name.isascii() and any("\udc80" <= character <= "\udcff" for character in name):
+            raise EnvironmentFault(_no_utf8(entry.path.encode("utf-8", "surrogateescape")))
+
+
 def _no_utf8(path: bytes) -> str:
     return (
         f"{path.decode('utf-8', 'backslashreplace')}: its name is not UTF-8 (\\x.. is a byte of it); rename the file, "
@@ -101,8 +146,8 @@ def _no_utf8(path: bytes) -> str:
     )
 
 
-def _local(base: str) -> list[tuple[str, Entry]]:
-    """Return the files of a directory with their names, or a file alone.
+def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
+    """Return the wanted files of a directory with their names, or a file alone.
 
     A byte that is not UTF-8 is a surrogate in the name, as PEP 383 has it.
     """
@@ -114,24 +159,25 @@ def _local(base: str) -> list[tuple[str, Entry]]:
         names = [name.encode()]
     except FileNotFoundError:
         raise EnvironmentFault(f"{base}: there is no such directory or file; make it, or mend the path") from None
-    files = []
+    files, above = [], base.encode() + b"/"
     for written in names:
-        path = base.encode() + b"/" + written
+        name = written.decode("utf-8", "surrogateescape")
+        if not wanted(name):
+            continue
         try:
-            status = os.stat(path)  # noqa: PTH116 - pathlib takes no bytes
+            status = os.stat(above + written)  # noqa: PTH116 - pathlib takes no bytes
         except FileNotFoundError:  # removed since, or a link to nothing
             continue
         if S_ISREG(status.st_mode):
-            entry = Entry(path.decode("utf-8", "surrogateescape"), status.st_size, status.st_mtime_ns)
-            files.append((written.decode("utf-8", "surrogateescape"), entry))
+            files.append((name, Entry(f"{base}/{name}", status.st_size, status.st_mtime_ns)))
     return files
 
 
-def _stored(base: str) -> list[tuple[str, Entry]]:
-    """Return the files in a store that Arrow knows, with their names; or a file alone."""
+def _stored(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
+    """Return the wanted files in a store that Arrow knows, with their names; or a file alone."""
     filesystem, path = pyarrow.fs.FileSystem.from_uri(base)
     if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
-        return _local(path)
+        return _local(path, wanted)
     selected = filesystem.get_file_info(path)
     if selected.type == pyarrow.fs.FileType.NotFound:
         raise EnvironmentFault(f"{base}: there is no such directory or file; make it, or mend the path")
@@ -141,5 +187,5 @@ def _stored(base: str) -> list[tuple[str, Entry]]:
     return [
         (info.base_name, Entry(info.path, info.size, info.mtime_ns or 0))
         for info in infos
-        if info.type == pyarrow.fs.FileType.File
+        if info.type == pyarrow.fs.FileType.File and wanted(info.base_name)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import socket
 import ssl
@@ -18,6 +19,8 @@ from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
 """Connections that have sent nothing yet, where the limit of senders is lower: who comes again is one for a moment."""
+_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
+"""Errors that no connection has."""
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -115,6 +118,15 @@ class Receiver:
         except asyncio.CancelledError:  # its sender connected again, or we end
             self.log.info("connection closed", peer=peer, sender=connection.sender)
         except (OSError, ssl.SSLError, asyncio.IncompleteReadError) as error:
+            if isinstance(error, OSError) and error.errno in _OF_DISKS:
+                self.log.error(  # noqa: TRY400 - no defect that a traceback would explain
+                    "lines are not received: the spool cannot be written",
+                    spool=str(self.spool.path),
+                    sender=connection.sender,
+                    error=str(error),
+                    remedy="make room on that disk; senders send again what is not acknowledged",
+                )
+                return
             self.log.info("connection lost", peer=peer, sender=connection.sender, error=str(error))
         finally:
             if not connection.sender:

@@ -254,10 +254,14 @@ class KraftCluster:
         return [node.listeners[name] for node in self.nodes]
 
     def __enter__(self) -> KraftCluster:
-        for node in self.nodes:
-            node.launch()
-        for node in self.nodes:
-            node.wait()
+        try:
+            for node in self.nodes:
+                node.launch()
+            for node in self.nodes:
+                node.wait()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

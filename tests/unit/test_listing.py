@@ -1,12 +1,15 @@
 """Change files as they are listed: names, sizes and times as Arrow has them, and names that are no UTF-8."""
 
 import os
+import time
+from pathlib import Path
 
 import pyarrow.fs
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.listing import Entry, Listing
+from integrator.sources import listing as listings
+from integrator.sources.listing import Entry, Listing, Watch
 
 IGNORED = (".*", "*.tmp")
 
@@ -74,3 +77,32 @@ def test_files_are_those_that_arrow_lists(tmp_path):
 def test_a_place_that_is_not_there_is_reported(scheme, tmp_path):
     with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
         listing(f"{scheme}{tmp_path}/nothing").files()
+
+
+def test_a_directory_without_new_names_is_listed_again_only_after_a_rest(tmp_path, monkeypatch):
+    (tmp_path / "a.jsonl").write_text("{}")
+    now = [1000.0]
+    monkeypatch.setattr(listings.time, "monotonic", lambda: now[0])
+    watch = Watch(listing(tmp_path, "*.jsonl"))
+    old, seen = time.time_ns() - 5 * 10**9, []
+
+    def look(modified=old, rest=0):
+        os.utime(tmp_path, ns=(modified, modified))
+        watch._until = now[0] + rest
+        files = watch.files()
+        seen.append(None if files is None else [Path(one.path).name for one in files])
+
+    look()
+    look(rest=5)
+    look()  # after the rest: what was written into a file since it was taken is seen then
+    (tmp_path / "b.jsonl").write_text("{}")
+    look(old + 1, rest=5)
+    assert seen == [["a.jsonl"], None, ["a.jsonl"], ["a.jsonl", "b.jsonl"]]
+
+
+def test_a_directory_that_has_just_changed_is_listed_each_time(tmp_path):
+    watch = Watch(listing(tmp_path, "*.jsonl"))
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / name).write_text("{}")
+        assert watch.files()[-1].path == str(tmp_path / name)
+    assert watch.files() is not None

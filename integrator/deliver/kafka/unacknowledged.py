@@ -1,0 +1,68 @@
+"""Why messages were not acknowledged: a look at the topics, for librdkafka reports only that time has passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._resource import ResourceType
+
+from integrator.deliver.kafka.topics import TIMEOUT_S, connected
+from integrator.errors import DeliveryError, EnvironmentFault
+
+TIMED_OUT = "_MSG_TIMED_OUT"
+"""librdkafka's name of the error, which is in the text of a failed delivery."""
+_SHOWN = 3
+_LEAST = "min.insync.replicas"
+
+
+def explained(error: DeliveryError, properties: dict[str, str], topics: Sequence[str]) -> DeliveryError:
+    """Return a failed delivery with what keeps messages from `topics`, where time has passed; else as it is."""
+    if TIMED_OUT not in str(error):
+        return error
+    try:
+        client, there = connected(properties)
+        found = list(_problems(client, there, topics))
+    except EnvironmentFault as fault:
+        found = [str(fault)]
+    except KafkaException as failure:
+        found = [f"the topics cannot be looked at: {failure.args[0].str()}"]
+    more = f" (and {len(found) - _SHOWN} more of the kind)" if len(found) > _SHOWN else ""
+    reason = "; ".join(found[:_SHOWN]) or (
+        "the brokers answer, and the topics have leaders and replicas enough: they were away, or are slower than "
+        "HVR_KAFKA_MSG_DELIVERY_TIMEOUT allows (a quota, a slow disk or network)"
+    )
+    return DeliveryError(f"{error}. Why: {reason}{more}")
+
+
+def _problems(client: AdminClient, there: Any, topics: Sequence[str]) -> Iterator[str]:
+    lacking: dict[str, Any] = {}
+    for topic in topics:
+        known = there.topics.get(topic)
+        if known is None or (known.error and known.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
+            yield f"the topic {topic} is not there any more: create it, with as many partitions as it had"
+            continue
+        headless = [partition.id for partition in known.partitions.values() if partition.leader < 0]
+        if headless:
+            yield f"{topic}: partition {headless[0]} has no leader: start the brokers that have its replicas"
+        least = min(known.partitions.values(), key=lambda one: len(one.isrs), default=None)
+        if least is not None and len(least.isrs) < len(least.replicas):
+            lacking[topic] = least
+    if not lacking:
+        return
+    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in lacking]
+    for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items():
+        partition = lacking[resource.name]
+        insync, replicas = len(partition.isrs), len(partition.replicas)
+        try:
+            wanted = int(future.result()[_LEAST].value)
+        except KafkaException:  # without the ACL DescribeConfigs
+            wanted = replicas
+        if insync < wanted:
+            yield (
+                f"{resource.name}: partition {partition.id} has {insync} of {replicas} replicas in sync, and {_LEAST} "
+                f"is {wanted}: start the brokers that have the others"
+            )
