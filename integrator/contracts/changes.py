@@ -199,6 +199,17 @@ class MultiTableChanges:
             return apart
         return [replace(rows, columns=dict(own)) for rows, own in zip(apart, self.own, strict=True)]
 
+    def where(self, mask: Mask) -> MultiTableChanges:
+        """Return the rows for which `mask` is True; two rows that become neighbours by that are no update."""
+        ends = np.cumsum(self.sizes)
+        kept = [mask[end - size : end] for end, size in zip(ends.tolist(), self.sizes, strict=True)]
+        left = [at for at, of_table in enumerate(kept) if of_table.any()]
+        own = [
+            {name: each.filter(pa.array(kept[at])) for name, each in self.own[at].items()} for at in left if self.own
+        ]
+        tables, sizes = [self.tables[at] for at in left], [int(kept[at].sum()) for at in left]
+        return MultiTableChanges(self.rows.where(mask), tuple(tables), tuple(sizes), tuple(own))
+
     def only(self, places: Sequence[int]) -> MultiTableChanges:
         """Return the rows of some of the tables that have columns of their own."""
         if len(places) == len(self.tables):
@@ -212,6 +223,36 @@ class MultiTableChanges:
 
 
 AnyChanges: TypeAlias = "Changes | MultiTableChanges"
+
+
+def without_lines(
+    parts: Sequence[AnyChanges], lines: npt.NDArray[np.int64]
+) -> tuple[list[AnyChanges], npt.NDArray[np.int64]]:
+    """Return changes without those of some lines, and without the other row of each update that one of them has.
+
+    The second result has the other lines that are left out for that, in order.
+    """
+    asked = lines
+    while True:
+        wrong = [_of_lines(part, lines) for part in parts]
+        more = np.setdiff1d(np.concatenate([asked[:0], *(others for _, others in wrong)]), lines)
+        if not len(more):
+            break
+        lines = np.append(lines, more)
+    left = [part.where(~rows) if rows.any() else part for part, (rows, _) in zip(parts, wrong, strict=True)]
+    return [part for part in left if len(part)], np.setdiff1d(lines, asked)
+
+
+def _of_lines(part: AnyChanges, lines: npt.NDArray[np.int64]) -> tuple[Mask, npt.NDArray[np.int64]]:
+    """Return which rows are of some lines, and the lines of the other rows of their updates."""
+    rows = part if isinstance(part, Changes) else part.rows
+    wrong = np.isin(rows.line, lines)
+    if not wrong.any():
+        return wrong, rows.line[:0]
+    before, other = rows.paired, np.zeros(len(rows), bool)
+    other[1:] |= (before & wrong)[:-1]
+    other[:-1] |= before[:-1] & wrong[1:]
+    return wrong, rows.line[other]
 
 
 def together(parts: Sequence[Changes]) -> Changes:

@@ -14,7 +14,7 @@ from integrator.contracts.changes import integ_seq
 from integrator.contracts.streams import REMEDY, Span
 from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
-from integrator.decode.refusal import is_collected
+from integrator.decode.refusal import collected_lines
 from integrator.errors import DataError
 
 Ints = npt.NDArray[np.int64]
@@ -45,7 +45,13 @@ class Ascending:
 
         The error names the first record that is not after the one before it.
         """
-        if not self._checked or is_collected():
+        if not self._checked:
+            return
+        wrong = collected_lines()
+        if len(wrong):
+            right = np.flatnonzero(~np.isin(where.line, wrong))
+            begins, ends, where = begins.take(pa.array(right)), ends.take(pa.array(right)), where.take(right)
+        if not len(begins):
             return
         before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
         if pc.any(pc.less_equal(begins, before)).as_py():

@@ -23,10 +23,14 @@ Decoded = tuple[Records, Positions]
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a file: blocks of lines, or of rows of a table; and what decodes one."""
+    """The parts of a file: blocks of lines, or of rows of a table; and what decodes one.
+
+    joined: an update is made of two lines, so that a line without the other one means something else.
+    """
 
     blocks: Iterator[Any]
     decode: Callable[[Any], Decoded]
+    joined: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def of_parts(
             span = Span() if is_numbered else ascending.span
             return Batch(changes, order.open, ignored, unknown, span, dict(tables.known))
 
-        yield from each_block(of_file.blocks, step, (ascending, order, tables), reading)
+        yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)
 
     def tail(file: File, reading: Reading) -> OpenTransaction:
         if reading.tolerant:

@@ -260,18 +260,34 @@ class _Batch:
             try:
                 arrays.append(self._converted(own, KINDS.all[kind]))
             except ValueRefused as error:
-                report(self._error(layout, own, int(start), KINDS.all[kind], error))
-                arrays.append(pa.nulls(int(stop - start), self._converted(own.part(0, 0), KINDS.all[kind]).type))
+                left = self._reported(layout, own, int(start), KINDS.all[kind], error)
+                arrays.append(self._converted(left, KINDS.all[kind]))
         return arrays
 
-    def _error(self, layout: Layout, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> DataError:
-        """Return the error for values of a kind, of which the first is refused."""
+    def _reported(self, layout: Layout, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> Slices:
+        """Report values of a kind, of which the first is refused; return them without those that are."""
+        refused: list[int] = []
 
-        def others() -> Iterator[tuple[int, str]]:
-            for index in every_refused(len(own.start), lambda begin, stop: self._accepts(own.part(begin, stop), kind)):
-                yield self._refused(layout, own, start, ValueRefused(index, self._reason(own, index, kind)))
+        def others() -> list[tuple[int, str]]:
+            found = list(self._all_refused(own, kind, error))
+            refused.extend(one.index for one in found)
+            return [self._refused(layout, own, start, one) for one in found]
 
-        return DataError(self._refused(layout, own, start, error)[1], lambda: list(others()))
+        report(DataError(self._refused(layout, own, start, error)[1], others))
+        left = Slices(own.start.copy(), own.end.copy(), own.escaped)
+        left.start[refused] = left.end[refused] = 0
+        return left
+
+    def _all_refused(self, own: Slices, kind: Hashable, error: ValueRefused) -> Iterator[ValueRefused]:
+        """Yield all values of a kind that are refused, given the first."""
+        for index in error.every:
+            yield ValueRefused(index, str(error))
+        left = np.delete(np.arange(len(own.start)), list(error.every))
+        rest = own.take(left)
+        if error.every and self._accepts(rest, kind):
+            return
+        for index in every_refused(len(left), lambda begin, stop: self._accepts(rest.part(begin, stop), kind)):
+            yield ValueRefused(int(left[index]), self._reason(rest, index, kind))
 
     def _accepts(self, at: Slices, kind: Hashable) -> bool:
         try:

@@ -20,19 +20,19 @@ _thread = threading.local()
 def collecting() -> Iterator[list[tuple[int, str]]]:
     """Have this thread collect errors, which `report` raises otherwise; yield the list of lines and texts.
 
-    Reading goes on with the wrong records then: what comes out is of no use if any error is collected.
+    Reading goes on with the wrong records then: what comes out is of use only without the rows of those lines.
     """
     found: list[tuple[int, str]] = []
-    _thread.found = found
+    outer, _thread.found = getattr(_thread, "found", None), found  # where the file before is read to its end within
     try:
         yield found
     finally:
-        _thread.found = None
+        _thread.found = outer
 
 
-def is_collected() -> bool:
-    """Return whether there are collected errors: checks of records among each other have no meaning then."""
-    return bool(getattr(_thread, "found", None))
+def collected_lines() -> Ints:
+    """Return the lines with collected errors: records are checked among each other without these."""
+    return np.array([line for line, _ in getattr(_thread, "found", None) or ()], np.int64)
 
 
 def report(error: DataError) -> None:

@@ -1,7 +1,8 @@
 """Blocks of lines, read without those that are wrong, where the channel declares errors.tolerance: all.
 
-A block with wrong lines is read again without them. Most checks find all that are wrong at once; where others find one
-after another, the block is divided: a smaller one costs less to read again.
+Most checks find all lines that are wrong at once. Where reading can go on with them, their rows are left out of what
+was read; else the block is read again without them. Where lines are found one after another, the block is divided: a
+smaller one costs less to read again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.changes import OpenTransaction, without_lines
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.json.lines import Lines
@@ -27,11 +28,17 @@ _SMALL = 128
 
 
 def each_block(
-    blocks: Iterable[Lines], step: Callable[[Lines], Batch], states: Sequence[object], reading: Reading
+    blocks: Iterable[Lines],
+    step: Callable[[Lines], Batch],
+    states: Sequence[object],
+    reading: Reading,
+    *,
+    joined: bool = False,
 ) -> Iterator[Batch]:
     """Yield what `step` makes of each block, in order.
 
-    states: the objects that `step` changes, which are set back before a block is read again. Raises DataError where
+    states: the objects that `step` changes, which are set back before a block is read again. joined: rows are made of
+    several lines, so that a block with a wrong one is always read again. Raises DataError where
     nothing is tolerated, and for what is not the fault of one line.
     """
     if not reading.tolerant:
@@ -42,7 +49,7 @@ def each_block(
         parts = [lines]
         while parts:
             part = parts.pop()
-            batch, rest = _attempts(part, step, states, rejected, divisible=not reading.whole_files)
+            batch, rest = _attempts(part, step, states, rejected, divisible=not reading.whole_files, joined=joined)
             parts += rest
             if batch is not None or (rejected and not parts):
                 yield replace(batch or Batch([], None), rejected=tuple(rejected))
@@ -50,7 +57,13 @@ def each_block(
 
 
 def _attempts(
-    lines: Lines, step: Callable[[Lines], Batch], states: Sequence[object], rejected: list[Rejected], *, divisible: bool
+    lines: Lines,
+    step: Callable[[Lines], Batch],
+    states: Sequence[object],
+    rejected: list[Rejected],
+    *,
+    divisible: bool,
+    joined: bool,
 ) -> tuple[Batch | None, list[Lines]]:
     """Return the batch of lines, None where none is left; or the parts to read instead, the last one first."""
     tries = 0
@@ -60,8 +73,8 @@ def _attempts(
             return None, [lines.take(np.arange(half, len(lines))), lines.take(np.arange(half))]
         before = [_copied(vars(state)) for state in states]
         batch, error, found = _collected(step, lines)
-        if batch is not None and not found:
-            return batch, []
+        if batch is not None and not (found and (joined or batch.ignored)):
+            return _without(batch, lines.file, found, rejected), []
         for state, saved in zip(states, before, strict=True):
             vars(state).update(saved)
         if not found:
@@ -73,6 +86,21 @@ def _attempts(
         rejected += {one.line: one for one in reversed(found)}.values()
         lines = lines.take(np.flatnonzero(~wrong))
     return None, []
+
+
+def _without(batch: Batch, file: str, found: list[Rejected], rejected: list[Rejected]) -> Batch:
+    """Return a batch that was read with wrong lines, without their rows; add these lines to `rejected`."""
+    if not found:
+        return batch
+    wrong = {one.line: one for one in reversed(found)}
+    changes, others = without_lines(batch.changes, np.array(list(wrong)))
+    rejected += [*wrong.values(), *(other_row(line, file, "VALUE_CONVERTER") for line in others.tolist())]
+    return replace(batch, changes=changes)
+
+
+def other_row(line: int, file: str, stage: Stage) -> Rejected:
+    """Return a line that is rejected because it has the one row of an update, and the other one is wrong."""
+    return Rejected(line, stage, f"{file}:{line}: the other row of this update is rejected")
 
 
 def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | None, Exception | None, list[Rejected]]:

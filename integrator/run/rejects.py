@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.changes import AnyChanges, Changes
+from integrator.contracts.changes import AnyChanges, Changes, without_lines
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, Recipe
 from integrator.contracts.rejected import Rejected
 from integrator.decode.json.lines import container_of, raw_lines
-from integrator.decode.rejects import rejected_by
+from integrator.decode.rejects import other_row, rejected_by
 from integrator.encode.batch import Encoded, Encoders
 from integrator.errors import SHOWN, DataError, shortened
 from integrator.transform.expression import RunClock
@@ -121,26 +121,12 @@ class Rejects:
 
     def _without(self, part: list[AnyChanges], found: list[Rejected]) -> list[AnyChanges]:
         """Return changes without those of rejected lines, and without the other row of their updates."""
-        lines = {one.line for one in found}
-        left: list[Changes] = []
-        for one in _apart(part):
-            wrong = np.isin(one.line, list(lines))
-            if not wrong.any():
-                left.append(one)
-                continue
-            before = one.paired
-            other = np.zeros(len(one), bool)
-            other[1:] |= (before & wrong)[:-1]
-            other[:-1] |= before[:-1] & wrong[1:]
-            for line in sorted(set(one.line[other & ~wrong].tolist()) - lines):
-                text = f"{one.file}:{line}: the other row of this update is rejected"
-                found = [*found, Rejected(line, "TRANSFORMATION", text)]
-                lines.add(line)
-            left.append(one.where(~(wrong | other)))
-        if not any(np.isin(one.line, list(lines)).any() for one in _apart(part)):
+        file = _apart(part)[0].file
+        left, others = without_lines(part, np.array([one.line for one in found]))
+        if sum(map(len, left)) == sum(map(len, part)):
             raise DataError(found[0].reason)
-        self.add(left[0].file, found)
-        return [*filter(len, left)]
+        self.add(file, [*found, *(other_row(line, file, "TRANSFORMATION") for line in others.tolist())])
+        return left
 
     def summary(self) -> dict[str, Any]:
         """Return what a FileSummary has of rejected lines; the file ends."""

@@ -59,7 +59,7 @@ def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluste
     daemon.wait_for("cycle synced")
     sent.write(20)
     time.sleep(7)  # in the middle of the cycle, which takes about 20 s
-    paused = family_of(cluster.busiest().pid)
+    paused = family_of(cluster.busiest(3).pid)
     send(signal.SIGSTOP, paused)
     daemon.wait_for("failed, starts again", seconds=120)
     daemon.wait_for("cycle synced", 2, seconds=180)

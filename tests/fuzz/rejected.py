@@ -24,6 +24,7 @@ OF_LINES = [setup for setup in SETUPS if not setup.is_csv]
 _OTHERS_FAULT = (
     "came before: both would be sent as table",
     "one image of an update, of which the other is not there",
+    "the other row of this update is rejected",
 )
 """Reasons for which a line is rejected that is right alone."""
 _SPELLING = "another spelling"

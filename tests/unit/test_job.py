@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from integrator.channel.model import Restart
 from integrator.channel.secret import Secrets
 from integrator.errors import EnvironmentFault
 from integrator.run.gate import CycleGate, Ended
@@ -59,7 +60,9 @@ def test_a_job_waits_while_a_refresh_sends_rows_and_no_longer_than_to_its_end(tm
     state = State(str(tmp_path / "state"))
     state.make()
     stopping = threading.Event()
-    job = Job(SimpleNamespace(state=str(tmp_path / "state"), channel="c", secrets=Secrets()), stopping)
+    job = Job(
+        SimpleNamespace(state=str(tmp_path / "state"), channel="c", secrets=Secrets(), restart=Restart()), stopping
+    )
     refresh = contextlib.ExitStack()
     refresh.enter_context(state.integrating())
     timer = threading.Timer(1.5, refresh.close)

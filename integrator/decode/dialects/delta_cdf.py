@@ -66,7 +66,7 @@ def parts(file: File, reading: Reading) -> Parts:
             return _decoded(_of_json(objects, table), objects.numbers, file, table, objects, rejected=lost)
 
         whole = dataclasses.replace(reading, whole_files=True)
-        return Parts(file.lines(whole), decode)
+        return Parts(file.lines(whole), decode, joined=True)
     return Parts(_of_tables(file, container, table), lambda decoded: decoded)
 
 

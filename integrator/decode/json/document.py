@@ -19,7 +19,7 @@ from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE, QUOTE
-from integrator.decode.json.index import Finding, Nodes, indexed
+from integrator.decode.json.index import Finding, Nodes, every_wrong, indexed
 from integrator.decode.json.lines import Lines, pieces
 from integrator.decode.json.names import WORD
 from integrator.errors import DataError, shown
@@ -27,8 +27,6 @@ from integrator.errors import DataError, shown
 Ints = npt.NDArray[np.int64]
 
 _SPACE, _TAB, _RETURN = b" \t\r"
-_FEW_LINES = 128
-"""Lines that are looked at together for those that are wrong: each wrong one costs a look at the rest of them."""
 _REASONS = {
     grammar.NO_VALUE: "here a value is expected: text in quotes, a number, true, false, null, an object or a list",
     grammar.NO_OBJECT: "it is no object",
@@ -91,14 +89,8 @@ def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
 
 def _every_wrong(lines: Lines, start: int, expected: str) -> Iterator[tuple[int, str]]:
     """Yield all lines from `start` on that are neither an object nor `null`, each with its error."""
-    for begin in range(start, len(lines), _FEW_LINES):
-        part = lines.take(np.arange(begin, min(begin + _FEW_LINES, len(lines))))
-        while len(part):
-            found, reason = first_wrong(part)
-            if not reason:
-                break
-            yield int(part.numbers[found.line]), _refusal(part, found.line, reason, expected)
-            part = part.take(np.arange(found.line + 1, len(part)))
+    for found in every_wrong(_padded(lines.text), lines.offsets, start):
+        yield int(lines.numbers[found.line]), _refusal(lines, found.line, _reason(lines, found), expected)
 
 
 def first_wrong(lines: Lines) -> tuple[Finding, str]:

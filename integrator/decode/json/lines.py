@@ -7,7 +7,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -37,6 +37,8 @@ _PACKED = (".gz", ".zst", ".bz2", ".lz4")
 """Names of files that Arrow unpacks. Of one without a byte it makes no bytes, and no error."""
 _ANEW = "write it anew, whole, under another name first"
 _UTF_8 = "write change files in UTF-8"
+_GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
+_LONG_RUN = 8  # lines in a row, as mean, that are taken together faster than one by one
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
 _WORD = 8
@@ -132,9 +134,16 @@ class Lines:
 
     def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
         """Return the lines at `indices`."""
-        taken = self.array.take(pa.array(indices))
-        data, offsets = flat(taken)
-        return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32), hidden=self.hidden)
+        breaks = np.flatnonzero(np.diff(indices) != 1) + 1
+        if len(breaks) * _LONG_RUN >= len(indices):
+            data, offsets = flat(self.array.take(pa.array(indices)))
+            return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32), hidden=self.hidden)
+        first, last = indices[np.append(0, breaks)], indices[np.append(breaks - 1, -1)]
+        runs = zip(self.offsets[first].tolist(), self.offsets[last + 1].tolist(), strict=True)
+        with memoryview(self.data) as view:
+            joined = b"".join([view[start:end] for start, end in runs])
+        ends = np.cumsum(np.diff(self.offsets)[indices], dtype=np.int32)
+        return Lines(self.file, joined, self.numbers[indices], np.append(np.int32(0), ends), hidden=self.hidden)
 
     def shown(self, at: int) -> str:
         """Return what messages show of the line at a place: how it begins, if that may be shown."""
@@ -217,23 +226,36 @@ def _lines(path: str, data: Raw, number: int, *, tolerant: bool, hidden: bool) -
         lines.array.validate(full=True)
     except pa.ArrowInvalid:
         rejected = tuple(_not_utf8(lines))
-        if not tolerant:
-            raise DataError(rejected[0].reason) from None
-        valid = np.flatnonzero(~np.isin(numbers, [one.line for one in rejected]))
-        every = bytes(data).split(b"\n")
-        data = b"".join(every[at] + b"\n" for at in valid)
-        return Lines(path, data, numbers[valid], _offsets(data)[0], rejected, hidden), after
-    return lines, after
+    else:
+        return lines, after
+    if not tolerant:
+        raise DataError(rejected[0].reason)
+    left = lines.take(np.flatnonzero(~np.isin(numbers, [one.line for one in rejected])))
+    return replace(left, rejected=rejected), after
 
 
 def _not_utf8(lines: Lines) -> Iterator[Rejected]:
-    for number, line in zip(lines.numbers.tolist(), bytes(lines.data).split(b"\n"), strict=False):
-        try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            wrong = line[error.start : error.start + 1]
-            text = f"{lines.file}:{number}: not UTF-8: byte {error.start + 1} of the line is {wrong!r}; {_UTF_8}"
-            yield Rejected(number, "VALUE_CONVERTER", text)
+    """Yield the lines with bytes that are not UTF-8, looked for in groups of lines."""
+    with memoryview(lines.data) as view:
+        for begin in range(0, len(lines), _GROUP):
+            places = lines.offsets[begin : begin + _GROUP + 1].tolist()
+            if _undecodable(view[places[0] : places[-1]]) is None:
+                continue
+            for line, (start, end) in enumerate(itertools.pairwise(places), begin):
+                at = _undecodable(view[start:end])
+                if at is not None:
+                    number, byte = int(lines.numbers[line]), bytes(view[start + at : start + at + 1])
+                    text = f"{lines.file}:{number}: not UTF-8: byte {at + 1} of the line is {byte!r}; {_UTF_8}"
+                    yield Rejected(number, "VALUE_CONVERTER", text)
+
+
+def _undecodable(data: memoryview) -> int | None:
+    """Return the place of the first byte that is not UTF-8; None if there is none."""
+    try:
+        str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
 
 def _offsets(data: Raw) -> tuple[npt.NDArray[np.int32], bool]:

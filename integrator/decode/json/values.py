@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, first, flat
+from integrator.arrow.arrays import Mask, Octets, flat
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
 from integrator.decode.json.lines import pieces
 from integrator.decode.json.moments import read_dates, read_moments
@@ -42,6 +42,8 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
             return read_text(text, at)
         case schema.Integer():
             found = read_integers(text, at, kind, quoted=False)
+            if found is None:  # a check here costs less than a search with Arrow's parser
+                _check(text, at, _are_numbers(text, at))
         case schema.Boolean():
             found = read_booleans(text, at)
         case schema.Float():
@@ -59,10 +61,10 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
 
 
 def _check(text: Octets, at: Slices, right: Mask) -> None:
-    """Raise ValueRefused for the first value that is neither `right` nor null."""
-    wrong = first(~right & ~at.nulls(text)) if not right.all() else None
-    if wrong is not None:
-        raise ValueRefused(wrong, "")
+    """Raise ValueRefused for the values that are neither `right` nor null."""
+    wrong = [] if right.all() else np.flatnonzero(~right & ~at.nulls(text)).tolist()
+    if wrong:
+        raise ValueRefused(wrong[0], "", wrong)
 
 
 def _exact_numbers(text: Octets, at: Slices) -> pa.Array:
@@ -93,7 +95,7 @@ def _others(text: Octets, at: Slices, parsed: pa.DataType) -> pa.Array:
     try:
         found = _parsed(pieces(text, at.start[there], at.end[there]), parsed)
     except ValueRefused as error:
-        raise ValueRefused(int(there[error.index]), str(error)) from None
+        raise ValueRefused(int(there[error.index]), str(error), there[list(error.every)].tolist()) from None
     if len(there) == len(at.end):
         return found
     places = np.full(len(at.end), -1)

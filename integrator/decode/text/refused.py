@@ -16,10 +16,13 @@ Ints = npt.NDArray[np.int64]
 
 
 class ValueRefused(ValueError):
-    """The value at `index` is not of the type; the text says what is accepted."""
+    """The value at `index` is not of the type; the text says what is accepted.
 
-    def __init__(self, index: int, text: str) -> None:
-        self.index = index
+    every: all values that are refused for the same reason, where they are known; others may be refused too.
+    """
+
+    def __init__(self, index: int, text: str, every: Sequence[int] = ()) -> None:
+        self.index, self.every = index, every
         super().__init__(text)
 
 
