@@ -66,6 +66,7 @@ class Job:
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._spooled: Spooled | None = None
         self._restarts = Restarts(plan.restart, self.state.last_file)
+        self._jvms_lock: object = None
         self._begun = False
 
     def prepare(self) -> None:
@@ -101,7 +102,7 @@ class Job:
         """
         begun, self._begun = self._begun, True
         if not begun:
-            session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
+            self._jvms_lock = session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
         if once:
             if self.state.suspended is not None:

@@ -14,10 +14,12 @@ import pyarrow as pa
 import structlog
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, shortened
 from integrator.run import spark_log
+from integrator.run.spark_failures import classify
 
 _ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -50,12 +52,18 @@ DEFAULTS = {
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
+_STARTING = (
+    "see the lines before this one; it needs Java 17 or newer (java -version), free memory for spark.driver.memory, "
+    "and a place for temporary files"
+)
 _POLL_S = 0.2
-_HELD: list[object] = []
 
 
 def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
-    """Return a session: the one of spark-submit, or a local one on all cores, with `jars` on its class path."""
+    """Return a session: the one of spark-submit, or a local one on all cores, with `jars` on its class path.
+
+    Raises EnvironmentFault if Spark does not start.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: its JVM has the user's configuration
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
@@ -68,8 +76,13 @@ def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
     os.environ["PYTHONPATH"] = path
     given.set("spark.executorEnv.PYTHONPATH", path).setAppName(f"integrator {name}")
-    spark_log.start_jvm(given)
-    return SparkSession.builder.config(conf=given).getOrCreate()
+    try:
+        spark_log.start_jvm(given)
+        return SparkSession.builder.config(conf=given).getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise classify(error) or EnvironmentFault(
+            f"Spark does not start: {shortened(str(error))}; {_STARTING}"
+        ) from error
 
 
 def warm_up(session: SparkSession) -> None:
@@ -109,10 +122,11 @@ def has_secret(session: SparkSession) -> bool:
     return is_local(session) or session.sparkContext.getConf().get("spark.authenticate", "false") == "true"
 
 
-def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:
+def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> object:
     """Have the JVM hold a lock on `path` as long as it lives: it may outlive a killed driver for a moment.
 
-    Raises EnvironmentFault if another JVM holds it for longer than `wait_s`.
+    Returns what must be kept as long: the JVM gives a lock back when nothing speaks of its file any more. Raises
+    EnvironmentFault if another JVM holds it for longer than `wait_s`.
     """
     jvm = session.sparkContext._jvm  # noqa: SLF001 - py4j's only door
     if jvm is None:
@@ -120,12 +134,11 @@ def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> None:
     path.touch(mode=0o600)
     file = jvm.java.io.RandomAccessFile(str(path), "rw")
     deadline = time.monotonic() + wait_s
-    _HELD.append(file)  # the JVM gives a lock back when nothing speaks of its file any more
     while (lock := file.getChannel().tryLock()) is None:
         if time.monotonic() > deadline:
             raise EnvironmentFault(f"{path}: the JVM of an earlier process still runs; end it")
         time.sleep(_POLL_S)
-    _HELD.append(lock)
+    return file, lock
 
 
 class _OnSignal:

@@ -79,7 +79,7 @@ def _indexed(lines: Lines, expected: str, repeated: str) -> tuple[Finding, Docum
     found, document, reason = _first_wrong(lines, repeated)
     if reason:
         text = _refusal(lines, found.line, reason, expected)
-        raise DataError(text, lambda: list(_every_wrong(lines, found.line, expected)))
+        raise DataError(text, lambda: list(_every_wrong(document, found.line, expected)))
     return found, document
 
 
@@ -87,9 +87,10 @@ def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
     return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; {lines.shown(at)}"
 
 
-def _every_wrong(lines: Lines, start: int, expected: str) -> Iterator[tuple[int, str]]:
+def _every_wrong(document: Document, start: int, expected: str) -> Iterator[tuple[int, str]]:
     """Yield all lines from `start` on that are neither an object nor `null`, each with its error."""
-    for found in every_wrong(_padded(lines.text), lines.offsets, start):
+    lines = document.lines
+    for found in every_wrong(document.text, lines.offsets, document.nodes, start):
         yield int(lines.numbers[found.line]), _refusal(lines, found.line, _reason(lines, found), expected)
 
 

@@ -110,11 +110,10 @@ def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = ""
     return Finding(*_index((text, text_words), offsets, names, nodes, (again, kept), stack)), nodes
 
 
-def every_wrong(text: Octets, offsets: Places, start: int) -> Iterator[Finding]:
-    """Yield what is wrong with each line that is not accepted, from line `start` on; the rest as of `indexed`."""
+def every_wrong(text: Octets, offsets: Places, nodes: Nodes, start: int) -> Iterator[Finding]:
+    """Yield what is wrong with each line that is not accepted, from line `start` on; `nodes` are written over."""
     text_words = words(text)
-    longest = int(np.diff(offsets).max(initial=0))
-    names, nodes = Names.of_size(longest // 4 + 1), Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
+    names = Names.of_size(int(np.diff(offsets).max(initial=0)) // 4 + 1)
     none, stack = (np.uint64(0), np.empty((0, 4), np.int64)), np.empty((MAX_DEPTH, 6), np.int64)
     while start < len(offsets) - 1:
         found = Finding(*_index((text, text_words), offsets[start:], names, nodes, none, stack))
