@@ -47,6 +47,8 @@ faults: $(VENV)/installed
 # Records that are nearly right, in all dialects: once as they are decoded, once with each index of compiled loops checked.
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --lines 100000 --seed 1
+	$(BIN)/python -m tests.fuzz.rejected --lines 100000
+	$(BIN)/python -m tests.fuzz.whole_job --lines 100000
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/python -m tests.fuzz --lines 100000 --seed 1
 
 # The pages and the JSON Schema that are made from the code; a test checks that they are current.

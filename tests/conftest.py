@@ -99,7 +99,7 @@ def integrate_once(spark: object) -> Callable[[Path], None]:
         job = Job(plan.make(str(channel), "UTC"), threading.Event())
         try:
             job.prepare()
-            job.run(spark, once=True)  # type: ignore[arg-type]
+            job.run(spark, once=True, retried=False)  # type: ignore[arg-type]
         finally:
             job.close()
 
