@@ -8,10 +8,12 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+import psutil
 import pytest
 from confluent_kafka.admin import (
     AclBinding,
@@ -27,6 +29,7 @@ from integrator.deliver.kafka import topics
 from integrator.errors import EnvironmentFault, IntegratorError
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
+from tests.parts.daemon import Daemon
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
@@ -160,6 +163,35 @@ def test_the_whole_job_with_tls_and_scram_on_three_brokers(cluster, channel, nam
     assert done.returncode == 0, done.stderr[-3000:]
     assert received(cluster, name) == [*range(ROWS)]
     assert planted(tmp_path, done.stdout, done.stderr) == []  # I7: state, checkpoint, channel, log
+
+
+def test_no_secret_is_in_sparks_pages_nor_in_command_lines_nor_on_sparks_disk(cluster, channel, name, tmp_path):
+    cluster.allow("cdc", name, AclOperation.ALL)
+    given = {"Sasl_Jaas_Config": "${JAAS}", "Stream_Public_Certificate": "AUTHORITY"}
+    given["Kafka_Authentication_Method"] = "SCRAM-SHA-512"
+    file = channel('", "'.join(cluster.kraft.listener("SECURE")), given)
+    port = brokers.free_port()
+    settings = ["spark.ui.enabled=true", f"spark.ui.port={port}", f"spark.local.dir={tmp_path}/spark"]
+    daemon = Daemon(file, submit=True, spark=[*settings, "spark.ui.bindAddress=127.0.0.1"])
+    daemon.wait_for("cycle synced")
+    family = [psutil.Process(daemon.pid), *psutil.Process(daemon.pid).children(recursive=True)]
+    lines = [" ".join(process.cmdline()) for process in family]
+    place = f"http://127.0.0.1:{port}"
+
+    def got(path):
+        with urllib.request.urlopen(f"{place}{path}", timeout=20) as answer:
+            return answer.read().decode()
+
+    [application] = json.loads(got("/api/v1/applications"))
+    rest = f"/api/v1/applications/{application['id']}"
+    of_rest = ["/environment", "/jobs", "/stages?details=true", "/executors", "/sql?details=true", "/storage/rdd"]
+    pages = ["/jobs/", "/stages/", "/environment/", "/executors/", "/SQL/", "/StreamingQuery/"]
+    seen = [*map(got, pages), *(got(f"{rest}{path}") for path in of_rest)]
+    on_disk = planted(tmp_path, *seen, *lines)
+    assert daemon.terminate() == 0
+    assert "MapInArrow" in "".join(seen)  # the pages have the job
+    assert received(cluster, name) == [*range(ROWS)]
+    assert [*on_disk, *planted(tmp_path, *daemon.lines)] == []  # I7
 
 
 # the listener, the location's properties, what is reported

@@ -1,7 +1,6 @@
 """A real Spark standalone cluster: executors in processes of their own, which are killed, paused and come late."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,23 +9,12 @@ import time
 import pytest
 
 from tests.conftest import DATA
-from tests.faults import kill_minus_nine
+from tests.faults.cluster_campaign import SETTINGS, Sent
 from tests.parts import channels, kafka_io, rebuild
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import SparkCluster, family_of, send
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
-
-SETTINGS = [
-    "spark.driver.host=127.0.0.1",
-    "spark.driver.bindAddress=127.0.0.1",
-    "spark.executor.memory=1g",
-    "spark.cores.max=2",
-    "spark.executor.heartbeatInterval=1s",
-    "spark.network.timeout=6s",
-    "spark.network.timeoutInterval=2s",
-    "spark.executorEnv.SPARK_LOCAL_IP=127.0.0.1",
-]
 
 
 @pytest.fixture
@@ -126,35 +114,3 @@ def test_a_package_that_executors_do_not_have_is_said_in_two_lines(cluster, brok
     [failed] = daemon.events("failed")
     assert "Python processes of Spark's have no package" in failed["error"]
     assert len(failed["error"]) < 400
-
-
-class Sent:
-    """A channel that sends changes of 500 keys at a bounded rate, and what it sent."""
-
-    def __init__(self, broker, directory, name, delivery, rate=1000):
-        self._servers, self._topic, self._files = broker.servers, f"{name}.orders", 0
-        broker.create([self._topic])
-        (directory / "orders.sql").write_text(kill_minus_nine.table.DDL)
-        # what a paused process has in its queue then is sent when it goes on
-        more = "  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: linger.ms=3000}\n"
-        more += f'  - {{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "{rate}"}}\n'
-        self.channel = channels.shop(directory, broker.servers, name, "hvr", more=more)
-        text = self.channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
-        text = text.replace('Value: "20"', 'Value: "300"')
-        self.channel.write_text(f"{text}delivery: {delivery}\nrestart: {{first_seconds: 1, most_seconds: 5}}\n")
-        self._inbox = directory / "in"
-
-    def write(self, files):
-        """Write files of 1,000 changes each, which come into one cycle."""
-        aside = self._inbox.parent / "aside"
-        aside.mkdir(exist_ok=True)
-        for _ in range(files):
-            kill_minus_nine.write_changes(aside, self._files)
-            self._files += 1
-        for path in sorted(aside.iterdir()):
-            shutil.move(path, self._inbox / path.name)
-
-    def check(self):
-        """Return what was counted; a consumer sees every change, per key in source order."""
-        received = kafka_io.read_all(self._servers, [self._topic])
-        return kill_minus_nine.check(received, self._files * kill_minus_nine.ROWS_A_FILE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -79,6 +80,14 @@ class SparkCluster:
         """kill -9 of a worker; its executors end when they find out."""
         self._processes[1 + number].kill()
         self._processes[1 + number].wait()
+
+    def lose_worker(self, draw: random.Random) -> None:
+        """kill -9 of one of the workers that run, and of its executors; another one takes its place."""
+        worker = draw.choice([one for one in self._processes[1:] if one.poll() is None])
+        family = family_of(worker.pid)
+        send(signal.SIGKILL, family)
+        worker.wait()
+        self.add_worker()
 
     def __enter__(self) -> SparkCluster:
         return self

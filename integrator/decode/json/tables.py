@@ -42,6 +42,10 @@ class Grid(NamedTuple):
     part: Places
 
 
+_FEW_UNKNOWN = 4096
+"""Members that are no columns: with more of them, values are looked for twice."""
+
+
 class Found(NamedTuple):
     """What was found in images. values: by their places in the layout. present: of each slot how many rows have it.
 
@@ -56,15 +60,14 @@ class Found(NamedTuple):
 def find_values(document: tuple[Octets, Nodes], images: Images, layout: Layout) -> Found:
     """Return the values of images."""
     values = Slices.of_size(int(layout.bounds[-1]))
-    none = np.empty(0, np.int64), np.empty(0, np.int32)
+    unknown = np.empty(_FEW_UNKNOWN, np.int64), np.empty(_FEW_UNKNOWN, np.int32)
     names, place = layout.names, (layout.base, layout.rows)
     follower = np.arange(1, len(names.hash) + 1)
-    count, twice = _collect(document, images, names, (*place, follower), values, none)
-    unknown = none
-    if count:
+    count, twice = _collect(document, images, names, (*place, follower), values, unknown)
+    if count > _FEW_UNKNOWN:
         unknown = np.empty(count, np.int64), np.empty(count, np.int32)
         _collect(document, images, names, (*place, follower), Slices.of_size(int(layout.bounds[-1])), unknown)
-    return Found(values, unknown, twice)
+    return Found(values, (unknown[0][:count], unknown[1][:count]), twice)
 
 
 @compiled
@@ -115,7 +118,7 @@ def _collect(
                         twice = row
                     start[place], end[place], escaped[place] = node_start[node], node_end[node], node_escaped[node]
             else:
-                if len(unknown_row):
+                if count < len(unknown_row):
                     unknown_row[count], unknown_node[count] = row, node
                 count += 1
             node = afters[node]
