@@ -153,8 +153,11 @@ def of_lines(
     repeated: a member of records whose value is the same in many, as a schema is. The rest as in `Dialect`.
     """
 
+    def read(lines: Lines) -> Document:
+        return read_document(lines, expected, repeated, collected=True)
+
     def parts(file: File, reading: Reading) -> Parts:
-        return Parts(file.lines(reading), lambda lines: decode(read_document(lines, expected, repeated), file, reading))
+        return Parts(file.lines(reading), lambda lines: decode(read(lines), file, reading))
 
     check = envelope_check(decode, expected, repeated)
     return of_parts(parts, marks, names_tables=names_tables, check=check)

@@ -49,7 +49,7 @@ def transactions(lines: Lines) -> tuple[pa.Array, pa.Array]:
 
 
 def _objects(lines: Lines) -> Objects:
-    return Objects.of_lines(read_document(lines, _EXPECTED)).required(_EXPECTED).find(*META)
+    return Objects.of_lines(read_document(lines, _EXPECTED, collected=True)).required(_EXPECTED).find(*META)
 
 
 def _tables(objects: Objects, reading: Reading) -> Labels:

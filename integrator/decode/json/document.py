@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,10 @@ from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE, QUOTE
-from integrator.decode.json.index import Finding, Nodes, every_wrong, indexed
+from integrator.decode.json.index import Finding, Nodes, indexed, resumed
 from integrator.decode.json.lines import Lines, pieces
 from integrator.decode.json.names import WORD
+from integrator.decode.refusal import report
 from integrator.errors import DataError, shown
 
 Ints = npt.NDArray[np.int64]
@@ -44,7 +44,7 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Document:
-    """Checked lines, and their nodes. text: their bytes, of a word at least."""
+    """Checked lines, and their nodes. text: the bytes that these are in, of a word at least; others may be between."""
 
     lines: Lines
     text: Octets
@@ -55,43 +55,50 @@ class Document:
         """The text as words: see `words`."""
         return words(self.text)
 
+    def take(self, good: Ints) -> Document:
+        """Return the lines at some places, in order; the others have no nodes. The text stays as it is."""
+        nodes = self.nodes
+        first = np.append(nodes.first[good], nodes.first[-1])
+        left = nodes._replace(first=first, record=nodes.record[good], again=nodes.again[good])
+        return Document(self.lines.take(good), self.text, left)
 
-def read_document(lines: Lines, expected: str, repeated: str = "") -> Document:
+
+def read_document(lines: Lines, expected: str, repeated: str = "", *, collected: bool = False) -> Document:
     """Return the lines, checked, and their nodes; `repeated` as in `indexed`.
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
+    collected: where errors are collected, reading goes on without such lines, which are lines of a file.
     """
-    found, document = _indexed(lines, expected, repeated)
+    found, document = _indexed(lines, expected, repeated, collected=collected)
     blank = document.text[document.nodes.record] == NEWLINE
     if blank.any():
-        lines = lines.take(np.flatnonzero(~blank))
-        found, document = _indexed(lines, expected, repeated)
-    if found.escaped:
+        document = document.take(np.flatnonzero(~blank))
+    if found.escaped:  # names written differently may be the same
         start, end = np.zeros(found.escaped, np.int64), np.zeros(found.escaped, np.int64)
-        _escaped_names(lines.text, start, end)
-        _, document = _indexed(
-            rewritten(lines, start, end), expected, repeated
-        )  # names written differently may be the same
+        _escaped_names(document.lines.text, start, end)
+        _, document = _indexed(rewritten(document.lines, start, end), expected, repeated)
     return document
 
 
-def _indexed(lines: Lines, expected: str, repeated: str) -> tuple[Finding, Document]:
+def _indexed(lines: Lines, expected: str, repeated: str, *, collected: bool = False) -> tuple[Finding, Document]:
     found, document, reason = _first_wrong(lines, repeated)
-    if reason:
-        text = _refusal(lines, found.line, reason, expected)
-        raise DataError(text, lambda: list(_every_wrong(document, found.line, expected)))
-    return found, document
+    if not reason:
+        return found, document
+    wrong, escaped = resumed(document.text, lines.offsets, document.nodes, found)
+    good = np.delete(np.arange(len(lines)), [one.line for one in wrong])
+
+    def refused(one: Finding) -> tuple[int, str]:
+        return int(lines.numbers[one.line]), _refusal(lines, one.line, _reason(lines, one), expected)
+
+    error = DataError(refused(found)[1], lambda: [refused(one) for one in wrong])
+    if not collected or repeated or escaped or not len(good):
+        raise error
+    report(error)
+    return found._replace(escaped=0), document.take(good)
 
 
 def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
     return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; {lines.shown(at)}"
-
-
-def _every_wrong(document: Document, start: int, expected: str) -> Iterator[tuple[int, str]]:
-    """Yield all lines from `start` on that are neither an object nor `null`, each with its error."""
-    lines = document.lines
-    for found in every_wrong(document.text, lines.offsets, document.nodes, start):
-        yield int(lines.numbers[found.line]), _refusal(lines, found.line, _reason(lines, found), expected)
 
 
 def first_wrong(lines: Lines) -> tuple[Finding, str]:

@@ -7,7 +7,6 @@ text between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -107,20 +106,25 @@ def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = ""
     again = np.uint64(hash_of(words(name), 0, len(name) - WORD) if repeated else 0)
     kept = np.empty((_MOST_KEPT if repeated else 0, 4), np.int64)
     stack = np.empty((MAX_DEPTH, 6), np.int64)
-    return Finding(*_index((text, text_words), offsets, names, nodes, (again, kept), stack)), nodes
+    return Finding(*_index((text, text_words), offsets, names, nodes, (again, kept), stack, (0, 0))), nodes
 
 
-def every_wrong(text: Octets, offsets: Places, nodes: Nodes, start: int) -> Iterator[Finding]:
-    """Yield what is wrong with each line that is not accepted, from line `start` on; `nodes` are written over."""
+def resumed(text: Octets, offsets: Places, nodes: Nodes, found: Finding) -> tuple[list[Finding], int]:
+    """Return what is wrong with each line that is not accepted, given the first one that `indexed` found.
+
+    Afterwards `nodes` are those of all other lines, unless a member's value comes again. The second result says how
+    many names are written with a backslash.
+    """
     text_words = words(text)
     names = Names.of_size(int(np.diff(offsets).max(initial=0)) // 4 + 1)
     none, stack = (np.uint64(0), np.empty((0, 4), np.int64)), np.empty((MAX_DEPTH, 6), np.int64)
-    while start < len(offsets) - 1:
-        found = Finding(*_index((text, text_words), offsets[start:], names, nodes, none, stack))
-        if found.code == OK:
-            return
-        yield found._replace(line=start + found.line)
-        start += found.line + 1
+    wrong, escaped = list[Finding](), found.escaped
+    while found.code != OK:
+        wrong.append(found)
+        begin = found.line + 1, int(nodes.first[found.line])
+        found = Finding(*_index((text, text_words), offsets, names, nodes, none, stack, begin))
+        escaped += found.escaped
+    return wrong, escaped
 
 
 @compiled
@@ -133,15 +137,18 @@ def _most_nodes(text: Octets) -> int:
 
 
 @compiled
-def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps would be handed to each part
+def _index(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one state machine: what it keeps would be handed to each part
     octets: tuple[Octets, Words],
     offsets: Places,
     names: Names,
     nodes: Nodes,
     again_of: tuple[np.uint64, Ints],
     stack: Ints,
+    begin: tuple[int, int],
 ) -> tuple[int, int, int, int, int]:
     """Index all lines up to the first one that is not accepted; return a Finding.
+
+    begin: the first line, and the first node that is written.
 
     again_of: the hash of the name of values that may come again, or 0; and room for those that are kept: where each is,
     which came after it, and how many names in it have a backslash. stack: room for each open bracket: which, the names
@@ -153,8 +160,9 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
     with_backslash, first_of, records, again = nodes.escaped, nodes.first, nodes.record, nodes.again
     repeated, kept = again_of
     kept_count, kept_last, escaped_before = 0, -1, 0
-    node = spaces = escaped = 0
-    for line in range(len(offsets) - 1):
+    begin_line, node = begin
+    spaces = escaped = 0
+    for line in range(begin_line, len(offsets) - 1):
         first_of[line] = node
         depth = count = 0
         own = inner = -1
