@@ -23,10 +23,11 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
+from integrator.cli import as_json, show
 from integrator.cli import check as checking
+from integrator.cli import init as initial
 from integrator.cli import replay as replaying
 from integrator.cli import send as sending
-from integrator.cli import show
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, Defect, IntegratorError
 from integrator.plan import Plan
@@ -46,6 +47,7 @@ app = typer.Typer(
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
 Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
 Refreshing = Annotated[bool, typer.Option("--refresh", help="The channel as refresh has it: whole tables.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
 
 
@@ -120,6 +122,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     test_topic: Annotated[
         str | None, typer.Option("--test-topic", help="With --connect: send a message to this topic and read it back.")
     ] = None,
+    as_object: AsJson = False,
     refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
@@ -128,25 +131,31 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if test_topic and not connect:
         raise typer.BadParameter("--test-topic goes with --connect")
     plan = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    connected = checking.connect(plan, test_topic) if connect else ""
+    if as_object:
+        typer.echo(as_json.check(plan, channel, connected))
+        return
     report = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
-    report += "".join(f"\n{note}" for note in plan.notes)
-    if connect:
-        report += checking.connect(plan, test_topic)
+    report += "".join(f"\n{note}" for note in plan.notes) + connected
     Console(soft_wrap=True).print(plan.secrets.mask(report), highlight=False)
 
 
 @app.command()
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     channel: ChannelFile,
     table: Annotated[list[str] | None, typer.Option(help="Show these tables only.")] = None,
+    as_object: AsJson = False,
     refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
-    show.plan(made, table or [], Console(soft_wrap=True))
+    if as_object:
+        typer.echo(as_json.plan(made, table or []))
+    else:
+        show.plan(made, table or [], Console(soft_wrap=True))
 
 
 @app.command()
@@ -160,6 +169,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     restored: Annotated[Path | None, typer.Option("--import", help="Restore the progress from a backup.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="With --import: what is there is lost.")] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
+    as_object: AsJson = False,
     refreshing: Refreshing = False,
     contexts: Contexts = None,
     variables: Variables = None,
@@ -169,6 +179,8 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--back-to, --export and --import exclude each other")
     if replace and restored is None:
         raise typer.BadParameter("--replace goes with --import")
+    if as_object and (export or restored or back_to is not None):
+        raise typer.BadParameter("--json goes with none of --back-to, --export and --import")
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     kept, console = State(made.state), Console(soft_wrap=True)
     if back_to is not None and kept.path.exists():
@@ -189,6 +201,9 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         console.print(
             f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}", highlight=False
         )
+    if as_object:
+        typer.echo(as_json.state(made, kept, failure.read(kept.path), rewind.history(kept)[-cycles:]))
+        return
     for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
         console.print(made.secrets.mask(line), highlight=False, markup=False)
     show.state(rewind.history(kept)[-cycles:], console)
@@ -325,6 +340,24 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 
 @app.command()
+def init(
+    tables: Annotated[
+        Path, typer.Option(exists=True, dir_okay=False, help="Table definitions: SQL (a dump, too), Avro or YAML.")
+    ],
+    channel: Annotated[Path, typer.Option(help="The channel file to write.")] = Path("channel.yaml"),
+    changes: Annotated[str, typer.Option(help="The directory in which change files appear.")] = "changes",
+    brokers: Annotated[str, typer.Option(help="host:port of brokers, with commas.")] = "localhost:9092",
+    sql_dialect: Annotated[
+        str | None,
+        typer.Option(help="postgres, mysql, oracle, tsql, db2; without: what understands the file."),
+    ] = None,
+) -> None:
+    """Write a first channel for the tables of a file, check it, and say what to do next."""
+    given = initial.Options(tables, sql_dialect, changes, brokers, channel)
+    Console(soft_wrap=True).print(initial.run(given, local_timezone()), highlight=False, markup=False)
+
+
+@app.command()
 def quickstart(
     channel: Annotated[
         str | None, typer.Option(help="A channel whose brokers are ${KAFKA_BROKERS}; without: the demonstration's own.")
@@ -366,6 +399,9 @@ def main() -> int:
 
 def _report(error: IntegratorError, secrets: list[Secrets]) -> int:
     """Print an error without its secrets; return the exit code."""
+    if "--json" in sys.argv:
+        typer.echo(as_json.error(error, secrets))
+        return error.kind.exit_code
     text = str(error)
     for known in secrets:
         text = known.mask(text)

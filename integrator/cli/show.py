@@ -55,7 +55,8 @@ def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
     console.print(grid if cycles else "no cycle is synced yet", highlight=False)
 
 
-def _source(location: AnySource) -> str:
+def source(location: AnySource) -> str:
+    """Return where changes or tables come from."""
     if isinstance(location, FilesLocation):
         return f"{location.path} ({location.dialect}, by {location.order})"
     if isinstance(location, SnapshotLocation):
@@ -75,10 +76,10 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         console.print(referenced(text), highlight=False, markup=False, **how)
 
     say(f"channel   {plan.channel}")
-    say(f"source    {_source(plan.source)}")
+    say(f"source    {source(plan.source)}")
     say(f"kafka     {plan.brokers}")
     say(f"producer  {mask_properties(recipe.send.producer)}")
-    say(f"messages  {_layout(recipe)}, {_bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")
+    say(f"messages  {layout(recipe)}, {bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")
     if plan.registry:
         say(f"registry  {', '.join(plan.registry.urls)}")
     say(f"state     {plan.state}")
@@ -94,7 +95,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         say(f"key: {', '.join(table.key)}{hashed}")
         for line in captured(table.capture):
             say(f"captured: {line}")
-        say(f"message key: {_key(table.message_key)}")
+        say(f"message key: {message_key(table.message_key)}")
         for name, parts in table.headers:
             say(f"header {name}: {expression_text(parts)}")
         if table.tombstones:
@@ -105,7 +106,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
                 escape(field.name),
                 escape(describe(field.type)),
                 "yes" if field.nullable else "no",
-                escape(referenced(_value(field))),
+                escape(referenced(value(field))),
             )
         console.print(grid)
         _schemas(plan, table.table.name, console)
@@ -132,19 +133,22 @@ def captured(capture: CaptureRecipe) -> Iterator[str]:
         yield "changes of a key in a transaction are one"
 
 
-def _layout(recipe: Recipe) -> str:
-    layout = recipe.messages.layout
-    mode = f" {layout.options.json_mode}" if layout.format == "JSON" else ""
-    return layout.format + mode + (f" in the envelope {layout.envelope}" if layout.envelope else "")
+def layout(recipe: Recipe) -> str:
+    """Return the format of the messages, and their envelope."""
+    found = recipe.messages.layout
+    mode = f" {found.options.json_mode}" if found.format == "JSON" else ""
+    return found.format + mode + (f" in the envelope {found.envelope}" if found.envelope else "")
 
 
-def _bundling(recipe: Recipe) -> str:
-    bundling = recipe.messages.layout.bundling
-    threshold = f" of {bundling.threshold} bytes" if bundling.keyless else ""
-    return bundling.mode + threshold + (", concatenated" if bundling.concatenated else "")
+def bundling(recipe: Recipe) -> str:
+    """Return which rows are a message."""
+    found = recipe.messages.layout.bundling
+    threshold = f" of {found.threshold} bytes" if found.keyless else ""
+    return found.mode + threshold + (", concatenated" if found.concatenated else "")
 
 
-def _key(key: KeyRecipe) -> str:
+def message_key(key: KeyRecipe) -> str:
+    """Return what the key of messages is."""
     made_of = ", ".join(column.name for column in key.columns) or expression_text(key.expression)
     return f"{key.serializer} of {made_of}" if made_of else "none"
 
@@ -168,7 +172,8 @@ def _text(text: str, console: Console) -> None:
         console.print(text, highlight=False, markup=False)
 
 
-def _value(field: Field) -> str:
+def value(field: Field) -> str:
+    """Return what the value of a column is."""
     if field.soft_delete:
         return "1 if deleted, else 0"
     return expression_text(field.expression) if field.expression else (field.source or "empty")

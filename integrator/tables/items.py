@@ -53,7 +53,7 @@ class NotNullItem:
 Item = ColumnItem | KeyItem | NotNullItem
 _OTHER = ("CHECK (", "FOREIGN KEY", "EXCLUDE USING", "EXCLUDE (", "PERIOD FOR", "SUPPLEMENTAL LOG")
 """Constraints that say nothing of columns and keys."""
-_OTHER_OF = {"mysql": ("KEY", "INDEX", "FULLTEXT", "SPATIAL"), "tsql": ("INDEX",)}
+_OTHER_OF = {"mysql": ("KEY", "INDEX", "FULLTEXT", "SPATIAL"), "tsql": ("INDEX", "DEFAULT")}
 """Those of a database where the words cannot be names of columns."""
 
 

@@ -51,13 +51,22 @@ def _rounded(precision: Token, scale: Token) -> Token:
 _AFTER_DEFAULT = {"NOT", "NULL", "CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "REFERENCES", "GENERATED", "COLLATE", "ON"}
 
 
+_OF_SEQUENCE = {
+    "MINVALUE", "MAXVALUE", "INCREMENT", "BY", "START", "WITH", "LIMIT", "VALUE", "CACHE", "NOCACHE", "ORDER",
+    "NOORDER", "CYCLE", "NOCYCLE", "KEEP", "NOKEEP", "SCALE", "NOSCALE", "EXTEND", "NOEXTEND", "GLOBAL", "SESSION",
+}  # fmt: skip
+"""What Oracle writes after IDENTITY, without brackets."""
+_FLAGS = {"ROWGUIDCOL", "SPARSE", "FILESTREAM", "HIDDEN"}
+"""Words of SQL Server's columns that say nothing of the values."""
+
+
 def bare(part: Tokens) -> Iterator[Token]:
     """Yield the tokens of a column without its default, checks and what it is generated as."""
     at = 0
     while at < len(part):
         words = [word_of(token) for token in part[at : at + 4]]
-        if words[:2] == ["NO", "INHERIT"]:
-            at += 2
+        if (after := _after_flag(part, at)) > at:
+            at = after
         elif at < 2 or words[0] not in ("DEFAULT", "CHECK", "GENERATED", "STORAGE", "COMPRESSION"):
             yield part[at]
             at += 1
@@ -76,9 +85,23 @@ def bare(part: Tokens) -> Iterator[Token]:
             end = at + all_words.index("IDENTITY") + 1
             yield from part[at:end]
             at = _after_group(part, end) if end < len(part) and word_of(part[end]) == "(" else end
+            while at < len(part) and (word_of(part[at]) in _OF_SEQUENCE or part[at].token_type == TokenType.NUMBER):
+                at += 1
         else:
             yield part[at]
             at += 1
+
+
+def _after_flag(part: Tokens, at: int) -> int:
+    """Return the place after words that say nothing of the values; `at` where there are none."""
+    words = [word_of(token) for token in part[at : at + 3]]
+    if words[:2] == ["NO", "INHERIT"]:
+        return at + 2
+    if at > 1 and words[0] in _FLAGS:
+        return at + 1
+    if words == ["NOT", "FOR", "REPLICATION"]:
+        return at + 3
+    return _after_group(part, at + 2) if at > 1 and words == ["MASKED", "WITH", "("] else at
 
 
 def _after_group(part: Tokens, at: int) -> int:

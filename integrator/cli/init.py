@@ -1,0 +1,92 @@
+"""`init`: a first channel, from a file with table definitions; checked, with what to do next."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from integrator import plan, tables
+from integrator.errors import ConfigurationError
+
+SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
+"""Whose SQL a file may be in that no --sql-dialect is given for, in the order in which they are tried."""
+_NAME_SIZE = 12
+_CHANNEL = """\
+# What is sent where. Every word is in docs/reference.md; `check` names each mistake with its line.
+channel: {name}
+locations:
+  # Change files appear here under their final names. Their shape is recognized; `dialect: debezium` fixes it.
+  src: {{class: files, path: {changes}}}
+  kaf:
+    class: kafka
+    Kafka_Brokers: [{brokers}]
+    Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}"
+    # Topics that are not there are created so; without this they must be there. In production: 3 replicas.
+    Create_Topics: {{Partitions: 4, Replication_Factor: 1}}
+tables: [{{file: {file}, sql_dialect: {dialect}}}]
+actions:
+  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update), integ_seq orders them.
+  - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
+  - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
+     IntegrateExpression: "{{hvr_integ_seq}}"}}
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was given. definitions: the file with table definitions. changes: the directory of changes."""
+
+    definitions: Path
+    sql_dialect: str | None
+    changes: str
+    brokers: str
+    channel: Path
+
+
+def run(options: Options, timezone: str) -> str:
+    """Write the channel; return what it has, and what to do next. Raises ConfigurationError."""
+    if options.channel.exists():
+        raise ConfigurationError(f"{options.channel}: is there already; give another --channel, or remove it")
+    dialect = options.sql_dialect or _dialect_of(options.definitions)
+    text = _CHANNEL.format(
+        name=_name_of(options.channel),
+        changes=_word(options.changes),
+        brokers=", ".join(_word(one.strip()) for one in options.brokers.split(",")),
+        file=_word(str(options.definitions)),
+        dialect=dialect,
+    )
+    options.channel.write_text(text, encoding="utf-8")
+    try:
+        made = plan.make(str(options.channel), timezone)
+    except ConfigurationError:
+        options.channel.unlink()  # the problems are of the definitions: they name their own file
+        raise
+    count, place = len(made.recipe.tables), options.channel
+    of_file = f"{count} table{'' if count == 1 else 's'} of {options.definitions} ({dialect})"
+    notes = "".join(f"\nnote: {note}" for note in made.notes)
+    return (
+        f"{place}: channel {made.channel}, {of_file}{notes}\nNext:\n"
+        f"  integrator check --channel {place} --connect    try the brokers and topics\n"
+        f"  integrator plan --channel {place}               see topics, keys and messages\n"
+        f"  integrator --channel {place} --once             send the changes that are in {options.changes}"
+    )
+
+
+def _dialect_of(definitions: Path) -> str:
+    """Return whose SQL a file is in: the first that is understood as a whole; postgres where none is."""
+    if definitions.suffix not in (".sql", ".ddl"):
+        return SQL[0]
+    return next((one for one in SQL if not tables.read(str(definitions), one).problems), SQL[0])
+
+
+def _name_of(channel: Path) -> str:
+    """Return a channel's name: the file's, as far as the letters of a name go."""
+    letters = re.sub(r"[^a-z0-9_]+", "_", channel.stem.lower()).strip("_")
+    return (letters if letters[:1].isalpha() else f"c{letters}")[:_NAME_SIZE]
+
+
+def _word(text: str) -> str:
+    """Return a text as YAML has it in braces."""
+    return text if re.fullmatch(r"[A-Za-z0-9_./-]+", text) else json.dumps(text, ensure_ascii=False)
