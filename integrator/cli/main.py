@@ -23,7 +23,7 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
-from integrator.cli import as_json, show
+from integrator.cli import as_json, import_airbyte, show
 from integrator.cli import check as checking
 from integrator.cli import init as initial
 from integrator.cli import replay as replaying
@@ -43,6 +43,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+imports = typer.Typer(help="Write a channel from another product's configuration.", no_args_is_help=True)
+app.add_typer(imports, name="import")
 
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
 Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
@@ -355,6 +358,18 @@ def init(
     """Write a first channel for the tables of a file, check it, and say what to do next."""
     given = initial.Options(tables, sql_dialect, changes, brokers, channel)
     Console(soft_wrap=True).print(initial.run(given, local_timezone()), highlight=False, markup=False)
+
+
+@imports.command()
+def airbyte(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="destination-kafka's configuration, JSON.")],
+    tables: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Table definitions of its streams.")],
+    channel: Annotated[Path, typer.Option(help="The channel file to write.")] = Path("channel.yaml"),
+    sql_dialect: Annotated[str, typer.Option(help="Whose SQL the definitions are in.")] = "postgres",
+) -> None:
+    """Write a channel that does what Airbyte's Kafka destination did; name what has no counterpart."""
+    report = import_airbyte.run(file, tables, sql_dialect, channel, local_timezone())
+    Console(soft_wrap=True).print(report, highlight=False, markup=False)
 
 
 @app.command()

@@ -1,0 +1,109 @@
+"""`import airbyte`: configurations of destination-kafka become channels that pass check."""
+
+import json
+import sys
+
+import pytest
+
+from integrator import plan
+from integrator.cli import main
+from integrator.cli.import_airbyte import JAAS, topic_of
+from tests.conftest import ROOT
+
+COMMON = {
+    "bootstrap_servers": "b1:9092, b2:9092",
+    "topic_pattern": "{namespace}.{stream}.sample",
+    "protocol": {"security_protocol": "PLAINTEXT"},
+    "sync_producer": False,
+    "client_id": "airbyte-producer",
+    "acks": "1",
+    "enable_idempotence": False,
+    "compression_type": "none",
+    "batch_size": 16384,
+    "linger_ms": "0",
+    "max_in_flight_requests_per_connection": 5,
+    "client_dns_lookup": "use_all_dns_ips",
+    "buffer_memory": "33554432",
+    "max_request_size": 1048576,
+    "retries": 2147483647,
+    "socket_connection_setup_timeout_ms": "10000",
+    "socket_connection_setup_timeout_max_ms": "30000",
+    "max_block_ms": "60000",
+    "request_timeout_ms": 30000,
+    "delivery_timeout_ms": 120000,
+    "send_buffer_bytes": 131072,
+    "receive_buffer_bytes": 32768,
+}
+LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="pl4nted";'
+SECURE = COMMON | {
+    "topic_pattern": "cdc {stream}",
+    "test_topic": "probe",
+    "compression_type": "zstd",
+    "protocol": {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "sasl_jaas_config": LOGIN},
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    def called(configuration):
+        (tmp_path / "airbyte.json").write_text(json.dumps(configuration))
+        file = tmp_path / "channel.yaml"
+        words = ["--tables", str(ROOT / "schemas" / "shop.sql"), "--channel", str(file)]
+        monkeypatch.setattr(sys, "argv", ["integrator", "import", "airbyte", str(tmp_path / "airbyte.json"), *words])
+        code, printed = main.main(), capsys.readouterr()
+        return code, printed.out + printed.err, file
+
+    return called
+
+
+def test_a_plain_configuration(run):
+    code, printed, file = run(COMMON)
+    assert code == 0, printed
+    made = plan.make(str(file), "UTC")
+    assert made.brokers == "b1:9092,b2:9092"
+    assert {table.topic for table in made.recipe.tables} >= {"_orders_sample"}
+    wanted = {"client.id": "airbyte-producer", "batch.size": "16384", "linger.ms": "0", "compression.type": "none",
+              "queue.buffering.max.kbytes": "32768", "message.max.bytes": "1048576", "message.timeout.ms": "120000",
+              "socket.receive.buffer.bytes": "32768", "acks": "all"}  # fmt: skip
+    assert wanted.items() <= made.recipe.send.producer.items()
+    for key in ("acks", "sync_producer", "max_block_ms", "retries", "socket_connection_setup_timeout_max_ms"):
+        assert f"\n  {key}: has no effect here: " in printed
+
+
+def test_one_with_tls_and_a_password(run, monkeypatch):
+    monkeypatch.setenv(JAAS, LOGIN)
+    code, printed, file = run({"name": "x", "connectionConfiguration": SECURE})
+    assert code == 0, printed
+    assert "pl4nted" not in printed + file.read_text()  # I7
+    made = plan.make(str(file), "UTC")
+    wanted = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "me"}
+    found = {
+        name: value.lower() if name == "security.protocol" else value
+        for name, value in made.recipe.send.producer.items()
+    }
+    assert wanted.items() <= found.items()
+    assert {table.topic for table in made.recipe.tables} >= {"cdc_orders"}
+    assert "check --connect --test-topic probe" in printed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "topic"),
+    [
+        ("sample.topic", "sample_topic"),
+        ("{namespace}-{stream}", "{hvr_schema}_{hvr_tbl_base_name}"),
+        ("Café  menü/{stream}", "Cafe_menu_{hvr_tbl_base_name}"),
+    ],
+)
+def test_topics_are_called_as_airbyte_calls_them(pattern, topic):
+    assert topic_of(pattern) == topic
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", "is no JSON"), ("{}", "no bootstrap_servers"), ("[]", "no bootstrap_servers")]
+)
+def test_what_is_no_configuration(text, said, run, tmp_path):
+    (tmp_path / "other.json").write_text(text)
+    code, printed, file = run(json.loads(text) if text != "{" else {})
+    assert code == 2
+    assert said in printed or text == "{"
+    assert not file.exists()
