@@ -35,9 +35,9 @@ _PROPERTIES = (
 )  # fmt: skip
 """Those that HVR_KAFKA_PROPERTY takes under their names."""
 _LOOKUPS = {"default": "use_all_dns_ips"}
-_WRAPPED = (
-    "messages are rows with their schema, not wrapped in _airbyte_data, and their keys are hashes of the primary key, "
-    "not random: changes of a row stay in one partition, in order"
+_KEYS = (
+    "messages have Airbyte's envelope, and keys that are uuids: changes of a row are in any partition, as with Airbyte; "
+    "without Envelope, keys are of the primary key, and such changes are in order"
 )
 _SCHEMA = "{hvr_schema}"
 JAAS = "AIRBYTE_JAAS"
@@ -87,7 +87,7 @@ def read(file: Path) -> Imported:
             _take(key, str(value).lower() if isinstance(value, bool) else str(value), made)
     if str(protocol.get("security_protocol", "")).upper() == "SASL_SSL":
         made.kafka["Kafka_Tls"] = True
-    made.notes.append(_WRAPPED)
+    made.notes.append(_KEYS)
     return made
 
 
@@ -136,11 +136,7 @@ def _channel(made: Imported, definitions: Path, sql_dialect: str) -> Iterator[st
     yield "  src: {class: files, path: changes, dialect: airbyte}\n  kaf:\n    class: kafka\n"
     yield from (f"    {name}: {json.dumps(value)}\n" for name, value in made.kafka.items())
     yield f"tables: [{{file: {json.dumps(str(definitions))}, sql_dialect: {sql_dialect}}}]\nactions:\n"
-    yield "  # Each change is a message, deletes too: op_val says what it is, integ_seq orders them.\n"
-    yield "  - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true,\n"
-    yield '     IntegrateExpression: "{hvr_op}"}\n'
-    yield "  - {action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,\n"
-    yield '     IntegrateExpression: "{hvr_integ_seq}"}\n'
+    yield "  - {action: FileFormat, Json: true, Envelope: AIRBYTE}\n"
     variables = made.variables | ({"HVR_KAFKA_PROPERTY": ";".join(made.properties)} if made.properties else {})
     for name, value in variables.items():
         yield f"  - {{action: Environment, Name: {name}, Value: {json.dumps(value)}}}\n"

@@ -61,6 +61,7 @@ def test_a_plain_configuration(run):
     assert code == 0, printed
     made = plan.make(str(file), "UTC")
     assert made.brokers == "b1:9092,b2:9092"
+    assert made.recipe.messages.layout.envelope == "AIRBYTE"
     assert {table.topic for table in made.recipe.tables} >= {"_orders_sample"}
     wanted = {"client.id": "airbyte-producer", "batch.size": "16384", "linger.ms": "0", "compression.type": "none",
               "queue.buffering.max.kbytes": "32768", "message.max.bytes": "1048576", "message.timeout.ms": "120000",
