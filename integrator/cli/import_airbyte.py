@@ -36,7 +36,7 @@ _PROPERTIES = (
 """Those that HVR_KAFKA_PROPERTY takes under their names."""
 _LOOKUPS = {"default": "use_all_dns_ips"}
 _KEYS = (
-    "messages have Airbyte's envelope, and keys that are uuids: changes of a row are in any partition, as with Airbyte; "
+    "messages have Airbyte's envelope, and uuids as keys: changes of a row are in any partition, as with Airbyte; "
     "without Envelope, keys are of the primary key, and such changes are in order"
 )
 _SCHEMA = "{hvr_schema}"
