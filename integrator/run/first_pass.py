@@ -186,6 +186,9 @@ class _Task:
                 for part in self._records(run):
                     if part.open is not None:
                         self._open[run.stream] = part.open
+                    if self._reading.tolerant:  # a record of another source's table is rejected in later files too
+                        known = dict(self._reading.known_sources) | dict(part.sources)
+                        self._reading = replace(self._reading, known_sources=tuple(known.items()))
                     yield run, part
                 yield run, self._before_next(run.stream)
 

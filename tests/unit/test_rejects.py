@@ -187,3 +187,16 @@ def test_a_dead_letter_is_a_message_alone_in_all_bundlings(mode, tmp_path):
     found = pure.unpacked(pure.bundled(made, pure.fragments(made, path)[0].combine_chunks()))
     assert [one.value for one in found if one.topic == "dead"] == [b"{", b"{{"]
     assert b"".join(one.value for one in found if one.topic != "dead").count(b'"id"') == 3
+
+
+def test_a_record_of_another_sources_table_is_rejected_in_a_later_file_too(tmp_path):
+    made = recipe(tmp_path)
+    files = [tmp_path / f"{name}.jsonl" for name in "ab"]
+    files[0].write_bytes(order(id=1) + b"\n")
+    other = order(id=2, hvr_tbl_name="Orders", hvr_tx_seq="2")
+    files[1].write_bytes(other + b"\n" + order(id=3, hvr_tx_seq="3") + b"\n")
+    fragments, summaries = pure.fragments(made, *files)
+    dead = fragments.filter(pure.pa.compute.equal(fragments["shape"], REJECTED))
+    assert dead["payload"].to_pylist() == [other]
+    assert [one.rejected for one in summaries] == [0, 1]
+    assert [one.rows for one in summaries] == [1, 1]
