@@ -1,6 +1,7 @@
 """Three brokers of Apache Kafka with TLS, SCRAM, tokens and ACLs: the whole job; and why a client is not let in."""
 
 import base64
+import contextlib
 import http.server
 import json
 import subprocess
@@ -175,7 +176,10 @@ def test_no_secret_is_in_sparks_pages_nor_in_command_lines_nor_on_sparks_disk(cl
     daemon = Daemon(file, submit=True, spark=[*settings, "spark.ui.bindAddress=127.0.0.1"])
     daemon.wait_for("cycle synced")
     family = [psutil.Process(daemon.pid), *psutil.Process(daemon.pid).children(recursive=True)]
-    lines = [" ".join(process.cmdline()) for process in family]
+    lines = []
+    for process in family:
+        with contextlib.suppress(psutil.Error):  # it has ended since
+            lines.append(" ".join(process.cmdline()))
     place = f"http://127.0.0.1:{port}"
 
     def got(path):
