@@ -73,7 +73,8 @@ def _attempts(
             return None, [lines.take(np.arange(half, len(lines))), lines.take(np.arange(half))]
         before = [_copied(vars(state)) for state in states]
         batch, error, found = _collected(step, lines)
-        if batch is not None and not (found and (joined or batch.ignored)):
+        counted = batch is not None and (batch.ignored or batch.unknown)  # wrong lines are not among what is counted
+        if batch is not None and not (found and (joined or counted)):
             return _without(batch, lines.file, found, rejected), []
         for state, saved in zip(states, before, strict=True):
             vars(state).update(saved)

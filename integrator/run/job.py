@@ -101,6 +101,9 @@ class Job:
         Raises IntegratorError.
         """
         begun, self._begun = self._begun, True
+        self._restarts = Restarts(
+            self.plan.restart, self.state.last_file
+        )  # a channel that is resumed has all its tries
         if not begun:
             self._jvms_lock = session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)

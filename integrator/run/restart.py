@@ -27,12 +27,14 @@ class Restarts:
     def __init__(self, policy: Restart, synced: Callable[[], int]) -> None:
         """Take a policy. synced: returns the last synced file."""
         self._policy, self._synced = policy, synced
-        self._at, self._failures, self._first = synced(), 0, 0.0
+        self._at: int | None = None
+        self._failures, self._first = 0, 0.0
 
     def after(self, error: BaseException) -> float | None:
         """Return how many seconds after a failure the job goes on; None if it does not: it is final."""
-        if self._synced() != self._at:
-            self._at, self._failures = self._synced(), 0
+        synced = self._synced()
+        if synced != self._at:
+            self._at, self._failures = synced, 0
         self._failures += 1
         now, policy = time.monotonic(), self._policy
         if self._failures == 1:
@@ -93,10 +95,12 @@ class RetriedCycles:
                 try:
                     return integrate_cycle(batch, number)
                 except Exception as error:
-                    failure = error if isinstance(error, IntegratorError) else classify(error)
-                    seconds = None if failure is None or self._ending() else self._restarts.after(failure)
-                    if failure is None or seconds is None:
-                        raise failure or error from error
+                    failure = error if isinstance(error, IntegratorError) else classify(error) or error
+                    seconds = None if self._ending() else self._restarts.after(failure)
+                    if seconds is None and failure is error:
+                        raise
+                    if seconds is None:
+                        raise failure from error
                     self._failed(failure, seconds)
                 self._rest(seconds)
                 self._ready()

@@ -114,6 +114,12 @@ def test_a_final_failure_of_a_cycle_is_not_retried_by_the_stream_either():
     assert [restarts.after(AWAY) for _ in range(5)] == [0.01, 0.02, 0.02, None, None]
 
 
+def test_a_cycle_that_is_synced_between_two_failures_resets_their_count():
+    synced = iter([3, 3, 3, 4, 4])
+    restarts = Restarts(QUICK, lambda: next(synced))
+    assert [restarts.after(AWAY) for _ in range(5)] == [0.01, 0.02, 0.02, 0.01, 0.02]
+
+
 @pytest.mark.parametrize(("timeout", "expected"), [(-1, 0.02), (0, None), (60, 0.02)])
 def test_a_policy_of_seconds_counts_no_tries(timeout, expected):
     restarts = Restarts(Restart(tries=1, first_seconds=0.01, most_seconds=0.02, timeout_seconds=timeout), lambda: 0)
