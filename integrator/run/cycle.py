@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
 from integrator.contracts.report import Report
-from integrator.deliver.kafka.unacknowledged import explained
+from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError, from_wire
 from integrator.plan import Plan
@@ -40,6 +40,7 @@ def cycle(
     with each synced cycle. Raises IntegratorError.
     """
     checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
+    reasons = Reasons(plan.recipe.send.producer, plan.topics)
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
@@ -78,7 +79,7 @@ def cycle(
         try:
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         except DeliveryError as error:
-            raise explained(error, plan.recipe.send.producer, plan.topics) from None
+            raise reasons.explained(error) from None
         if done.checkpoint.ordinal != last_file:
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"

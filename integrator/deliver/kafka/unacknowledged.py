@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,26 +17,46 @@ from integrator.errors import DeliveryError, EnvironmentFault
 TIMED_OUT = "_MSG_TIMED_OUT"
 """librdkafka's name of the error, which is in the text of a failed delivery."""
 _SHOWN = 3
+_LOOK_S, _KEPT_S = 3.0, 60.0
 _LEAST = "min.insync.replicas"
 
 
-def explained(error: DeliveryError, properties: dict[str, str], topics: Sequence[str]) -> DeliveryError:
-    """Return a failed delivery with what keeps messages from `topics`, where time has passed; else as it is."""
-    if TIMED_OUT not in str(error):
-        return error
-    try:
-        client, there = connected(properties)
-        found = list(_problems(client, there, topics))
-    except EnvironmentFault as fault:
-        found = [str(fault)]
-    except KafkaException as failure:
-        found = [f"the topics cannot be looked at: {failure.args[0].str()}"]
-    more = f" (and {len(found) - _SHOWN} more of the kind)" if len(found) > _SHOWN else ""
-    reason = "; ".join(found[:_SHOWN]) or (
-        "the brokers answer, and the topics have leaders and replicas enough: they were away, or are slower than "
-        "HVR_KAFKA_MSG_DELIVERY_TIMEOUT allows (a quota, a slow disk or network)"
-    )
-    return DeliveryError(f"{error}. Why: {reason}{more}")
+class Reasons:
+    """Why deliveries of a channel fail. Where brokers do not answer, a look takes seconds, in which nothing is sent.
+
+    So what was found is kept for a minute.
+    """
+
+    def __init__(self, properties: dict[str, str], topics: Sequence[str]) -> None:
+        self._properties, self._topics = properties, topics
+        self._found, self._at = "", float("-inf")
+
+    def explained(self, error: DeliveryError) -> DeliveryError:
+        """Return a failed delivery with what keeps messages from the topics, where time has passed; else as it is."""
+        if TIMED_OUT not in str(error):
+            return error
+        now = time.monotonic()
+        age = now - self._at
+        if age > _KEPT_S:
+            self._found, age = self._look(), 0.0
+            self._at = time.monotonic()
+        seen = f" (seen {age:.0f} s ago)" if age else ""
+        return DeliveryError(f"{error}. Why: {self._found}{seen}")
+
+    def _look(self) -> str:
+        try:
+            client, there = connected(self._properties, _LOOK_S)
+            found = list(_problems(client, there, self._topics))
+        except EnvironmentFault as fault:
+            found = [str(fault)]
+        except KafkaException as failure:
+            found = [f"the topics cannot be looked at: {failure.args[0].str()}"]
+        more = f" (and {len(found) - _SHOWN} more of the kind)" if len(found) > _SHOWN else ""
+        reason = "; ".join(found[:_SHOWN]) or (
+            "the brokers answer, and the topics have leaders and replicas enough: they were away, or are slower than "
+            "HVR_KAFKA_MSG_DELIVERY_TIMEOUT allows (a quota, a slow disk or network)"
+        )
+        return f"{reason}{more}"
 
 
 def _problems(client: AdminClient, there: Any, topics: Sequence[str]) -> Iterator[str]:
