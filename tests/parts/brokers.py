@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import random
 import shutil
@@ -83,11 +84,16 @@ def libraries() -> str | None:
 
 
 def fetched(pom: Path, directory: Path) -> bool:
-    """Whether the jars that a pom depends on are in a directory, fetched from Maven Central if need be."""
-    if directory.exists():
-        return True
+    """Return whether the jars that a pom depends on are in a directory, fetched from Maven Central if need be."""
     if not (shutil.which("mvn") and shutil.which("java")):
-        return False
+        return directory.exists()
+    directory.parent.mkdir(exist_ok=True)
+    with Path(f"{directory}.lock").open("w") as lock:  # tests run in several processes
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return directory.exists() or _fetch(pom, directory)
+
+
+def _fetch(pom: Path, directory: Path) -> bool:
     command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
     command += [f"-DoutputDirectory={directory}.part", f"-DbuildDirectory={directory}.build"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
