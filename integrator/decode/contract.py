@@ -10,7 +10,8 @@ from integrator.contracts.changes import AnyChanges, OpenTransaction
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source, Span
-from integrator.decode.json.lines import BLOCK_BYTES, Lines, read_lines, whole_lines
+from integrator.decode.json.lines import BLOCK_BYTES, LineReading, Lines, read_lines, whole_lines
+from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.schema import Table
@@ -27,11 +28,14 @@ class File:
     path: str
     number: int = 0
 
-    def lines(self, reading: Reading) -> Iterator[Lines]:
-        """Yield the file's lines, in blocks, or all at once where that is asked for."""
-        if reading.whole_files:
-            return whole_lines(self.path, tolerant=reading.tolerant, hidden=reading.masks)
-        return read_lines(self.path, reading.block_bytes, tolerant=reading.tolerant, hidden=reading.masks)
+    def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
+        """Yield the file's lines, in blocks, or all at once where that is asked for.
+
+        repeated: the member that records begin with whose values are left out, and the one after it.
+        """
+        shortening = None if repeated is None else RepeatedMember(*repeated)
+        how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
+        return whole_lines(self.path, how) if reading.whole_files else read_lines(self.path, how)
 
     def first_row(self, reading: Reading) -> int:
         """Return the number of the first row of each transaction in the file.

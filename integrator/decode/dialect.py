@@ -124,12 +124,12 @@ def of_parts(
 
 
 def envelope_check(
-    decode: Callable[[Document, File, Reading], Decoded], expected: str, repeated: str = ""
+    decode: Callable[[Document, File, Reading], Decoded], expected: str
 ) -> Callable[[Lines, Reading], None]:
     """Return the `check` of a dialect whose blocks of JSON lines are decoded by `decode`; the rest as in `of_lines`."""
 
     def check(lines: Lines, reading: Reading) -> None:
-        records, _ = decode(read_document(lines, expected, repeated), File(lines.file), reading)
+        records, _ = decode(read_document(lines, expected), File(lines.file), reading)
         check_tables(records, reading.source_tables())
 
     return check
@@ -145,19 +145,20 @@ def of_lines(
     expected: str,
     marks: tuple[Mark, ...],
     *,
-    repeated: str = "",
+    repeated: tuple[str, str] | None = None,
     names_tables: bool = False,
 ) -> Dialect:
     """Return the dialect whose blocks of JSON lines are decoded by `decode`; `expected` says what each line is.
 
-    repeated: a member of records whose value is the same in many, as a schema is. The rest as in `Dialect`.
+    repeated: the member that records begin with, whose value is the same in many, as a schema is, and the one after
+    it. The rest as in `Dialect`.
     """
 
     def read(lines: Lines) -> Document:
-        return read_document(lines, expected, repeated, collected=True)
+        return read_document(lines, expected, collected=True)
 
     def parts(file: File, reading: Reading) -> Parts:
-        return Parts(file.lines(reading), lambda lines: decode(read(lines), file, reading))
+        return Parts(file.lines(reading, repeated), lambda lines: decode(read(lines), file, reading))
 
-    check = envelope_check(decode, expected, repeated)
+    check = envelope_check(decode, expected)
     return of_parts(parts, marks, names_tables=names_tables, check=check)

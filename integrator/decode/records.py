@@ -29,9 +29,10 @@ _OPERATIONS = {"I": INSERT, "U": UPDATE, "D": DELETE, "T": TRUNCATE}
 class Records:
     """Records of a batch, in source order; action is one of I U D T, or another that makes no row.
 
-    file, line: where each record is. old: which records have a before image. old_of_changes: it holds only what was
-    changed, the rest is as in the after image. new_of_changes: what the after image does not have was not changed, and
-    is as in the before image. ignored: what else there was in the batch, counted by what it is.
+    file, line: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
+    image. old_of_changes: it holds only what was changed, the rest is as in the after image. new_of_changes: what the
+    after image does not have was not changed, and is as in the before image. ignored: what else there was in the batch,
+    counted by what it is.
     """
 
     file: str
@@ -116,19 +117,15 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
 
     ignored: counts the others of those that are `used`. Raises DataError.
     """
-    names = pc.binary_join_element_wise(
-        pc.fill_null(records.schema, ""), pc.fill_null(records.table, ""), "\0"
-    ).dictionary_encode()
-    codes = names.indices.to_numpy(zero_copy_only=False)
+    codes, names = _names(records)
     at = np.flatnonzero(used)
-    firsts = np.full(len(names.dictionary), -1, np.int64)
+    firsts = np.full(len(names), -1, np.int64)
     firsts[codes[at[::-1]]] = at[::-1]
-    place = np.full(len(names.dictionary), -1, np.int64)
+    place = np.full(len(names), -1, np.int64)
     found: dict[str, tuple[int, Table]] = {}
-    for code, full_name in enumerate(names.dictionary.to_pylist()):
+    for code, (schema, name) in enumerate(names):
         if firsts[code] < 0:
             continue
-        schema, _, name = full_name.partition("\0")
         try:
             table = tables.find(schema, name, f"{records.file}:{records.line[firsts[code]]}")
         except DataError as error:
@@ -139,6 +136,23 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         else:
             place[code] = found.setdefault(table.name, (len(found), table))[0]
     return [table for _, table in found.values()], np.where(used, place[codes], -1)
+
+
+def _names(records: Records) -> tuple[Ints, list[tuple[str, str]]]:
+    """Return of each record which schema and table it names, and these; empty where it names none."""
+    schemas, of_schema = _coded(records.schema)
+    tables, of_table = _coded(records.table)
+    pairs = pa.array(of_schema * len(tables) + of_table).dictionary_encode()
+    names = [(schemas[pair // len(tables)], tables[pair % len(tables)]) for pair in pairs.dictionary.to_pylist()]
+    return pairs.indices.to_numpy(), names
+
+
+def _coded(texts: pa.Array) -> tuple[list[str], Ints]:
+    """Return texts, each once, and of each place which it has; null is empty."""
+    encoded = texts if isinstance(texts, pa.DictionaryArray) else texts.dictionary_encode()
+    different = encoded.dictionary.to_pylist()
+    codes = pc.fill_null(encoded.indices, len(different)).to_numpy(zero_copy_only=False)
+    return [*different, ""], codes.astype(np.int64)
 
 
 def _rows(

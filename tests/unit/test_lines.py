@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from integrator.decode.json import lines
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import container_of, read_lines, whole_lines
+from integrator.decode.json.lines import LineReading, container_of, read_lines, whole_lines
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
@@ -30,7 +30,7 @@ def test_every_line_with_its_number(block, end, tmp_path):
     (tmp_path / "f").write_bytes("\n".join(texts).encode() + end.encode())
     got = [
         (int(number), text.as_py().rstrip("\n"))
-        for part in read_lines(str(tmp_path / "f"), block)
+        for part in read_lines(str(tmp_path / "f"), LineReading(block))
         for number, text in zip(part.numbers, part.array, strict=True)
     ]
     assert [(n, t) for n, t in got if t.strip()] == [(n, t) for n, t in enumerate(texts, 1) if t.strip()]
@@ -107,7 +107,7 @@ def test_however_blocks_grow_the_lines_are_the_same(first, tmp_path, monkeypatch
     text = "".join(f'{{"a":"{"x" * (number % 50)}"}}\n' for number in range(300)) + '{"last":1}'
     (tmp_path / "a.jsonl").write_text(text)
     monkeypatch.setattr(lines, "FIRST_BYTES", first)
-    parts = list(lines.read_lines(str(tmp_path / "a.jsonl"), 500))
+    parts = list(lines.read_lines(str(tmp_path / "a.jsonl"), LineReading(500)))
     assert b"".join(part.data for part in parts) == text.encode() + b"\n"
     assert np.concatenate([part.numbers for part in parts]).tolist() == list(range(1, 302))
 

@@ -112,7 +112,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
         file=where.file,
         action=events.action,
         schema=_schema(source, is_mysql),
-        table=pc.coalesce(source.text("table"), pa.scalar(reading.default_table, pa.string())),
+        table=source.labels("table").encoded(reading.default_table),
         values=JsonImages(
             events.after,
             events.before,
@@ -135,8 +135,9 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
 
 def _schema(source: Source, is_mysql: Mask) -> pa.Array:
     """Return the schema of each event's table, which in MySQL is a database."""
-    schemas = source.text("schema")
-    return pc.if_else(pa.array(is_mysql), source.text("db"), schemas) if is_mysql.any() else schemas
+    if not is_mysql.any():
+        return source.labels("schema").encoded()
+    return pc.if_else(pa.array(is_mysql), source.text("db"), source.text("schema"))
 
 
 def _is_added(name: str, variant: int) -> bool:
@@ -151,7 +152,7 @@ def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]
     events, schemas = objects, none
     if wrapped.any():
         events = objects.inner("payload", EXPECTED, wrapped).either(wrapped, objects)
-        schemas = objects.repeated_labels("schema")
+        schemas = objects.labels_with_left_out("schema")
         if not wrapped.all():
             schemas = Labels(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
     there = events.has_object
@@ -304,4 +305,4 @@ _RECOGNIZED = (
     mark("status", "id", "event_count"),
     mark("ddl", "source"),
 )
-DIALECT = replace(of_lines(decode, EXPECTED, _RECOGNIZED, repeated="schema"), bare=frozenset({"ts_ms"}))
+DIALECT = replace(of_lines(decode, EXPECTED, _RECOGNIZED, repeated=("schema", "payload")), bare=frozenset({"ts_ms"}))

@@ -14,7 +14,7 @@ from integrator.arrow.arrays import Mask, Octets, mask
 from integrator.arrow.compiled import compiled
 from integrator.contracts.changes import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
-from integrator.decode.fields import Where, bytes_of, digits
+from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.names import WORD
 from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
@@ -93,7 +93,10 @@ def _postgres(text: Text, where: Where) -> Place:
     sequence = text("sequence")
     lsn, xid, snapshot = text("lsn"), text("txId"), _snapshot(text)
     last = _last_of(sequence, where)
-    where.check(xid, ~mask(pc.match_substring_regex(xid, r"^\d{1,18}$")), "source.txId", "the number of a transaction")
+    numbers = whole_numbers(xid)
+    if numbers is None or pc.any(pc.less(numbers, 0)).as_py():
+        wrong = ~mask(pc.match_substring_regex(xid, r"^\d{1,18}$"))
+        where.check(xid, wrong, "source.txId", "the number of a transaction")
     digits(lsn, SEQUENCE_WIDTHS[1], where, "source.lsn")
     if not snapshot.any():
         return xid, digits(pc.coalesce(last, lsn), SEQUENCE_WIDTHS[0], where, "source.lsn"), number(xid)

@@ -59,29 +59,29 @@ class Document:
         """Return the lines at some places, in order; the others have no nodes. The text stays as it is."""
         nodes = self.nodes
         first = np.append(nodes.first[good], nodes.first[-1])
-        left = nodes._replace(first=first, record=nodes.record[good], again=nodes.again[good])
+        left = nodes._replace(first=first, record=nodes.record[good])
         return Document(self.lines.take(good), self.text, left)
 
 
-def read_document(lines: Lines, expected: str, repeated: str = "", *, collected: bool = False) -> Document:
-    """Return the lines, checked, and their nodes; `repeated` as in `indexed`.
+def read_document(lines: Lines, expected: str, *, collected: bool = False) -> Document:
+    """Return the lines, checked, and their nodes.
 
     Raises DataError with file, line, place and reason for the first line that is neither an object nor `null`.
     collected: where errors are collected, reading goes on without such lines, which are lines of a file.
     """
-    found, document = _indexed(lines, expected, repeated, collected=collected)
+    found, document = _indexed(lines, expected, collected=collected)
     blank = document.text[document.nodes.record] == NEWLINE
     if blank.any():
         document = document.take(np.flatnonzero(~blank))
     if found.escaped:  # names written differently may be the same
         start, end = np.zeros(found.escaped, np.int64), np.zeros(found.escaped, np.int64)
         _escaped_names(document.lines.text, start, end)
-        _, document = _indexed(rewritten(document.lines, start, end), expected, repeated)
+        _, document = _indexed(rewritten(document.lines, start, end), expected)
     return document
 
 
-def _indexed(lines: Lines, expected: str, repeated: str, *, collected: bool = False) -> tuple[Finding, Document]:
-    found, document, reason = _first_wrong(lines, repeated)
+def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[Finding, Document]:
+    found, document, reason = _first_wrong(lines)
     if not reason:
         return found, document
     wrong, escaped = resumed(document.text, lines.offsets, document.nodes, found)
@@ -91,7 +91,7 @@ def _indexed(lines: Lines, expected: str, repeated: str, *, collected: bool = Fa
         return int(lines.numbers[one.line]), _refusal(lines, one.line, _reason(lines, one), expected)
 
     error = DataError(refused(found)[1], lambda: [refused(one) for one in wrong])
-    if not collected or repeated or escaped or not len(good):
+    if not collected or escaped or not len(good):
         raise error
     report(error)
     return found._replace(escaped=0), document.take(good)
@@ -107,9 +107,9 @@ def first_wrong(lines: Lines) -> tuple[Finding, str]:
     return found, reason
 
 
-def _first_wrong(lines: Lines, repeated: str = "") -> tuple[Finding, Document, str]:
+def _first_wrong(lines: Lines) -> tuple[Finding, Document, str]:
     text = _padded(lines.text)
-    found, nodes = indexed(text, words(text), lines.offsets, repeated)
+    found, nodes = indexed(text, words(text), lines.offsets)
     return found, Document(lines, text, nodes), _reason(lines, found)
 
 
@@ -117,7 +117,7 @@ def _reason(lines: Lines, found: Finding) -> str:
     """Return why a line is not accepted; nothing where it is."""
     if found.code == grammar.OK:
         return ""
-    line = lines.text[lines.offsets[found.line] : lines.offsets[found.line + 1]].tobytes().decode()
+    line = lines.whole(found.line)
     if found.code == grammar.TWICE:
         try:
             return f"the member {shown(_twice(line))} stands twice in one object"
@@ -125,8 +125,8 @@ def _reason(lines: Lines, found: Finding) -> str:
             return "a member stands twice in one object"
     if found.code == grammar.NO_OBJECT:
         return _REASONS[grammar.NO_OBJECT]
-    before = lines.text[lines.offsets[found.line] : found.at].tobytes().decode(errors="ignore")
-    return f"no JSON: character {len(before) + 1}: {_REASONS[found.code]}"
+    before = len(lines.whole(found.line, found.at))
+    return f"no JSON: character {before + 1}: {_REASONS[found.code]}"
 
 
 def _twice(line: str) -> str:
@@ -156,7 +156,7 @@ def rewritten(lines: Lines, start: Ints, end: Ints) -> Lines:
     out, offsets = np.empty(len(lines.text), np.uint8), np.zeros(len(lines) + 1, np.int32)
     instead = np.frombuffer(b"".join(written), np.uint8)
     _rewrite((lines.text, lines.offsets), (start, end, code), (instead, bounds), out, offsets)
-    return Lines(lines.file, out[: offsets[-1]].tobytes(), lines.numbers, offsets, hidden=lines.hidden)
+    return lines.like(out[: offsets[-1]].tobytes(), lines.numbers, offsets, lines.left_out)
 
 
 @compiled

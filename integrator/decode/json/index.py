@@ -43,12 +43,9 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
-from integrator.decode.json.names import WORD, Hashes, Names, Places, has_equal, hash_of, is_same_by_words, json_text
+from integrator.decode.json.names import WORD, Hashes, Names, Places, has_equal, hash_of, is_same_by_words
 
 Ints = npt.NDArray[np.int64]
-_MOST_KEPT = 1024
-_SHORT = 64
-"""Bytes of a value that is not worth being kept; and from its end to where its name may be other than another's."""
 
 
 class Nodes(NamedTuple):
@@ -57,8 +54,6 @@ class Nodes(NamedTuple):
     hash, label: of a member's name, and where it begins, with its quote; of an element 0, and where the element begins.
     start, end: where the value is. after: the first node that is not in this one. escaped: a text has a backslash.
     first: the first node of each line, and the number of all. record: where the record of each line begins.
-    again: of each line which of the values that come again it has, in the order in which they came first; -1 for none.
-    Where there are more than are kept, all are -1.
     """
 
     hash: Hashes
@@ -69,15 +64,13 @@ class Nodes(NamedTuple):
     escaped: npt.NDArray[np.bool_]
     first: Places
     record: Places
-    again: Places
 
     @classmethod
     def of_size(cls, size: int, lines: int) -> Nodes:
         """Return room for so many nodes."""
         label, start, end, after = (np.empty(size, np.int32) for _ in range(4))
         escaped, first = np.empty(size, np.bool_), np.zeros(lines + 1, np.int32)
-        record, again = np.zeros(lines, np.int32), np.full(lines, -1, np.int32)
-        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, record, again)
+        return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, np.zeros(lines, np.int32))
 
 
 class Finding(NamedTuple):
@@ -93,36 +86,31 @@ class Finding(NamedTuple):
     escaped: int
 
 
-def indexed(text: Octets, text_words: Words, offsets: Places, repeated: str = "") -> tuple[Finding, Nodes]:
+def indexed(text: Octets, text_words: Words, offsets: Places) -> tuple[Finding, Nodes]:
     """Return what is wrong with the lines, and their nodes.
 
-    Each line ends in a newline, and the text is a word or longer. repeated: the member of records whose value is the
-    same in many, as a schema is: one that came before is not looked into again, and has no nodes in it.
+    Each line ends in a newline, and the text is a word or longer.
     """
     longest = int(np.diff(offsets).max(initial=0))
     names = Names.of_size(longest // 4 + 1)  # a member has at least four bytes: "":0
     nodes = Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
-    name = np.frombuffer(json_text(repeated) + bytes(WORD), np.uint8)
-    again = np.uint64(hash_of(words(name), 0, len(name) - WORD) if repeated else 0)
-    kept = np.empty((_MOST_KEPT if repeated else 0, 4), np.int64)
     stack = np.empty((MAX_DEPTH, 6), np.int64)
-    return Finding(*_index((text, text_words), offsets, names, nodes, (again, kept), stack, (0, 0))), nodes
+    return Finding(*_index((text, text_words), offsets, names, nodes, stack, (0, 0))), nodes
 
 
 def resumed(text: Octets, offsets: Places, nodes: Nodes, found: Finding) -> tuple[list[Finding], int]:
     """Return what is wrong with each line that is not accepted, given the first one that `indexed` found.
 
-    Afterwards `nodes` are those of all other lines, unless a member's value comes again. The second result says how
-    many names are written with a backslash.
+    Afterwards `nodes` are those of all other lines. The second result says how many names are written with a backslash.
     """
     text_words = words(text)
     names = Names.of_size(int(np.diff(offsets).max(initial=0)) // 4 + 1)
-    none, stack = (np.uint64(0), np.empty((0, 4), np.int64)), np.empty((MAX_DEPTH, 6), np.int64)
+    stack = np.empty((MAX_DEPTH, 6), np.int64)
     wrong, escaped = list[Finding](), found.escaped
     while found.code != OK:
         wrong.append(found)
         begin = found.line + 1, int(nodes.first[found.line])
-        found = Finding(*_index((text, text_words), offsets, names, nodes, none, stack, begin))
+        found = Finding(*_index((text, text_words), offsets, names, nodes, stack, begin))
         escaped += found.escaped
     return wrong, escaped
 
@@ -137,29 +125,23 @@ def _most_nodes(text: Octets) -> int:
 
 
 @compiled
-def _index(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one state machine: what it keeps would be handed to each part
+def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps would be handed to each part
     octets: tuple[Octets, Words],
     offsets: Places,
     names: Names,
     nodes: Nodes,
-    again_of: tuple[np.uint64, Ints],
     stack: Ints,
     begin: tuple[int, int],
 ) -> tuple[int, int, int, int, int]:
     """Index all lines up to the first one that is not accepted; return a Finding.
 
-    begin: the first line, and the first node that is written.
-
-    again_of: the hash of the name of values that may come again, or 0; and room for those that are kept: where each is,
-    which came after it, and how many names in it have a backslash. stack: room for each open bracket: which, the names
+    begin: the first line, and the first node that is written. stack: room for each open bracket: which, the names
     before it, its node, and `likely`, `likely_end` and `is_likely` of what it is in.
     """
     text, text_words = octets
     name_hash, name_start, name_end = names.hash, names.start, names.end
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
-    with_backslash, first_of, records, again = nodes.escaped, nodes.first, nodes.record, nodes.again
-    repeated, kept = again_of
-    kept_count, kept_last, escaped_before = 0, -1, 0
+    with_backslash, first_of, records = nodes.escaped, nodes.first, nodes.record
     begin_line, node = begin
     spaces = escaped = 0
     for line in range(begin_line, len(offsets) - 1):
@@ -191,20 +173,7 @@ def _index(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one state machin
                     likely = afters[match]
             byte = text[at]
             is_name = False
-            size = 0
-            if depth == 1 and byte == OPEN and repeated and hashes[own] == repeated:
-                found = _find_kept(text_words, at, offsets[line + 1], kept, kept_count, kept_last)
-                size = kept[found, 1] - kept[found, 0] if found >= 0 else 0
-                if kept_last >= 0:
-                    kept[kept_last, 2] = found if found >= 0 else kept_count % _MOST_KEPT
-                kept_last = found
-                again[line] = found
-                escaped_before = escaped
-            if size:
-                at += size
-                escaped += kept[again[line], 3]
-                ends[own], afters[own] = at, node
-            elif byte in (OPEN, LIST):
+            if byte in (OPEN, LIST):
                 if depth == MAX_DEPTH:
                     return line, TOO_DEEP, at, spaces, escaped
                 stack[depth, 0], stack[depth, 1], stack[depth, 2] = byte, count, own
@@ -260,12 +229,6 @@ def _index(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one state machin
                     at += 1
                     own = stack[depth, 2]
                     likely, likely_end, is_likely = stack[depth, 3], stack[depth, 4], stack[depth, 5] > 0
-                    if depth == 1 and repeated and hashes[own] == repeated and at - starts[own] > _SHORT:
-                        kept_last = kept_count % _MOST_KEPT
-                        kept[kept_last, 0], kept[kept_last, 1], kept[kept_last, 2] = starts[own], at, -1
-                        kept[kept_last, 3] = escaped - escaped_before
-                        kept_count += 1
-                        again[line] = kept_last
                     if depth:
                         ends[own], afters[own] = at, node
                         inner = stack[depth - 1, 0]
@@ -310,25 +273,7 @@ def _index(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one state machin
                 spaces += after - at - 1
                 at = after
     first_of[len(offsets) - 1] = node
-    if kept_count > _MOST_KEPT:
-        again[:] = -1
     return len(offsets) - 1, OK, 0, spaces, escaped
-
-
-@compiled
-def _find_kept(text: Words, at: int, stop: int, kept: Ints, count: int, last: int) -> int:
-    """Return which of the kept values is here, before `stop`; -1 for none. last: the one that was found last."""
-    count = min(count, len(kept))
-    likely = kept[last, 2] if last >= 0 else -1
-    for place in range(-2, count):
-        one = likely if place == -2 else last if place == -1 else place
-        if not 0 <= one < count:
-            continue
-        start, size = kept[one, 0], kept[one, 1] - kept[one, 0]
-        tail = size - _SHORT
-        if at + size < stop and text[at + tail] == text[start + tail] and is_same_by_words(text, start, at, size):
-            return one
-    return -1
 
 
 @compiled

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 one encoding begins the sooner."""
 _SMALL_BYTES = 64 * 1024
 """What is read first: room for more is made only where there is more, for many files are small."""
+_PIECE_BYTES = 512 * 1024
 _LOOK = 64 * 1024
 _FIRST_LINES = 100
 _SHOWN = 200
@@ -47,6 +48,7 @@ _ONES = np.uint64(0x0101010101010101)
 _NEWLINES, _TOPS = _ONES * np.uint64(_NEWLINE), _ONES << np.uint64(7)
 """In each byte of a word: a newline, and the bit that no byte of ASCII has."""
 
+Codes = npt.NDArray[np.int32]
 AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
 
 
@@ -102,11 +104,52 @@ def cut(line: str) -> str:
     return line if len(line) <= _SHOWN else line[:_SHOWN] + "…"
 
 
+class Shortening(Protocol):
+    """What leaves out values that many lines have."""
+
+    def what(self, codes: Codes) -> LeftOut:
+        """Return what was left out of lines, given their codes."""
+        ...
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was left out yet."""
+        ...
+
+    def begins(self, data: bytearray) -> bool:
+        """Return whether the first of some lines may have such a value."""
+        ...
+
+    def left_out(self, data: bytearray, into: memoryview) -> tuple[int, Codes]:
+        """Write whole lines without the values; return how many bytes, and of each line the code of its value, or -1.
+
+        Bytes are appended to `data`, and as many may be written over after the lines.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What was left out of lines. codes: of each line the place of its value in `values`, or -1.
+
+    at: the bytes of a line before the value. Instead of it one byte stands there.
+    """
+
+    values: list[bytes]
+    codes: Codes
+    at: int
+
+    def take(self, at: npt.NDArray[np.int64]) -> LeftOut:
+        """Return what was left out of the lines at some places."""
+        return replace(self, codes=self.codes[at])
+
+
 @dataclass(frozen=True)
 class Lines:
     """Lines of a file: their bytes without blank lines, and the number of each line in the file.
 
-    rejected: those among them that are not UTF-8, and left out. hidden: errors do not show lines.
+    rejected: those among them that are not UTF-8, and left out. hidden: errors do not show lines. left_out: what the
+    lines have in the file, and not here.
     """
 
     file: str
@@ -115,6 +158,7 @@ class Lines:
     offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
     rejected: tuple[Rejected, ...] = ()
     hidden: bool = False
+    left_out: LeftOut | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -134,59 +178,122 @@ class Lines:
 
     def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
         """Return the lines at `indices`."""
+        left_out = self.left_out and self.left_out.take(indices)
         breaks = np.flatnonzero(np.diff(indices) != 1) + 1
         if len(breaks) * _LONG_RUN >= len(indices):
             data, offsets = flat(self.array.take(pa.array(indices)))
-            return Lines(self.file, data.tobytes(), self.numbers[indices], offsets.astype(np.int32), hidden=self.hidden)
+            return self.like(data.tobytes(), self.numbers[indices], offsets.astype(np.int32), left_out)
         first, last = indices[np.append(0, breaks)], indices[np.append(breaks - 1, -1)]
         runs = zip(self.offsets[first].tolist(), self.offsets[last + 1].tolist(), strict=True)
         with memoryview(self.data) as view:
             joined = b"".join([view[start:end] for start, end in runs])
         ends = np.cumsum(np.diff(self.offsets)[indices], dtype=np.int32)
-        return Lines(self.file, joined, self.numbers[indices], np.append(np.int32(0), ends), hidden=self.hidden)
+        return self.like(joined, self.numbers[indices], np.append(np.int32(0), ends), left_out)
+
+    def like(
+        self, data: Raw, numbers: npt.NDArray[np.int64], offsets: npt.NDArray[np.int32], left_out: LeftOut | None
+    ) -> Lines:
+        """Return other lines of the same file."""
+        return Lines(self.file, data, numbers, offsets, hidden=self.hidden, left_out=left_out)
+
+    def whole(self, at: int, end: int | None = None) -> str:
+        """Return the line at a place as it is in the file, or its beginning up to a place in `data`."""
+        line = bytes(memoryview(self.data)[self.offsets[at] : self.offsets[at + 1] if end is None else end])
+        code = -1 if self.left_out is None else int(self.left_out.codes[at])
+        if self.left_out is not None and code >= 0 and len(line) > self.left_out.at:
+            begin = self.left_out.at
+            line = line[:begin] + self.left_out.values[code] + line[begin + 1 :]
+        return line.decode(errors="ignore")
 
     def shown(self, at: int) -> str:
         """Return what messages show of the line at a place: how it begins, if that may be shown."""
         if self.hidden:
             return "and the line is not shown: the channel masks columns"
-        return f"the line is {cut(self.array[at].as_py().rstrip())}"
+        return f"the line is {cut(self.whole(at).rstrip())}"
 
 
-def read_lines(
-    path: str, block_bytes: int = BLOCK_BYTES, *, tolerant: bool = False, hidden: bool = False
-) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks of about `block_bytes`; errors do not show them if they are `hidden`.
+@dataclass(frozen=True)
+class LineReading:
+    """How lines are read.
 
-    Raises DataError for text that is not UTF-8; where it is `tolerant`, lines with such are rejected.
+    block_bytes: how many bytes are yielded at once, about. tolerant: lines that are not UTF-8 are rejected. hidden:
+    errors do not show lines. shortening: leaves out values that many lines have.
     """
+
+    block_bytes: int = BLOCK_BYTES
+    tolerant: bool = False
+    hidden: bool = False
+    shortening: Shortening | None = None
+
+
+_AS_THEY_ARE = LineReading()
+
+
+def read_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks. Raises DataError for text that is not UTF-8, where that is not tolerated."""
     number, rest = 1, b""
     with open_file(path) as stream:
         for doubled in itertools.count():
-            data = _read_on(path, stream, rest, min(FIRST_BYTES << min(doubled, _DOUBLED), block_bytes))
-            if len(data) == len(rest):
+            wanted = min(FIRST_BYTES << min(doubled, _DOUBLED), reading.block_bytes)
+            before = len(rest)
+            data, codes, rest = _next_block(path, stream, rest, wanted, reading.shortening)
+            if not data and len(rest) == before:
                 break
             if not doubled and data.startswith(_MARK):
                 del data[: len(_MARK)]
-            end = data.rfind(b"\n", len(rest)) + 1  # 0: a line longer than a block
-            rest = bytes(data[end:])
-            if end:
-                del data[end:]
-                lines, number = _lines(path, data, number, tolerant=tolerant, hidden=hidden)
+            if data:
+                lines, number = _lines(path, data, number, reading, codes)
                 if len(lines) or lines.rejected:
                     yield lines
     if rest.strip():
-        yield _lines(path, rest + b"\n", number, tolerant=tolerant, hidden=hidden)[0]
+        yield _lines(path, rest + b"\n", number, reading)[0]
 
 
-def whole_lines(path: str, *, tolerant: bool = False, hidden: bool = False) -> Iterator[Lines]:
+def whole_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Lines]:
     """Yield the lines of a file all at once, if it has any; the rest as in `read_lines`."""
     with open_file(path) as stream:
         try:
-            data = stream.read().removeprefix(_MARK)
+            data = bytearray(stream.read().removeprefix(_MARK))
         except (OSError, pa.ArrowInvalid) as error:
             raise cut_off(path, error) from error
     if data.strip():
-        yield _lines(path, data if data.endswith(b"\n") else data + b"\n", 1, tolerant=tolerant, hidden=hidden)[0]
+        if not data.endswith(b"\n"):
+            data += b"\n"
+        yield _lines(path, data, 1, reading)[0]
+
+
+def _next_block(
+    path: str, stream: pa.NativeFile, rest: bytes, size: int, shortening: Shortening | None
+) -> tuple[bytearray, Codes | None, bytes]:
+    """Return about `size` bytes of whole lines, their codes, and the line that is begun after them.
+
+    There are no bytes where nothing comes any more. Lines of which something is left out are read in pieces that stay
+    in the cache.
+    """
+    block, filled, codes = bytearray(), 0, list[Codes]()
+    while filled < size:
+        is_shortened = bool(codes or (shortening is not None and shortening.used))
+        data = _read_on(path, stream, rest, _PIECE_BYTES if is_shortened else size)
+        if codes and len(data) == len(rest):
+            break
+        rest = _cut_off_rest(data, len(rest))
+        if shortening is None or not (codes or shortening.begins(data)):
+            return data, None, rest
+        block.extend(bytes(max(0, filled + len(data) + 2 * _WORD - len(block))))
+        with memoryview(block) as view:
+            more, of_lines = shortening.left_out(data, view[filled:])
+        filled += more
+        codes.append(of_lines)
+    del block[filled:]
+    return block, np.concatenate(codes), rest
+
+
+def _cut_off_rest(data: bytearray, known: int) -> bytes:
+    """Cut off the line that is begun at the end of some bytes, and return it; the first `known` bytes have no end."""
+    end = data.rfind(b"\n", known) + 1
+    rest = bytes(data[end:])
+    del data[end:]
+    return rest
 
 
 def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: int) -> bytearray:
@@ -207,7 +314,7 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: i
     return data
 
 
-def _lines(path: str, data: Raw, number: int, *, tolerant: bool, hidden: bool) -> tuple[Lines, int]:
+def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Codes | None = None) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     if len(data) > _MOST_BYTES:
         raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
@@ -217,9 +324,11 @@ def _lines(path: str, data: Raw, number: int, *, tolerant: bool, hidden: bool) -
     if (np.diff(offsets) <= _SHORT).any() or data[offsets[1] - 2] == _RETURN:
         kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(bytes(data).split(b"\n")[:-1]) if line.strip()]
         data = b"".join(line + b"\n" for _, line in kept)
-        numbers = numbers[[at for at, _ in kept]]
+        places = np.array([at for at, _ in kept], np.int64)
+        numbers, codes = numbers[places], None if codes is None else codes[places]
         offsets, is_ascii = _offsets(data)
-    lines = Lines(path, data, numbers, offsets, hidden=hidden)
+    left_out = None if codes is None or reading.shortening is None else reading.shortening.what(codes)
+    lines = Lines(path, data, numbers, offsets, hidden=reading.hidden, left_out=left_out)
     if is_ascii:
         return lines, after
     try:
@@ -228,7 +337,7 @@ def _lines(path: str, data: Raw, number: int, *, tolerant: bool, hidden: bool) -
         rejected = tuple(_not_utf8(lines))
     else:
         return lines, after
-    if not tolerant:
+    if not reading.tolerant:
         raise DataError(rejected[0].reason)
     left = lines.take(np.flatnonzero(~np.isin(numbers, [one.line for one in rejected])))
     return replace(left, rejected=rejected), after
@@ -261,13 +370,14 @@ def _undecodable(data: memoryview) -> int | None:
 def _offsets(data: Raw) -> tuple[npt.NDArray[np.int32], bool]:
     """Return where each line begins, and the end; and whether all bytes are ASCII."""
     text = np.frombuffer(data, np.uint8)
-    offsets = np.empty(int(_count(text, _NEWLINE)) + 1, np.int32)
+    offsets = np.empty(int(count_bytes(text, _NEWLINE)) + 1, np.int32)
     padded = text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
     return offsets, bool(_find_lines(text, words(padded), offsets))
 
 
 @compiled
-def _count(text: Octets, wanted: int) -> int:
+def count_bytes(text: Octets, wanted: int) -> int:
+    """Return how often a byte is in a text."""
     count = 0
     for byte in text:
         count += byte == wanted

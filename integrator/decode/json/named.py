@@ -106,7 +106,7 @@ def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects
     hashes, label = np.empty(len(name), np.uint64), nodes.start[name]
     _hash_names(document.words, label, nodes.end[name], hashes)
     after = np.arange(1, len(name) + 1, dtype=np.int32)
-    made = Nodes(hashes, label, start, end, after, escaped & (value >= 0), nodes.first, nodes.record, nodes.again)
+    made = Nodes(hashes, label, start, end, after, escaped & (value >= 0), nodes.first, nodes.record)
     own = replace(document, text=text, nodes=made)
     result, at = [], 0
     for one in images:

@@ -33,6 +33,7 @@ class Objects:
         self.document, self.line = document, line
         self.begin, self.stop, self.has_object = begin, stop, has
         self._found: dict[str, Places] = {}
+        self._slices: dict[str, Slices] = {}
 
     @staticmethod
     def of_lines(document: Document) -> Objects:
@@ -124,7 +125,9 @@ class Objects:
 
     def slices(self, name: str) -> Slices:
         """Return where the members of that name are."""
-        return Slices.of_nodes(self.document.nodes, self.node(name))
+        if name not in self._slices:
+            self._slices[name] = Slices.of_nodes(self.document.nodes, self.node(name))
+        return self._slices[name]
 
     def raw(self, name: str) -> pa.Array:
         """Return the JSON text of each record's member of that name; null where it has none, or it is null."""
@@ -138,18 +141,18 @@ class Objects:
         """Return the texts of members of which many are the same."""
         return labels_of(self.document.text, self.slices(name))
 
-    def repeated_labels(self, name: str) -> Labels:
-        """Return as `labels`, of the member of lines for which the document was read as `repeated`."""
-        at, again = self.slices(name), self.document.nodes.again[self.line]
-        if (again[at.end > 0] < 0).any():
+    def labels_with_left_out(self, name: str) -> Labels:
+        """Return as `labels`, of the member whose values may be left out of lines."""
+        at, left_out = self.slices(name), self.lines.left_out
+        if left_out is None:
             return labels_of(self.document.text, at)
-        kept = np.flatnonzero(np.bincount(again + 1)[1:])
-        firsts = np.zeros(int(again.max(initial=-1)) + 2, np.int64)
-        firsts[again[::-1]] = np.arange(len(again))[::-1]  # -1: the last place, which is of none
-        texts = texts_of(self.document.text, at.take(firsts[kept])).to_pylist()
-        code = np.full(len(firsts), -1, np.int32)
-        code[kept] = np.arange(len(kept))
-        return Labels(code[again], texts)
+        codes = left_out.codes[self.line]
+        here = codes < 0
+        own = labels_of(self.document.text, Slices(at.start * here, at.end * here, at.escaped))
+        texts = list(dict.fromkeys([*own.texts, *(value.decode() for value in left_out.values)]))
+        place = {text: code for code, text in enumerate(texts)}
+        of_values = np.array([*(place[value.decode()] for value in left_out.values), -1], np.int32)
+        return Labels(np.where(here, own.codes, of_values[codes]), texts)
 
     def first_text(self, names: Iterable[str]) -> pa.Array:
         """Return the text of the first of several members that a record has, and that is not null."""

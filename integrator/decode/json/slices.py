@@ -76,6 +76,15 @@ class Labels(NamedTuple):
         wanted = np.array([*(text in texts for text in self.texts), False], np.bool_)
         return wanted[self.codes]
 
+    def encoded(self, instead: str | None = None) -> pa.DictionaryArray:
+        """Return the texts as an array that has each of them once; where there is none, `instead`."""
+        none = self.codes < 0
+        texts, codes = pa.array(self.texts, pa.string()), self.codes
+        if instead is not None and none.any():
+            texts = pa.array([*self.texts, instead], pa.string())
+            codes, none = np.where(none, np.int32(len(self.texts)), codes), np.zeros_like(none)
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=none), texts)
+
     @classmethod
     def of(cls, texts: pa.Array) -> Labels:
         """Return the texts of an array."""
