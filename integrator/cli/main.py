@@ -12,7 +12,6 @@ import signal
 import ssl
 import sys
 import threading
-import time
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -23,11 +22,13 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
-from integrator.cli import as_json, import_airbyte, show
+from integrator.cli import as_json, show
 from integrator.cli import check as checking
 from integrator.cli import init as initial
 from integrator.cli import replay as replaying
 from integrator.cli import send as sending
+from integrator.cli.imports import commands as importing
+from integrator.cli.local import local_timezone
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, Defect, IntegratorError
 from integrator.plan import Plan
@@ -44,8 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-imports = typer.Typer(help="Write a channel from another product's configuration.", no_args_is_help=True)
-app.add_typer(imports, name="import")
+app.add_typer(importing.app, name="import")
 
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
 Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
@@ -360,18 +360,6 @@ def init(
     Console(soft_wrap=True).print(initial.run(given, local_timezone()), highlight=False, markup=False)
 
 
-@imports.command()
-def airbyte(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="destination-kafka's configuration, JSON.")],
-    tables: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Table definitions of its streams.")],
-    channel: Annotated[Path, typer.Option(help="The channel file to write.")] = Path("channel.yaml"),
-    sql_dialect: Annotated[str, typer.Option(help="Whose SQL the definitions are in.")] = "postgres",
-) -> None:
-    """Write a channel that does what Airbyte's Kafka destination did; name what has no counterpart."""
-    report = import_airbyte.run(file, tables, sql_dialect, channel, local_timezone())
-    Console(soft_wrap=True).print(report, highlight=False, markup=False)
-
-
 @app.command()
 def quickstart(
     channel: Annotated[
@@ -382,16 +370,6 @@ def quickstart(
     from integrator.cli import quickstart as demo  # noqa: PLC0415 - check and plan need no Spark
 
     demo.run(channel, local_timezone())
-
-
-def local_timezone() -> str:
-    """Return the IANA name of this machine's time zone: what %[localtime] means."""
-    name = os.environ.get("TZ", "").lstrip(":")
-    if name:
-        return name
-    link = Path("/etc/localtime")
-    target = str(link.resolve()) if link.exists() else ""
-    return target.partition("zoneinfo/")[2] or time.tzname[0] or "UTC"
 
 
 def main() -> int:

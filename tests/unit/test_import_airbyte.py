@@ -7,7 +7,7 @@ import pytest
 
 from integrator import plan
 from integrator.cli import main
-from integrator.cli.import_airbyte import JAAS, topic_of
+from integrator.cli.imports.airbyte import topic_of
 from tests.conftest import ROOT
 
 COMMON = {
@@ -72,10 +72,11 @@ def test_a_plain_configuration(run):
 
 
 def test_one_with_tls_and_a_password(run, monkeypatch):
-    monkeypatch.setenv(JAAS, LOGIN)
     code, printed, file = run({"name": "x", "connectionConfiguration": SECURE})
     assert code == 0, printed
     assert "pl4nted" not in printed + file.read_text()  # I7
+    assert "sasl_jaas_config is not written down: give it in the environment as AIRBYTE_JAAS" in printed
+    monkeypatch.setenv("AIRBYTE_JAAS", LOGIN)
     made = plan.make(str(file), "UTC")
     wanted = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "me"}
     found = {

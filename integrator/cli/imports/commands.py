@@ -1,0 +1,35 @@
+"""The commands below `import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from integrator.cli.imports import airbyte as of_airbyte
+from integrator.cli.local import local_timezone
+from integrator.errors import ConfigurationError
+
+app = typer.Typer(help="Write a channel from another product's configuration.", no_args_is_help=True)
+
+OutFile = Annotated[Path, typer.Option("--channel", help="The channel file to write.")]
+
+
+def _report(text: str, problems: ConfigurationError | None) -> None:
+    """Print what was made and what has no counterpart; raise the check's problems, if there are any."""
+    Console(soft_wrap=True).print(text, highlight=False, markup=False)
+    if problems is not None:
+        raise problems
+
+
+@app.command()
+def airbyte(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="destination-kafka's configuration, JSON.")],
+    tables: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="Table definitions of its streams.")],
+    channel: OutFile = Path("channel.yaml"),
+    sql_dialect: Annotated[str, typer.Option(help="Whose SQL the definitions are in.")] = "postgres",
+) -> None:
+    """Write a channel that does what Airbyte's Kafka destination did; name what has no counterpart."""
+    _report(*of_airbyte.run(file, tables, sql_dialect, channel, local_timezone()))

@@ -1,0 +1,159 @@
+"""A channel that is made of another product's configuration: its parts, what has no counterpart, and its text."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from integrator import plan
+from integrator.deliver.kafka import topics
+from integrator.errors import ConfigurationError, Problem
+from integrator.plan import Plan
+
+_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
+_WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
+"""Words that YAML 1.1 takes for something else than text (https://yaml.org/type/bool.html)."""
+PROPERTY = "HVR_KAFKA_PROPERTY"
+
+
+@dataclass
+class Draft:
+    """The parts of a channel, as they stand in its file.
+
+    origin: what it is made of. source, kafka: their locations' properties, beside the class. more: further keys of the
+    channel. variables: of the job. properties: librdkafka's, name=value. remarks: comments at the source.
+    secrets: the environment variables that the channel asks for, with the values that the check has; where a value is
+    not known, one of the same form. They are written nowhere.
+    """
+
+    name: str
+    origin: str
+    source: dict[str, Any] = field(default_factory=dict)
+    kafka: dict[str, Any] = field(default_factory=dict)
+    source_name: str = "src"
+    kafka_name: str = "kaf"
+    more: dict[str, Any] = field(default_factory=dict)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    table_groups: dict[str, list[str]] = field(default_factory=dict)
+    actions: list[dict[str, Any]] = field(default_factory=list)
+    variables: dict[str, str] = field(default_factory=dict)
+    properties: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    secrets: dict[str, str] = field(default_factory=dict)
+    guessed: bool = False
+
+    def act(self, action: str, **parameters: Any) -> None:
+        """Add an action; a parameter that is None is not given."""
+        given = {key: value for key, value in parameters.items() if value is not None}
+        self.actions.append({"action": action, **given})
+
+    def idle(self, key: str, why: str) -> None:
+        """Note a key of the other product that does nothing here."""
+        note = f"{key}: has no effect here: {why}"
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def secret(self, key: str, name: str, value: str | None, form: str = "x") -> str:
+        """Return the reference to an environment variable that is written in the place of a secret, and note it.
+
+        value: the secret, for the check; None or a reference of the other product's where it is not known: then the
+        check has `form`.
+        """
+        known = value is not None and "${" not in value
+        self.secrets[name] = value if known and value is not None else form
+        self.guessed |= not known
+        self.notes.append(f"{key} is not written down: give it in the environment as {name}")
+        return f"${{{name}}}"
+
+    def text(self) -> str:
+        """Return the channel's file."""
+        return "".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield f"# Imported from {self.origin}.\nchannel: {self.name}\n"
+        yield from (f"{key}: {flow(value)}\n" for key, value in self.more.items())
+        yield "locations:\n"
+        yield from (f"  # {remark}\n" for remark in self.remarks)
+        yield f"  {self.source_name}: {flow(self.source)}\n  {self.kafka_name}:\n    class: kafka\n"
+        yield from (f"    {key}: {flow(value)}\n" for key, value in self.kafka.items())
+        yield f"tables: {flow(self.tables)}\n"
+        if self.table_groups:
+            yield f"table_groups: {flow(self.table_groups)}\n"
+        joined = {PROPERTY: ";".join(self.properties)} if self.properties else {}
+        variables = [{"action": "Environment", "Name": k, "Value": v} for k, v in (self.variables | joined).items()]
+        actions = [*self.actions, *variables]
+        yield "actions:\n" if actions else ""
+        yield from (f"  - {flow(action)}\n" for action in actions)
+
+
+def flow(value: Any) -> str:
+    """Return a value as YAML has it on one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return str(value)
+        case Mapping():
+            return "{" + ", ".join(f"{flow(key)}: {flow(one)}" for key, one in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(flow, value)) + "]"
+    text = str(value)
+    if (_PLAIN.fullmatch(text) and text.lower() not in _WORDS) or text == "class":
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in quoted)
+
+
+def refuse_existing(*files: Path) -> None:
+    """Raise ConfigurationError where a file that is to be written is there already."""
+    for file in files:
+        if file.exists():
+            raise ConfigurationError(f"{file}: is there already; give another --channel, or remove it")
+
+
+def check(draft: Draft, out: Path, timezone: str) -> Plan:
+    """Return the plan of the channel that was written to `out`. Raises ConfigurationError with all problems."""
+    with _environment(draft.secrets):
+        made = plan.make(str(out), timezone)
+        if not draft.guessed:
+            topics.check(made.recipe.send.producer)
+    return made
+
+
+def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationError | None]:
+    """Write the channel and check it; return what it has and what has no counterpart, and the check's problems.
+
+    Raises ConfigurationError where the file is there already.
+    """
+    refuse_existing(out)
+    out.write_text(draft.text(), encoding="utf-8")
+    try:
+        made = check(draft, out, timezone)
+    except ConfigurationError as error:
+        mend = "the channel is written with these problems: mend them in it, and integrator check tells what is left"
+        problems = error.problems or [Problem(str(out), 0, "", str(error))]
+        head = f"{out}: channel {draft.name}"
+        return "\n  ".join([head, *draft.notes]), ConfigurationError([*problems, Problem(str(out), 0, "", mend)])
+    count = len(made.recipe.tables)
+    head = f"{out}: channel {made.channel}, {count} table{'' if count == 1 else 's'}"
+    text = "\n  ".join([head, *made.notes, *draft.notes])
+    return f"{text}\nNext: integrator check --channel {out} --connect", None
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Have values in the environment while the channel is checked; those that are there stay."""
+    added = [name for name in values if name not in os.environ]
+    os.environ.update({name: values[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
