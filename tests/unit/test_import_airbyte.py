@@ -9,38 +9,11 @@ from integrator import plan
 from integrator.cli import main
 from integrator.cli.imports.airbyte import topic_of
 from tests.conftest import ROOT
+from tests.parts import imports
 
-COMMON = {
-    "bootstrap_servers": "b1:9092, b2:9092",
-    "topic_pattern": "{namespace}.{stream}.sample",
-    "protocol": {"security_protocol": "PLAINTEXT"},
-    "sync_producer": False,
-    "client_id": "airbyte-producer",
-    "acks": "1",
-    "enable_idempotence": False,
-    "compression_type": "none",
-    "batch_size": 16384,
-    "linger_ms": "0",
-    "max_in_flight_requests_per_connection": 5,
-    "client_dns_lookup": "use_all_dns_ips",
-    "buffer_memory": "33554432",
-    "max_request_size": 1048576,
-    "retries": 2147483647,
-    "socket_connection_setup_timeout_ms": "10000",
-    "socket_connection_setup_timeout_max_ms": "30000",
-    "max_block_ms": "60000",
-    "request_timeout_ms": 30000,
-    "delivery_timeout_ms": 120000,
-    "send_buffer_bytes": 131072,
-    "receive_buffer_bytes": 32768,
-}
-LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="pl4nted";'
-SECURE = COMMON | {
-    "topic_pattern": "cdc {stream}",
-    "test_topic": "probe",
-    "compression_type": "zstd",
-    "protocol": {"security_protocol": "SASL_SSL", "sasl_mechanism": "SCRAM-SHA-512", "sasl_jaas_config": LOGIN},
-}
+COMMON = json.loads((ROOT / imports.DATA / "airbyte-plain.json").read_text())
+SECURE = json.loads((ROOT / imports.DATA / "airbyte-secure.json").read_text())["connectionConfiguration"]
+LOGIN = SECURE["protocol"]["sasl_jaas_config"]
 
 
 @pytest.fixture

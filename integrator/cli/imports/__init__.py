@@ -1,7 +1,9 @@
 """`import`: channels from other products' configurations.
 
-draft      what a channel is made of, and its text; checked as it is written
-producer   properties of Kafka's Java producer
-commands   the commands
-airbyte    destination-kafka
+draft          what a channel is made of, and its text; checked as it is written
+producer       properties of Kafka's Java producer
+commands       the commands
+airbyte        destination-kafka
+debezium       Debezium's connectors in Kafka Connect; debezium_… are the parts of their configuration
+connect_file   Kafka Connect's files
 """

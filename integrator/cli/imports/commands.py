@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from integrator.cli.imports import airbyte as of_airbyte
+from integrator.cli.imports import debezium as of_debezium
 from integrator.cli.local import local_timezone
 from integrator.errors import ConfigurationError
 
@@ -19,7 +20,7 @@ OutFile = Annotated[Path, typer.Option("--channel", help="The channel file to wr
 
 def _report(text: str, problems: ConfigurationError | None) -> None:
     """Print what was made and what has no counterpart; raise the check's problems, if there are any."""
-    Console(soft_wrap=True).print(text, highlight=False, markup=False)
+    Console(soft_wrap=True, emoji=False).print(text, highlight=False, markup=False)
     if problems is not None:
         raise problems
 
@@ -33,3 +34,26 @@ def airbyte(
 ) -> None:
     """Write a channel that does what Airbyte's Kafka destination did; name what has no counterpart."""
     _report(*of_airbyte.run(file, tables, sql_dialect, channel, local_timezone()))
+
+
+@app.command()
+def debezium(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="The connector's configuration: JSON, or properties.")
+    ],
+    tables: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Table definitions; without, they come later.")
+    ] = None,
+    channel: OutFile = Path("channel.yaml"),
+    worker: Annotated[
+        Path | None,
+        typer.Option(exists=True, dir_okay=False, help="The worker's properties: brokers, converters, producer."),
+    ] = None,
+    brokers: Annotated[str | None, typer.Option(help="host:port of brokers, with commas.")] = None,
+    sql_dialect: Annotated[
+        str | None, typer.Option(help="Whose SQL the definitions are in; without, the connector's database's.")
+    ] = None,
+) -> None:
+    """Write a channel that makes the messages of a Debezium connector; name what has no counterpart."""
+    options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel)
+    _report(*of_debezium.run(file, options, local_timezone()))

@@ -20,6 +20,8 @@ _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 """Words that YAML 1.1 takes for something else than text (https://yaml.org/type/bool.html)."""
 PROPERTY = "HVR_KAFKA_PROPERTY"
+SCOPE = ("group", "table", "Context")
+_TOGETHER = ("Integrate", "Capture", "TableProperties")
 
 
 @dataclass
@@ -50,9 +52,14 @@ class Draft:
     guessed: bool = False
 
     def act(self, action: str, **parameters: Any) -> None:
-        """Add an action; a parameter that is None is not given."""
+        """Add an action; a parameter that is None is not given. What one of the same scope says stands together."""
         given = {key: value for key, value in parameters.items() if value is not None}
-        self.actions.append({"action": action, **given})
+        scope = {"action": action, **{key: given.pop(key) for key in SCOPE if key in given}}
+        same = [one for one in self.actions if {key: one[key] for key in ("action", *SCOPE) if key in one} == scope]
+        if action in _TOGETHER and same and not given.keys() & same[0].keys():
+            same[0].update(given)
+        else:
+            self.actions.append(scope | given)
 
     def idle(self, key: str, why: str) -> None:
         """Note a key of the other product that does nothing here."""

@@ -1,0 +1,195 @@
+"""`import debezium`: a channel from a configuration of a Debezium source connector in Kafka Connect.
+
+https://debezium.io/documentation/reference/stable/connectors/. The channel makes the messages that the connector made,
+of its changes as JSON lines; each property that has no counterpart is named, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from integrator.cli.imports import connect_file, debezium_columns, debezium_delivery, debezium_formats
+from integrator.cli.imports import debezium_tables as of_tables
+from integrator.cli.imports import debezium_transforms as transforms
+from integrator.cli.imports import draft as drafts
+from integrator.cli.imports.connect_file import Config
+from integrator.cli.imports.debezium_reasons import reason
+from integrator.cli.imports.debezium_topics import Topics
+from integrator.cli.imports.draft import Draft
+from integrator.errors import ConfigurationError
+
+_ORDER = ("FileFormat", "Integrate", "Capture", "TableProperties", "ColumnProperties")
+_MODES = {
+    "time.precision.mode": "time_precision_mode",
+    "decimal.handling.mode": "decimal_handling_mode",
+    "binary.handling.mode": "binary_handling_mode",
+}
+_DEFAULTS = {"adaptive", "precise", "bytes"}
+_MOST_NAME = 12
+_LOCATION = re.compile(r"[a-z][a-z0-9_]{0,11}")
+_ENVELOPE = (
+    "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r, and "
+    "records of keys are called otherwise: integrator plan shows them"
+)
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A database's connector. dump: a command that writes the definitions of its tables."""
+
+    product: str
+    sql_dialect: str
+    schema: str | None
+    dump: str
+    times: str = "adaptive"
+
+
+_MYSQL = Connector("MySQL", "mysql", None, "mysqldump --no-data --databases …", "adaptive_time_microseconds")
+CONNECTORS = {
+    "PostgresConnector": Connector("PostgreSQL", "postgres", "public", "pg_dump -s"),
+    "MySqlConnector": _MYSQL,
+    "MariaDbConnector": replace(_MYSQL, product="MariaDB", dump="mariadb-dump --no-data --databases …"),
+    "SqlServerConnector": Connector("SQL Server", "tsql", "dbo", "Management Studio, Generate Scripts"),
+    "OracleConnector": Connector("Oracle", "oracle", None, "DBMS_METADATA.GET_DDL"),
+}
+"""By the last part of the connector's class."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was given. definitions: a file with the tables' definitions. worker: the worker's properties."""
+
+    definitions: Path | None
+    sql_dialect: str | None
+    worker: Path | None
+    brokers: str | None
+    channel: Path
+
+
+def run(file: Path, options: Options, timezone: str) -> tuple[str, ConfigurationError | None]:
+    """Write the channel; return what it has and what has no counterpart, and what the check finds.
+
+    Raises ConfigurationError.
+    """
+    drafts.refuse_existing(options.channel)
+    config = connect_file.read(file, options.worker)
+    given = config.get("connector.class").rpartition(".")[2]
+    if given not in CONNECTORS:
+        found = f"connector.class is {given}" if given else "it has no connector.class"
+        raise ConfigurationError(
+            f"{file}: is no configuration of a Debezium source connector: {found}; {', '.join(CONNECTORS)} are read"
+        )
+    draft = made(config, CONNECTORS[given], options)
+    if options.definitions is not None:
+        return drafts.write(draft, options.channel, timezone)
+    options.channel.write_text(draft.text(), encoding="utf-8")
+    lines = [f"{options.channel}: channel {draft.name}, not checked: it has no table definitions yet", *draft.notes]
+    dump = f"Next: write the tables' definitions to {of_tables.UNDEFINED} ({CONNECTORS[given].dump})"
+    return "\n  ".join(lines) + f"\n{dump}\n      integrator check --channel {options.channel}", None
+
+
+def made(config: Config, connector: Connector, options: Options) -> Draft:
+    """Return the channel of a connector's configuration. Raises ConfigurationError."""
+    prefix = config.get("topic.prefix", "database.server.name", default="debezium")
+    draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}")
+    if draft.name != prefix:
+        draft.notes.append(
+            f"the channel is called {draft.name}, not {prefix}: names of schemas and source.name begin with it"
+        )
+    config.get("name")
+    database = _take_database(config, draft)
+    draft.remarks.append("Change events of the connector as JSON lines, without transforms; or of another capture.")
+    draft.source = {"class": "files", "path": "changes", "dialect": "debezium", "repeated_positions": "send"}
+    _take_modes(config, connector, draft)
+    _take_brokers(config, options, draft)
+    dialect = options.sql_dialect or connector.sql_dialect
+    tables = of_tables.take(config, options.definitions, dialect, connector.schema, draft)
+    of_columns = _take_skipped(config, draft)
+    tombstones = config.on("tombstones.on.delete", default=True)
+    same = {"db": database, "name": prefix, "connector": given_name(connector)}
+    chain = transforms.take(config, tables, draft, same, tombstones=tombstones)
+    debezium_columns.take(config, tables, draft)
+    if not chain.flat and not tombstones:
+        draft.act("Integrate", OnDeleteSendTombstone=False)
+    if of_columns and not chain.flat:
+        draft.act("Capture", NoTruncate=True)
+    debezium_formats.take(config, chain, tables, draft)
+    if not chain.flat:
+        draft.notes.append(_ENVELOPE)
+    elif connector.sql_dialect == "postgres":
+        unavailable = config.get("unavailable.value.placeholder", default="__debezium_unavailable_value")
+        draft.act("TableProperties", MissingRepresentationString=unavailable)
+    names = config.get("database.names").split(",")[0].strip()
+    topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
+    topics.routers = chain.routers
+    topics.take(tables, draft)
+    debezium_delivery.take(config, draft)
+    if chain.flat and "Kafka_Schema_Registry" in draft.kafka:
+        draft.notes.append("records in the registry are called otherwise than Debezium's: integrator plan shows them")
+    for name in config.rest():
+        draft.idle(name, reason(name))
+    draft.actions.sort(key=lambda action: _ORDER.index(action["action"]))
+    return draft
+
+
+def given_name(connector: Connector) -> str:
+    """Return what events call their connector."""
+    return connector.product.lower().replace(" ", "")
+
+
+def _take_database(config: Config, draft: Draft) -> str:
+    """Have the source location called after the database, which events call source.db; return the database."""
+    names = of_tables.items(config.get("database.names") or config.get("database.dbname"))
+    names = names or of_tables.items(config.get("database.include.list", "database.whitelist"))
+    if len(names) > 1:
+        draft.notes.append(
+            f"a channel has one database's changes, and {names[0]} is taken: import again for the others"
+        )
+    if not names:
+        return ""
+    if _LOCATION.fullmatch(names[0]) and names[0] != draft.kafka_name:
+        draft.source_name = names[0]
+    else:
+        draft.notes.append(f"source.db is {draft.source_name}, not {names[0]}, which no location can be called")
+    return names[0]
+
+
+def _name_of(prefix: str) -> str:
+    letters = re.sub(r"[^a-z0-9_]+", "_", prefix.lower()).strip("_")
+    return (letters if letters[:1].isalpha() else f"c{letters}")[:_MOST_NAME].rstrip("_")
+
+
+def _take_modes(config: Config, connector: Connector, draft: Draft) -> None:
+    """Set how the events' values are written, where events have no schemas."""
+    config.values.setdefault("time.precision.mode", connector.times)
+    modes = {ours: config.get(key).lower() for key, ours in _MODES.items()}
+    given = {key: mode.upper().replace("-", "_") for key, mode in modes.items() if mode and mode not in _DEFAULTS}
+    unavailable = config.get("unavailable.value.placeholder")
+    if unavailable:
+        given["unavailable_value"] = unavailable
+    if given:
+        draft.source["debezium"] = given
+
+
+def _take_brokers(config: Config, options: Options, draft: Draft) -> None:
+    key = "kafka.bootstrap.servers"
+    given = options.brokers or config.get("producer.override.bootstrap.servers")
+    found = given or config.get(f"schema.history.internal.{key}", f"database.history.{key}")
+    if not found:
+        draft.notes.append(
+            "the brokers are the worker's (bootstrap.servers), and localhost:9092 is written: put them into "
+            "Kafka_Brokers, or give --worker FILE or --brokers"
+        )
+    elif not given:
+        draft.notes.append("the brokers are those of the schema history; if the topics are elsewhere, give --brokers")
+    draft.kafka["Kafka_Brokers"] = [one.strip() for one in (found or "localhost:9092").split(",")]
+
+
+def _take_skipped(config: Config, draft: Draft) -> bool:
+    """Note operations that are skipped; return whether truncates are."""
+    skipped = [one.strip() for one in config.get("skipped.operations", default="t").split(",")]
+    for one in set(skipped) & {"c", "u", "d", "r"}:
+        draft.idle(f"skipped.operations: {one}", "an envelope has all operations; the style says which rows are sent")
+    return "t" in skipped

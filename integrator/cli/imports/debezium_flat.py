@@ -1,0 +1,106 @@
+"""ExtractNewRecordState -> rows without an envelope, with what it adds to them, and what becomes of deletes.
+
+https://debezium.io/documentation/reference/stable/transformations/event-flattening.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from integrator.cli.imports.draft import Draft
+
+_OPERATION = "{hvr_op_str 0>d;1>c;2>u;3>d;4>u;5>t}"
+_DELETED = "{hvr_op_str 0>true;1>false;2>false;3>true;4>false;5>true}"
+_MILLIS = "sql: cast(date_part('epoch', {hvr_cap_tstamp}) * 1000 as bigint)"
+_WITH_DELETES = ("rewrite", "rewrite-with-tombstone")
+_WITH_TOMBSTONES = ("tombstone", "rewrite-with-tombstone", "delete-to-tombstone")
+_MODES = ("drop", *_WITH_TOMBSTONES, "rewrite")
+_OLD = {("drop", True): "drop", ("drop", False): "tombstone", ("rewrite", True): "rewrite",
+        ("rewrite", False): "rewrite-with-tombstone", ("none", True): "drop", ("none", False): "tombstone"}  # fmt: skip
+"""What delete.handling.mode and drop.tombstones mean, which were there before delete.tombstone.handling.mode."""
+_POSITION = "positions differ by database: a column with IntegrateExpression {hvr_integ_seq} orders changes"
+_COMMIT = "it is the time of the commit, for what is sent again is the same"
+
+
+def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> None:
+    """Add the actions for flattened rows. source: what is the same in all rows, such as db and connector.
+
+    tombstones: whether the connector sends them.
+    """
+    mode = _mode(key, given, draft)
+    integrate: dict[str, Any] = {"OnDeleteSendTombstone": (tombstones and mode in _WITH_TOMBSTONES) or None}
+    prefix = given.get("add.fields.prefix", "__")
+    if mode in _WITH_DELETES:
+        name = f"{prefix}deleted"
+        deleted = {"Name": name, "Extra": True, "Datatype": "varchar", "Length": 5, "TimeKey": True}
+        draft.act("ColumnProperties", **deleted, IntegrateExpression=_DELETED)
+        draft.act("Capture", NoBeforeUpdate=True, NoTruncate=True)
+    for field, name in _added(given.get("add.fields", ""), prefix):
+        datatype, expression = _value(field, source)
+        if expression is None:
+            draft.idle(f"{key}.add.fields: {field}", datatype)
+            continue
+        sizes: dict[str, Any] = {"Datatype": datatype, "IntegrateExpression": expression}
+        draft.act("ColumnProperties", Name=name, Extra=True, **sizes)
+        if field.endswith("ts_ms"):
+            draft.notes.append(f"{name}: {_COMMIT}")
+    headers = []
+    for field, name in _added(given.get("add.headers", ""), given.get("add.headers.prefix", "__")):
+        datatype, expression = _value(field, source)
+        if expression is None or expression.startswith("sql:"):
+            draft.idle(f"{key}.add.headers: {field}", datatype if expression is None else "a header is a template")
+        else:
+            headers.append(f"{name}={expression.strip(chr(39))}")
+    integrate["MessageHeaders"] = ";".join(headers) or None
+    if any(value is not None for value in integrate.values()):
+        draft.act("Integrate", **integrate)
+    known = ("type", "predicate", "negate", "delete.tombstone.handling.mode", "delete.handling.mode", "drop.tombstones")
+    for name in given:
+        if name not in (*known, "add.fields", "add.fields.prefix", "add.headers", "add.headers.prefix"):
+            draft.idle(f"{key}.{name}", "no counterpart is known")
+
+
+def _mode(key: str, given: Mapping[str, str], draft: Draft) -> str:
+    mode, old = given.get("delete.tombstone.handling.mode", ""), given.get("delete.handling.mode", "")
+    if mode in _MODES:
+        return mode
+    if not (mode or old or "drop.tombstones" in given):
+        draft.notes.append(
+            f"{key} names no delete.tombstone.handling.mode: deletes are tombstones, as since Debezium 2.5; where they "
+            "left nothing, remove OnDeleteSendTombstone"
+        )
+        return "tombstone"
+    made = _OLD.get((old or "drop", given.get("drop.tombstones", "true").lower() == "true"))
+    if made is None or mode:
+        draft.idle(f"{key}: {mode or old}", f"{', '.join(_MODES)} are there: deletes are tombstones")
+    return made or "tombstone"
+
+
+def _added(text: str, prefix: str) -> list[tuple[str, str]]:
+    """Return what is added, and its name: field, struct.field or field:name, with commas between."""
+    found = []
+    for item in filter(None, map(str.strip, text.split(","))):
+        field, _, name = item.partition(":")
+        found.append((field, prefix + (name or field.replace(".", "_"))))
+    return found
+
+
+def _value(field: str, source: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return the datatype and the expression of what is added; or the reason why there is none, and None."""
+    name = field.rpartition(".")[2]
+    match name:
+        case "op":
+            return "varchar", _OPERATION
+        case "ts_ms":
+            return "bigint", _MILLIS
+        case "table":
+            return "varchar", "{hvr_tbl_base_name}"
+        case "schema":
+            return "varchar", "{hvr_schema}"
+        case _ if name in source and "'" not in source[name]:
+            return "varchar", f"'{source[name]}'"
+        case "lsn" | "scn" | "commit_scn" | "pos" | "file" | "row" | "gtid" | "change_lsn" | "commit_lsn" | "sequence":
+            return _POSITION, None
+        case _:
+            return "no counterpart is known", None

@@ -1,0 +1,138 @@
+"""Transforms of Kafka Connect, in their order -> what they do here, and what has no counterpart.
+
+https://kafka.apache.org/documentation/#connect_transforms;
+https://debezium.io/documentation/reference/stable/transformations/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from integrator.cli.imports import debezium_flat
+from integrator.cli.imports.connect_file import Config
+from integrator.cli.imports.debezium_columns import absent, replaced
+from integrator.cli.imports.debezium_tables import Tables, needs_tables
+from integrator.cli.imports.debezium_topics import Router, router
+from integrator.cli.imports.draft import Draft
+from integrator.schema import Decimal, Float, Integer, String, Table
+
+_NONE = {
+    "Filter": 'rows that it drops are sent, until {action: Restrict, CaptureCondition: "…"} says in SQL which are',
+    "ContentBasedRouter": "a table has one topic: Integrate Topic",
+    "EventRouter": "an outbox's events are rows of its table here",
+    "TimestampConverter": "a column is written otherwise by ColumnProperties Datatype, or IntegrateExpression in SQL",
+    "TimezoneConverter": "a column is written otherwise by ColumnProperties IntegrateExpression, in SQL",
+    "Cast": "a column is written otherwise by ColumnProperties Datatype",
+    "ValueToKey": "the key is the table's, or of the columns that are SurrogateKey (ColumnProperties)",
+    "InsertHeader": "headers are Integrate MessageHeaders: name=text",
+    "HeaderFrom": 'headers are Integrate MessageHeaders: "name={column}"',
+    "ExtractChangedRecordState": "FileFormat BeforeUpdateColumns sends values before an update beside those after it",
+    "SchemaChangeEventFilter": "there are no events of schema changes",
+    "PartitionRouting": "the partition is by the message key (Integrate MessageKey, Kafka_Partitioner)",
+}
+"""Why transforms have no counterpart, by the last part of their class."""
+_ENVELOPE = "it changes Debezium's envelope, which is as it is; after ExtractNewRecordState it would change rows"
+_UNIQUE = (
+    "keys have no field that tells tables apart, which key.enforce.uniqueness adds: where rows of tables that share a "
+    "topic have one key, write MessageKey: '{hvr_tbl_name}-{{hvr_key_names -}}' and MessageKeySerializer: STRING"
+)
+
+
+@dataclass
+class Chain:
+    """What the transforms say of the whole channel. flat: rows without envelope. key_field: what a key is made of."""
+
+    flat: bool
+    routers: list[Router]
+    key_field: str = ""
+
+
+def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> Chain:
+    """Add the actions for transforms. source: what is the same in all events; tombstones: whether there are some."""
+    chain = Chain(flat=False, routers=[])
+    for name in filter(None, map(str.strip, config.get("transforms").split(","))):
+        key, given = f"transforms.{name}", config.below(f"transforms.{name}.")
+        kind = given.get("type", "").rpartition(".")[2]
+        predicate = config.below(f"predicates.{given['predicate']}.") if "predicate" in given else {}
+        predicate |= {"negate": given["negate"]} if predicate and "negate" in given else {}
+        match kind:
+            case "ExtractNewRecordState":
+                chain.flat = True
+                debezium_flat.take(key, given, draft, source, tombstones=tombstones)
+            case "RegexRouter":
+                regex, new = given.get("regex", ""), given.get("replacement", "")
+                chain.routers.append(router(key, regex, new, predicate, draft))
+            case "ByLogicalTableRouter":
+                regex, new = given.get("topic.regex", ""), given.get("topic.replacement", "")
+                chain.routers.append(router(key, regex, new, predicate, draft))
+                if given.get("key.enforce.uniqueness", "true").lower() == "true":
+                    draft.idle(key, _UNIQUE)
+            case "ExtractField$Key":
+                chain.key_field = given.get("field", "")
+            case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
+                _take_fields(kind, key, given, tables, draft)
+            case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value":
+                draft.idle(key, _ENVELOPE)
+            case _:
+                short = kind.partition("$")[0]
+                draft.idle(f"{key} ({kind})", _NONE.get(short, "no counterpart is known"))
+        if predicate and not kind.endswith("Router"):
+            draft.idle(f"{key}.predicate", "the transform holds for all messages here")
+    config.get("predicates")
+    return chain
+
+
+def _take_fields(kind: str, key: str, given: Mapping[str, str], tables: Tables, draft: Draft) -> None:
+    """Take a transform of the fields of flattened rows: those left out, renamed, masked and added."""
+    excluded = _names(given.get("exclude", given.get("blacklist", "")))
+    included = _names(given.get("include", given.get("whitelist", "")))
+    for table in tables.tables:
+        for column in table.columns:
+            if column.name in excluded or (included and column.name not in included):
+                absent(draft, table, column.name, key)
+    if not tables.known and (excluded or included or kind == "MaskField$Value"):
+        raise needs_tables(key, kind)
+    for pair in _names(given.get("renames", "")):
+        old, _, new = pair.partition(":")
+        for name in _having(tables, old):
+            draft.act("ColumnProperties", group="KAFKA", table=name, Name=old, BaseName=new)
+    if kind == "MaskField$Value":
+        for name in _names(given.get("fields", "")):
+            _mask(name, given.get("replacement"), key, tables, draft)
+    for name, value in given.items():
+        if name == "static.field":
+            text = "'" + given.get("static.value", "").replace("'", "''") + "'"
+            draft.act("ColumnProperties", Name=value, Extra=True, Datatype="varchar", IntegrateExpression=text)
+        elif name in ("topic.field", "partition.field", "offset.field", "timestamp.field"):
+            draft.idle(f"{key}.{name}", "a consumer sees it in the message itself")
+
+
+def _mask(name: str, replacement: str | None, key: str, tables: Tables, draft: Draft) -> None:
+    """Have the replacement, or nothing, in the place of a column's values; leave out what cannot be masked so."""
+    for table in tables.tables:
+        column = table.column(name)
+        if column is None:
+            continue
+        if isinstance(column.type, String):
+            replaced(draft, table, name, "'" + (replacement or "").replace("'", "''") + "'")
+        elif isinstance(column.type, Integer | Float | Decimal) and (replacement or "0").isdigit():
+            replaced(draft, table, name, replacement or "0")
+        else:
+            draft.idle(f"{key}: {table.name}.{name}", "the column is left out, for it cannot be masked so")
+            absent(draft, table, name, key)
+
+
+def _having(tables: Tables, column: str) -> Iterator[str]:
+    """Yield the tables that have a column; * where there are no definitions."""
+    if not tables.known:
+        yield "*"
+    yield from (table.name for table in tables.tables if _has(table, column))
+
+
+def _has(table: Table, column: str) -> bool:
+    return table.column(column) is not None
+
+
+def _names(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]

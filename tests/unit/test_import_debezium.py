@@ -1,0 +1,266 @@
+"""`import debezium`: what a connector's properties become, one by one, and what has no counterpart."""
+
+import json
+
+import pytest
+
+from integrator import plan
+from integrator.cli.imports import connect_file
+from tests.parts import imports
+
+POSTGRES = {
+    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+    "topic.prefix": "shop",
+    "producer.override.bootstrap.servers": "b1:9092",
+    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+}
+DDL = (
+    "create table orders(id int primary key, sku text not null, price numeric(10,2), paid boolean, at timestamp,"
+    " tm time(0), proof bytea);\n"
+    "create table audit(what text);\n"
+    "create table ops.orders_old(id int primary key, sku text);\n"
+)
+AVRO = {
+    "value.converter": "io.confluent.connect.avro.AvroConverter",
+    "value.converter.schema.registry.url": "http://r:8081",
+}
+FLAT = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Import a configuration; return the channel, what was printed, and the exit code."""
+
+    def called(config, *more, tables=DDL):
+        (tmp_path / "connector.json").write_text(json.dumps({"name": "c", "config": config}))
+        (tmp_path / "tables.sql").write_text(tables or "")
+        given = ("--tables", str(tmp_path / "tables.sql")) if tables else ()
+        case = imports.Case(("debezium", str(tmp_path / "connector.json"), *given, *more))
+        code = imports.run(case, tmp_path / "channel.yaml")
+        printed = capsys.readouterr()
+        channel = tmp_path / "channel.yaml"
+        return (channel.read_text() if channel.exists() else ""), printed.out + printed.err, code
+
+    return called
+
+
+CASES = [
+    # the envelope, the format, the key
+    ({}, "{action: FileFormat, Json: true, JsonMode: SCHEMA_PAYLOAD, Envelope: DEBEZIUM}"),
+    ({}, "MessageKeySerializer: CONNECT_SCHEMA}"),
+    ({"value.converter.schemas.enable": "false"}, "JsonMode: PAYLOAD, Envelope: DEBEZIUM"),
+    ({"key.converter.schemas.enable": "false"}, "MessageKeySerializer: CONNECT_PAYLOAD}"),
+    (AVRO, 'Kafka_Schema_Registry: "http://r:8081"'),
+    (AVRO, "{action: FileFormat, Envelope: DEBEZIUM}"),
+    (AVRO | {"key.converter": "io.confluent.connect.avro.AvroConverter"},
+     "{action: Integrate, group: KAFKA, table: orders, KeySubjectStrategy: TopicNameStrategy}"),
+    (AVRO | {"value.converter.value.subject.name.strategy": "io.confluent.kafka.serializers.subject.RecordNameStrategy"},
+     "ValueSubjectStrategy: RecordNameStrategy"),
+    (AVRO | {"value.converter": "io.confluent.connect.protobuf.ProtobufConverter"}, "Kafka_Schema_Registry_Format: PROTOBUF"),
+    ({"value.converter": "io.apicurio.registry.utils.converter.AvroConverter",
+      "value.converter.apicurio.registry.url": "http://a:8080/apis/registry/v2"},
+     'Kafka_Schema_Registry: "http://a:8080/apis/ccompat/v7"'),
+    # a table without a key has none in its messages
+    ({}, "{action: Integrate, group: KAFKA, table: audit, MessageKeySerializer: NONE}"),
+    # names
+    ({}, 'Kafka_Default_Topic: "shop.{hvr_schema}.{hvr_tbl_base_name}"'),
+    ({}, "{action: TableProperties, group: KAFKA, table: orders, Schema: public}"),
+    ({"topic.delimiter": "_"}, 'Kafka_Default_Topic: "shop_{hvr_schema}_{hvr_tbl_base_name}"'),
+    ({"database.dbname": "shopdb"}, "  shopdb: {class: files"),
+    ({"table.include.list": "public.orders"}, "only: [orders]"),
+    ({"table.exclude.list": "ops\\..*,public.audit"}, "only: [orders]"),
+    ({"schema.include.list": "ops"}, "only: [ops.orders_old]"),
+    # routers
+    ({"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter",
+      "transforms.r.regex": "shop\\.(?<schema>[^.]*)\\.(.*)", "transforms.r.replacement": "cdc.${schema}.$2.v1"},
+     'Kafka_Default_Topic: "cdc.{hvr_schema}.{hvr_tbl_base_name}.v1"'),
+    ({"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter",
+      "transforms.r.regex": ".*", "transforms.r.replacement": "all"}, "Kafka_Default_Topic: all"),
+    ({"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter",
+      "transforms.r.regex": ".*", "transforms.r.replacement": "all", "transforms.r.predicate": "p", "predicates": "p",
+      "predicates.p.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches",
+      "predicates.p.pattern": ".*audit"}, "{action: Integrate, group: KAFKA, table: audit, MessageKeySerializer: NONE, Topic: all}"),
+    ({"transforms": "r", "transforms.r.type": "io.debezium.transforms.ByLogicalTableRouter",
+      "transforms.r.topic.regex": "(.*)orders(_old)?", "transforms.r.topic.replacement": "$1all_orders"},
+     "{action: Integrate, group: KAFKA, table: orders_old, Topic: shop.ops.all_orders}"),
+    # flattened
+    (FLAT, "OnDeleteSendTombstone: true"),
+    (FLAT, "{action: TableProperties, MissingRepresentationString: __debezium_unavailable_value}"),
+    (FLAT | {"transforms.unwrap.delete.handling.mode": "rewrite"},
+     'Name: __deleted, Extra: true, Datatype: varchar, Length: 5, TimeKey: true, IntegrateExpression: "{hvr_op_str 0>true;'),
+    (FLAT | {"transforms.unwrap.delete.handling.mode": "rewrite"}, "{action: Capture, NoBeforeUpdate: true, NoTruncate: true}"),
+    (FLAT | {"transforms.unwrap.add.fields": "op:what,source.db", "transforms.unwrap.add.fields.prefix": "m_",
+             "database.dbname": "shop"}, "Name: m_source_db, Extra: true, Datatype: varchar, IntegrateExpression: \"'shop'\""),
+    (FLAT | {"transforms.unwrap.add.fields": "op:what", "transforms.unwrap.add.fields.prefix": "m_"}, "Name: m_what, Extra: true"),
+    (FLAT | {"transforms.unwrap.add.headers": "op,table"},
+     'MessageHeaders: "__op={hvr_op_str 0>d;1>c;2>u;3>d;4>u;5>t};__table={hvr_tbl_base_name}"'),
+    (FLAT | {"transforms": "unwrap,drop", "transforms.drop.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+             "transforms.drop.exclude": "proof", "transforms.drop.renames": "sku:article"},
+     "{action: ColumnProperties, group: KAFKA, table: orders, Name: proof, Absent: true}"),
+    (FLAT | {"transforms": "unwrap,drop", "transforms.drop.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
+             "transforms.drop.renames": "sku:article"}, "table: orders, Name: sku, BaseName: article}"),
+    (FLAT | {"transforms": "unwrap,mask", "transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+             "transforms.mask.fields": "sku", "transforms.mask.replacement": "it's"},
+     "{action: ColumnProperties, table: orders, Name: sku, CaptureExpression: \"'it''s'\"}"),
+    (FLAT | {"transforms": "unwrap,mask", "transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+             "transforms.mask.fields": "price,at"}, 'table: orders, Name: price, CaptureExpression: "0"}'),
+    (FLAT | {"transforms": "unwrap,mask", "transforms.mask.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+             "transforms.mask.fields": "price,at"}, "{action: ColumnProperties, group: KAFKA, table: orders, Name: at, Absent: true}"),
+    (FLAT | {"transforms": "unwrap,add", "transforms.add.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+             "transforms.add.static.field": "site", "transforms.add.static.value": "EU"},
+     "Name: site, Extra: true, Datatype: varchar, IntegrateExpression: \"'EU'\"}"),
+    (FLAT | {"transforms": "unwrap,key", "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+             "transforms.key.field": "id", "key.converter": "org.apache.kafka.connect.storage.StringConverter"},
+     'table: orders, MessageKey: "{id}", MessageKeySerializer: STRING}'),
+    # columns
+    ({"column.exclude.list": "public.orders.p.*"}, "{action: ColumnProperties, group: KAFKA, table: orders, Name: paid, Absent: true}"),
+    ({"column.include.list": "public.orders.(id|sku),.*.what"}, "table: orders, Name: proof, Absent: true}"),
+    ({"column.mask.with.3.chars": "public.orders.sku"}, 'table: orders, Name: sku, CaptureExpression: "***"}'),
+    ({"column.mask.with.0.chars": "public.orders.sku"}, "table: orders, Name: sku, CaptureExpression: \"''\"}"),
+    ({"column.truncate.to.2.chars": "public.orders.sku"}, 'CaptureExpression: "sql: left(\\"sku\\", 2)"}'),
+    ({"column.mask.hash.v2.SHA-512.with.salt.x.y": "public.orders.sku"},
+     "CaptureExpression: \"sql: encode(sha512('${SALT_SECRET}' || \\\"sku\\\"), 'hex')\"}"),
+    ({"column.mask.hash.v2.SHA-1.with.salt.x": "public.orders.sku"}, "table: orders, Name: sku, Absent: true}"),
+    ({"message.key.columns": "public.orders:sku,id;public.audit:what"}, "{action: ColumnProperties, table: audit, Name: what, SurrogateKey: true}"),
+    # values
+    ({"decimal.handling.mode": "string"}, "Json_Decimals: TEXT"),
+    ({"decimal.handling.mode": "double"},
+     '{action: ColumnProperties, DatatypeMatch: decimal, Datatype: double, IntegrateExpression: "sql: cast({{hvr_col_name}} as double)"}'),
+    (AVRO | {"decimal.handling.mode": "string"}, "{action: ColumnProperties, DatatypeMatch: decimal, Datatype: text}"),
+    ({"value.converter.decimal.format": "NUMERIC"}, "Json_Decimals: NUMERIC"),
+    ({"time.precision.mode": "connect"}, "Json_Times: CONNECT"),
+    ({"time.precision.mode": "connect"}, "debezium: {time_precision_mode: CONNECT}"),
+    ({"time.precision.mode": "adaptive_time_microseconds"}, "{action: ColumnProperties, DatatypeMatch: time, Datatype: time, Precision: 6}"),
+    ({"time.precision.mode": "nanoseconds"}, "{action: ColumnProperties, DatatypeMatch: timestamp, Datatype: timestamp, Precision: 9}"),
+    ({"binary.handling.mode": "hex"}, "DatatypeMatch: blob, Datatype: text, IntegrateExpression: \"sql: encode({{hvr_col_name}}, 'hex')\"}"),
+    ({"unavailable.value.placeholder": "n/a"}, "debezium: {unavailable_value: n/a}"),
+    # operations
+    ({}, "{action: Capture, NoTruncate: true}"),
+    ({"tombstones.on.delete": "false"}, "OnDeleteSendTombstone: false"),
+    # delivery
+    ({}, "Kafka_Partitioner: murmur2_random"),
+    ({}, "Kafka_Message_Compress: NONE"),
+    ({"producer.override.compression.type": "zstd"}, "Kafka_Message_Compress: ZSTD"),
+    ({"producer.override.delivery.timeout.ms": "90500"}, 'Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "91"'),
+    ({"exactly.once.support": "required"}, "delivery: exactly_once"),
+    ({"errors.tolerance": "all", "errors.retry.timeout": "60000"}, "errors: {retry.timeout: 60000, tolerance: all}"),
+    ({"topic.creation.default.partitions": 6, "topic.creation.default.replication.factor": -1},
+     "Create_Topics: {Partitions: 6}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), CASES)
+def test_what_a_property_becomes(more, wanted, run):
+    channel, printed, code = run(POSTGRES | more)
+    assert code == 0, printed
+    assert wanted in channel
+
+
+NOTES = [
+    ({"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "key.converter: has no effect here: the text of Java's structs"),
+    ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, "value.converter (CloudEventsConverter): has no effect here: "),
+    ({"snapshot.mode": "initial"}, "snapshot.mode: has no effect here: whole tables are sent by integrator refresh"),
+    ({"slot.name": "s"}, "slot.name: has no effect here: it is for the capture"),
+    ({"an.unknown.key": "s"}, "an.unknown.key: has no effect here: no counterpart is known"),
+    ({"transforms": "f", "transforms.f.type": "io.debezium.transforms.Filter"}, "transforms.f (Filter): has no effect here: rows that it drops are sent, until"),
+    ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m: has no effect here: it changes Debezium's envelope"),
+    ({"column.exclude.list": "public.orders.id"}, "column.exclude.list: public.orders.id: has no effect here: a column of the key"),
+    ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: has no effect here: the hash is of salt and text"),
+    ({"message.key.columns": "public.nothing:id"}, "message.key.columns=public.nothing:id: has no effect here: no table matches it"),
+    ({"skipped.operations": "u,t"}, "skipped.operations: u: has no effect here"),
+    (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
+    (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn: has no effect here: positions differ by database"),
+    ({"topic.prefix": "Shop.EU-central"}, "the channel is called shop_eu_cent, not Shop.EU-central"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), NOTES)
+def test_what_has_no_counterpart_is_named_with_the_reason(more, wanted, run):
+    channel, printed, code = run(POSTGRES | more)
+    assert code == 0, printed
+    assert wanted in printed
+    assert imports.SECRET not in channel + printed
+
+
+REFUSED = [
+    ({"connector.class": "io.debezium.connector.mongodb.MongoDbConnector"}, "connector.class is MongoDbConnector; PostgresConnector, MySqlConnector"),
+    ({"table.include.list": "none.such"}, "defines no table that the connector captures"),
+    ({"table.include.list": "public.(orders"}, "table.include.list: 'public.(orders' is no regular expression that can be read"),
+    ({"transforms": "r", "transforms.r.type": "x.RegexRouter", "transforms.r.regex": "(", "transforms.r.replacement": "x"}, "transforms.r: '(' is no regular expression"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), REFUSED)
+def test_what_cannot_be_imported(more, wanted, run):
+    channel, printed, code = run(POSTGRES | more)
+    assert (code, channel) == (2, "")
+    assert wanted in printed
+
+
+def test_without_definitions_the_channel_waits_for_them(run):
+    more = {"table.include.list": "public.orders, ops\\.orders_old", "column.exclude.list": "public.orders.proof"}
+    channel, printed, code = run(POSTGRES | more, tables=None)
+    assert code == 0
+    assert "tables: [{file: tables.sql, sql_dialect: postgres, only: [public.orders, ops.orders_old]}]" in channel
+    assert "{action: ColumnProperties, group: KAFKA, table: orders, Name: proof, Absent: true}" in channel
+    assert "not checked: it has no table definitions yet" in printed
+    assert "Next: write the tables' definitions to tables.sql (pg_dump -s)" in printed
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"table.include.list": "public.(orders|audit)"},
+        {"table.exclude.list": "public.audit"},
+        {"column.exclude.list": ".*.proof"},
+        {"column.mask.with.3.chars": "public.orders.s.*"},
+        {"column.include.list": "public.orders.id"},
+    ],
+)
+def test_without_definitions_nothing_is_sent_that_was_not(more, run):
+    channel, printed, code = run(POSTGRES | more, tables=None)
+    assert (code, channel) == (2, "")
+    assert "can be followed only with the tables' definitions: give them, --tables FILE" in printed
+
+
+def test_a_worker_says_what_its_connectors_do_not(run, tmp_path):
+    (tmp_path / "worker.properties").write_text(
+        "bootstrap.servers = w1:9092,w2:9092\n"
+        "key.converter=org.apache.kafka.connect.json.JsonConverter\nkey.converter.schemas.enable=false\n"
+        "value.converter=org.apache.kafka.connect.json.JsonConverter\nvalue.converter.schemas.enable=false\n"
+        "producer.linger.ms=7\noffset.storage.topic=offsets\n"
+    )
+    own = {key: value for key, value in POSTGRES.items() if "override" not in key and key != "key.converter"}
+    channel, printed, code = run(own, "--worker", str(tmp_path / "worker.properties"))
+    assert code == 0, printed
+    assert 'Kafka_Brokers: ["w1:9092", "w2:9092"]' in channel
+    assert 'Name: HVR_KAFKA_PROPERTY, Value: "linger.ms=7"' in channel
+    assert "JsonMode: SCHEMA_PAYLOAD" in channel, "the connector's own converter has its own schemas.enable"
+    assert "MessageKeySerializer: CONNECT_PAYLOAD" in channel
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("a=1\nb : 2\nc 3\n", {"a": "1", "b": "2", "c": "3"}),
+        ("# no\n! no\n\n  a = x y \n", {"a": "x y "}),
+        ("list=one,\\\n    two\n", {"list": "one,two"}),
+        ("re=a\\\\.b\\u0041\nk\\ ey=\\tv\n", {"re": "a\\.bA", "k ey": "\tv"}),
+        ("empty=\nalone\n", {"empty": "", "alone": ""}),
+        ('{"name": "n", "config": {"a": 1, "b": true, "c": null}}', {"a": "1", "b": "true", "c": ""}),
+        ('{"name": "n", "a": "x"}', {"name": "n", "a": "x"}),
+    ],
+)
+def test_files_of_kafka_connect(text, values, tmp_path):
+    (tmp_path / "file").write_text(text)
+    assert connect_file.read(tmp_path / "file").values == values
+
+
+def test_two_tables_of_one_name_have_names_of_their_own(run, tmp_path):
+    ddl = "create table public.orders(id int primary key);\ncreate table ops.orders(id int primary key);\n"
+    channel, printed, code = run(POSTGRES, tables=ddl)
+    assert code == 0, printed
+    assert "names: {public.orders: public_orders, ops.orders: ops_orders}" in channel
+    topics = {table.topic for table in plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables}
+    assert topics == {"shop.public.orders", "shop.ops.orders"}
