@@ -5,5 +5,6 @@ producer       properties of Kafka's Java producer
 commands       the commands
 airbyte        destination-kafka
 debezium       Debezium's connectors in Kafka Connect; debezium_… are the parts of their configuration
+hvr            HVR's definitions; hvr_… are their forms, types, actions, and what is left out of them
 connect_file   Kafka Connect's files
 """

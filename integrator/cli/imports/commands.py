@@ -10,6 +10,7 @@ from rich.console import Console
 
 from integrator.cli.imports import airbyte as of_airbyte
 from integrator.cli.imports import debezium as of_debezium
+from integrator.cli.imports import hvr as of_hvr
 from integrator.cli.local import local_timezone
 from integrator.errors import ConfigurationError
 
@@ -57,3 +58,19 @@ def debezium(
     """Write a channel that makes the messages of a Debezium connector; name what has no counterpart."""
     options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel)
     _report(*of_debezium.run(file, options, local_timezone()))
+
+
+@app.command()
+def hvr(
+    file: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="hvrdefinitionexport's JSON, or hvrcatalogexport's XML.")
+    ],
+    channel: OutFile = Path("channel.yaml"),
+    hvr_channel: Annotated[str | None, typer.Option(help="HVR's channel, where the file has several.")] = None,
+    source: Annotated[str | None, typer.Option(help="The source location, where the channel has several.")] = None,
+    target: Annotated[str | None, typer.Option(help="The Kafka location, where the channel has several.")] = None,
+    brokers: Annotated[str | None, typer.Option(help="host:port of brokers, with commas.")] = None,
+) -> None:
+    """Write a channel, and its tables beside it, from a definition of HVR; name what has no counterpart."""
+    options = of_hvr.Options(hvr_channel, source, target, brokers, channel)
+    _report(*of_hvr.run(file, options, local_timezone()))

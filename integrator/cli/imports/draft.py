@@ -67,14 +67,14 @@ class Draft:
         if note not in self.notes:
             self.notes.append(note)
 
-    def secret(self, key: str, name: str, value: str | None, form: str = "x") -> str:
+    def secret(self, key: str, name: str, value: str | None, form: str = "") -> str:
         """Return the reference to an environment variable that is written in the place of a secret, and note it.
 
         value: the secret, for the check; None or a reference of the other product's where it is not known: then the
         check has `form`.
         """
         known = value is not None and "${" not in value
-        self.secrets[name] = value if known and value is not None else form
+        self.secrets[name] = value if known and value is not None else form or f"the value of {name}"
         self.guessed |= not known
         self.notes.append(f"{key} is not written down: give it in the environment as {name}")
         return f"${{{name}}}"

@@ -1,0 +1,180 @@
+"""HVR's actions -> those of a channel: what is here under its name, and why the rest is not.
+
+https://fivetran.com/docs/hvr6/action-reference.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from integrator.channel.actions import ABSENT_ACTIONS, ACTIONS, ELSEWHERE
+from integrator.channel.scope import AT_SOURCE, ONLY_AT_SOURCE
+from integrator.cli.imports.draft import Draft
+from integrator.cli.imports.hvr_definition import ALL, HvrAction, HvrChannel, HvrHub
+
+_TEMPLATE = re.compile(r"\{[^{}]+\}|'[^'{}]*'|-?\d+|null")
+"""A CaptureExpression that is no SQL: one substitution, or one literal."""
+_WHOLE = ("FileFormat", "Environment", "Scheduling")
+"""Actions that hold for a whole location, whatever the table."""
+_KEYLESS = {"Csv", "Xml", "Parquet"}
+_KEYED = (
+    "messages have keys here, which hold the order of a row's changes, and in HVR none; for none, write {action: "
+    "Integrate, MessageKeySerializer: NONE}"
+)
+_RENAMED = {"AvroCompression": "BlockCompress"}
+_REASONS = {
+    "AddTablePattern": "tables are in the definitions: new ones are added there",
+    "CaptureStartTimes": "changes are read as they are written",
+    "RefreshStartTimes": "integrator refresh is started by cron, or another scheduler",
+    "StatsHistory": "metrics are at the HTTP endpoint (docs/operation.md)",
+    "Schedule": "IntegrateStartTimes says when the daemon integrates",
+    "IgnoreSessionName": "records do not name sessions",
+    "NoDuplicateRows": "a table without a key has all its columns as its key",
+    "DuplicateRows": "a table without a key has all its columns as its key",
+    "CaptureExpressionType": "the expression is evaluated here, over the record alone",
+}
+
+
+@dataclass(frozen=True)
+class Places:
+    """The channel's two locations, with their groups."""
+
+    source: str
+    source_group: str
+    kafka: str
+    kafka_group: str
+
+    def side(self, scope: str) -> str:
+        """Return where a scope is: source, kafka, both, or none of them."""
+        if scope == ALL:
+            return "both"
+        if scope in (self.source, self.source_group):
+            return "source"
+        return "kafka" if scope in (self.kafka, self.kafka_group) else ""
+
+
+def take(hub: HvrHub, channel: HvrChannel, places: Places, draft: Draft) -> None:
+    """Add the actions of a channel, and note what has no counterpart."""
+    for action in (*hub.actions, *channel.actions):
+        side = places.side(action.location)
+        if not side:
+            draft.notes.append(f"{action}: has no effect here: the channel does not have this location")
+        elif action.kind == "AdaptDDL":
+            _take_adapt(action, side, draft)
+        elif action.kind not in ACTIONS:
+            draft.idle(str(action), ABSENT_ACTIONS.get(action.kind, "no such action is known"))
+        else:
+            made = _taken(action, side, places, draft)
+            draft.actions += _spread(made, action, channel, draft) if made else []
+    formats = {name for one in draft.actions if one["action"] == "FileFormat" for name in _KEYLESS & one.keys()}
+    if formats and not any("MessageKey" in one or "MessageKeySerializer" in one for one in draft.actions):
+        draft.notes.append(f"{', '.join(sorted(formats))}: {_KEYED}")
+
+
+def _take_adapt(action: HvrAction, side: str, draft: Draft) -> None:
+    if side != "kafka" and draft.kafka.get("Kafka_Message_Bundling") != "TRANSACTION":
+        draft.source["unknown_columns"] = "add"
+    elif side != "kafka":
+        draft.idle(str(action), "columns cannot be added where Kafka_Message_Bundling is TRANSACTION")
+    for name in action.parameters:
+        draft.idle(f"{action} {name}", _REASONS.get(name, ABSENT_ACTIONS["AdaptDDL"]))
+
+
+def _taken(action: HvrAction, side: str, places: Places, draft: Draft) -> dict[str, Any] | None:
+    """Return an action as it is here, or None where nothing of it is."""
+    model = ACTIONS[action.kind]
+    variable = action.parameters.get("Name")
+    if action.kind == "Environment" and variable not in get_args(model.model_fields["Name"].annotation):
+        draft.idle(f"{action} {variable}", "the job has no such variable (docs/actions/Environment.md)")
+        return None
+    given: dict[str, Any] = {}
+    for hvr_name, value in action.parameters.items():
+        name = _RENAMED.get(hvr_name, hvr_name)
+        if action.kind == "Integrate" and name == "Coalesce":
+            draft.act("Capture", group=places.source_group, table=_table(action), Coalesce=True)
+        elif name in model.model_fields:
+            given[name] = _value(value, model.model_fields[name].annotation)
+        else:
+            draft.idle(f"{action} {hvr_name}", _REASONS.get(name) or ELSEWHERE.get(name) or "no counterpart is known")
+    if given.get("CaptureExpressionType", "INLINE") != "INLINE":
+        draft.idle(f"{action} CaptureExpressionType", _REASONS["CaptureExpressionType"])
+        del given["CaptureExpressionType"]
+    expression = given.get("CaptureExpression")
+    if expression is not None and not _TEMPLATE.fullmatch(expression.strip()):
+        given["CaptureExpression"] = f"sql: {expression}"
+    _drop_idle(action, side, given, draft)
+    scope = {} if action.location == ALL else {"group": action.location}
+    table = {} if _table(action) is None or action.kind in _WHOLE else {"table": action.table}
+    made = _accepted(action, {"action": action.kind, **scope, **table, **given}, draft)
+    bare = made is not None and len(made) == 1 + len(scope) + len(table)
+    return None if bare and action.parameters else made
+
+
+def _spread(made: dict[str, Any], action: HvrAction, channel: HvrChannel, draft: Draft) -> list[dict[str, Any]]:
+    """Return an action for each table that has the column it names, where others of its scope do not have it."""
+    name, scope = made.get("Name"), made.get("table", ALL)
+    if action.kind != "ColumnProperties" or name is None or made.get("Extra"):
+        return [made]
+    within = [one for one in channel.tables.values() if scope in (ALL, one.name, one.group)]
+    having = [one.name for one in within if any(column.name == name for column in one.columns)]
+    if len(having) == len(within):
+        return [made]
+    if not having:
+        draft.idle(f"{action} of {name}", "no table of its scope has the column")
+    where = {key: made[key] for key in ("action", "group") if key in made}
+    return [
+        where | {"table": table} | {key: made[key] for key in made if key not in (*where, "table")} for table in having
+    ]
+
+
+def _table(action: HvrAction) -> str | None:
+    return None if action.table == ALL else action.table
+
+
+def _drop_idle(action: HvrAction, side: str, given: dict[str, Any], draft: Draft) -> None:
+    """Leave out what does nothing where the action holds, in HVR either."""
+    named = {"Name", "DatatypeMatch", "Context"}
+    if side == "source":
+        idle = given.keys() - AT_SOURCE.get(action.kind, frozenset()) - named
+    else:
+        idle = given.keys() & ONLY_AT_SOURCE if side == "kafka" else set()
+    for name in sorted(idle):
+        draft.idle(f"{action} {name}", f"it does nothing at {action.location}")
+        del given[name]
+
+
+def _value(value: Any, annotation: Any) -> Any:
+    """Return a parameter's value in the type that it has here: XML has text only, and flags without a value."""
+    kinds = _kinds(annotation)
+    if bool in kinds:
+        return value if isinstance(value, bool) else str(value).lower() in ("", "true", "1", "yes")
+    if isinstance(value, str) and int in kinds and value.lstrip("-").isdigit():
+        return int(value)
+    return value if isinstance(value, int) and int in kinds and not isinstance(value, bool) else str(value)
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """Return the types in a union, in whatever they are wrapped."""
+    inner = get_args(annotation)
+    return {annotation} | {kind for one in inner for kind in _kinds(one)} if inner else {annotation}
+
+
+def _accepted(action: HvrAction, made: dict[str, Any], draft: Draft) -> dict[str, Any] | None:
+    """Return an action without the parameters that are not accepted, each noted; None where it cannot be without."""
+    while True:
+        try:
+            ACTIONS[action.kind].model_validate(made)
+        except ValidationError as error:
+            found = error.errors()[0]
+            name = str(found["loc"][0]) if found["loc"] else ""
+            if name not in made or name in ("action", "group", "table"):
+                draft.idle(str(action), found["msg"])
+                return None
+            draft.idle(f"{action} {name}={made[name]}", found["msg"])
+            del made[name]
+        else:
+            return made
