@@ -89,8 +89,19 @@ def test_debezium_has_a_placeholder_for_values_that_the_source_left_out(tmp_path
     deleted = {"hvr_op": 0, "id": 1}
     [(_, value), _], _ = sent(tmp_path, "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", deleted)
     assert value["before"] == {"id": 1, "v": None, "n": None, "at": None}
-    with pytest.raises(DataError, match="column n: the record has no value, and Debezium has a placeholder for text"):
+    with pytest.raises(DataError, match="column n: the record has no value, and Debezium has placeholders for text, "):
         sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 2, "id": 1, "v": "x", "at": AT})
+
+
+def test_debezium_has_a_placeholder_for_lists_too(tmp_path):
+    ddl = "create table shop.t(id int primary key, words text[], numbers int[], one smallint[]);"
+    fmt, updates = "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", [{"one": [1]}, {"words": ["a"], "one": None}]
+    messages, _ = sent(tmp_path, fmt, *({"hvr_op": 2, "id": 1, **values} for values in updates), ddl=ddl)
+    unavailable = list(b"__debezium_unavailable_value")
+    assert [value["after"] for _, value in messages] == [
+        {"id": 1, "words": ["__debezium_unavailable_value"], "numbers": unavailable, "one": [1]},
+        {"id": 1, "words": ["a"], "numbers": unavailable, "one": None},
+    ]
 
 
 def test_opencdc(tmp_path):

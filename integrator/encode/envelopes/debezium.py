@@ -16,7 +16,7 @@ from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE, Field,
 from integrator.decode.dialects import DIALECTS
 from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, taken, texts
 from integrator.errors import DataError
-from integrator.schema import Bytes, Column, Integer, String, Struct
+from integrator.schema import Array, Bytes, Column, Integer, String, Struct, arrow_type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
 
@@ -91,7 +91,7 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
 
 
 def _available(of_rows: Columns, found: Events, changes: Changes, table: TableRecipe) -> Columns:
-    """Return the fields with Debezium's placeholder for text and bytes that the source left out of new rows."""
+    """Return the fields with Debezium's placeholders for what the source left out of new rows."""
     values = dict(of_rows.values)
     for field in table.fields:
         gone = of_rows.missing.get(field.name)
@@ -103,13 +103,20 @@ def _available(of_rows: Columns, found: Events, changes: Changes, table: TableRe
 
 
 def _placeholder(field: Field, changes: Changes, at: int) -> pa.Scalar:
-    if isinstance(field.type, String):
-        return pa.scalar(UNAVAILABLE)
-    if isinstance(field.type, Bytes):
-        return pa.scalar(UNAVAILABLE.encode())
+    """Return the placeholder of a field: of numbers in a list it is its bytes' (Debezium's UnchangedToast)."""
+    match field.type:
+        case String():
+            return pa.scalar(UNAVAILABLE)
+        case Bytes():
+            return pa.scalar(UNAVAILABLE.encode())
+        case Array(String()):
+            return pa.scalar([UNAVAILABLE], arrow_type(field.type))
+        case Array(Integer()):
+            return pa.scalar(list(UNAVAILABLE.encode()), arrow_type(field.type))
     raise DataError(
         f"{changes.file}:{changes.line[at]}: table {changes.table}, column {field.name}: the record has no value, and "
-        "Debezium has a placeholder for text and bytes only; record full rows (REPLICA IDENTITY FULL)"
+        "Debezium has placeholders for text, bytes, and lists of text and integers only; record full rows (REPLICA "
+        "IDENTITY FULL)"
     )
 
 
