@@ -6,7 +6,8 @@ import pytest
 
 from integrator import plan
 from integrator.cli.imports import connect_file
-from tests.parts import imports
+from tests.parts import debezium_events as debezium
+from tests.parts import imports, pure
 
 POSTGRES = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -264,3 +265,34 @@ def test_two_tables_of_one_name_have_names_of_their_own(run, tmp_path):
     assert "names: {public.orders: public_orders, ops.orders: ops_orders}" in channel
     topics = {table.topic for table in plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables}
     assert topics == {"shop.public.orders", "shop.ops.orders"}
+
+
+def test_flattened_rows_are_those_that_debezium_made(run, tmp_path):
+    """The same statements, recorded with and without ExtractNewRecordState: the channel flattens as Debezium did."""
+    recorded = {
+        "schema.include.list": "public", "skipped.operations": "none",
+        "key.converter.schemas.enable": "false", "value.converter.schemas.enable": "false",
+        "transforms": "flat", "transforms.flat.type": "io.debezium.transforms.ExtractNewRecordState",
+        "transforms.flat.delete.tombstone.handling.mode": "rewrite",
+        "transforms.flat.add.fields": "op,source.lsn,source.txId,source.ts_us,source.table,source.sequence",
+    }  # fmt: skip
+    channel, printed, code = run(POSTGRES | recorded, tables=(debezium.DATA / "tables.sql").read_text())
+    assert code == 0, printed
+    changes = tmp_path / "changes.jsonl"
+    changes.write_text("".join(f"{event.line}\n" for event in debezium.events("plain")))
+    made = plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe
+    got = debezium.by_key(
+        (m.topic, m.key.decode(), debezium.parsed(m.value.decode())) for m in pure.messages(made, changes)
+    )
+    wanted = debezium.by_key(
+        (e.topic, e.key, e.value) for e in debezium.events("flat") if e.topic.startswith("shop.public.")
+    )
+    assert got.keys() == wanted.keys()
+    otherwise = {"__source_lsn", "__source_txId", "__source_sequence", "__source_ts_us", *debezium.IMPRECISE}
+    for place, rows in wanted.items():
+        for ours, theirs in zip(got[place], rows, strict=True):
+            left_out = theirs.keys() - ours.keys() - otherwise
+            assert not left_out or theirs["__deleted"] == "true" or debezium.is_partial(theirs), "a value is lost"
+            kept = {name: value for name, value in theirs.items() if name not in {*left_out, *otherwise}}
+            kept["__op"] = "c" if kept["__op"] == "r" else kept["__op"]
+            assert {name: value for name, value in ours.items() if name not in otherwise} == kept

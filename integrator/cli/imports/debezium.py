@@ -118,6 +118,10 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     debezium_formats.take(config, chain, tables, draft)
     if not chain.flat:
         draft.notes.append(_ENVELOPE)
+    elif connector.sql_dialect == "postgres" and "Kafka_Schema_Registry" not in draft.kafka and chain.deletes:
+        draft.notes.append(
+            "values that a record leaves out are not in the row, where Debezium has null or a placeholder"
+        )
     elif connector.sql_dialect == "postgres":
         unavailable = config.get("unavailable.value.placeholder", default="__debezium_unavailable_value")
         draft.act("TableProperties", MissingRepresentationString=unavailable)

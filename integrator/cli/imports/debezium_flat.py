@@ -12,7 +12,8 @@ from integrator.cli.imports.draft import Draft
 
 _OPERATION = "{hvr_op_str 0>d;1>c;2>u;3>d;4>u;5>t}"
 _DELETED = "{hvr_op_str 0>true;1>false;2>false;3>true;4>false;5>true}"
-_MILLIS = "sql: cast(date_part('epoch', {hvr_cap_tstamp}) * 1000 as bigint)"
+_MICROS = "sql: cast(round(date_part('epoch', {hvr_cap_tstamp}) * 1000000) as bigint)"
+_MILLIS = f"{_MICROS} / 1000"
 _WITH_DELETES = ("rewrite", "rewrite-with-tombstone")
 _WITH_TOMBSTONES = ("tombstone", "rewrite-with-tombstone", "delete-to-tombstone")
 _MODES = ("drop", *_WITH_TOMBSTONES, "rewrite")
@@ -23,10 +24,10 @@ _POSITION = "positions differ by database: a column with IntegrateExpression {hv
 _COMMIT = "it is the time of the commit, for what is sent again is the same"
 
 
-def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> None:
-    """Add the actions for flattened rows. source: what is the same in all rows, such as db and connector.
+def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> bool:
+    """Add the actions for flattened rows; return whether these are sent of deletes.
 
-    tombstones: whether the connector sends them.
+    source: what is the same in all rows, such as db and connector. tombstones: whether the connector sends them.
     """
     mode = _mode(key, given, draft)
     integrate: dict[str, Any] = {"OnDeleteSendTombstone": (tombstones and mode in _WITH_TOMBSTONES) or None}
@@ -43,7 +44,7 @@ def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, 
             continue
         sizes: dict[str, Any] = {"Datatype": datatype, "IntegrateExpression": expression}
         draft.act("ColumnProperties", Name=name, Extra=True, **sizes)
-        if field.endswith("ts_ms"):
+        if field.endswith(("ts_ms", "ts_us")):
             draft.notes.append(f"{name}: {_COMMIT}")
     headers = []
     for field, name in _added(given.get("add.headers", ""), given.get("add.headers.prefix", "__")):
@@ -59,6 +60,7 @@ def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, 
     for name in given:
         if name not in (*known, "add.fields", "add.fields.prefix", "add.headers", "add.headers.prefix"):
             draft.idle(f"{key}.{name}", "no counterpart is known")
+    return mode in _WITH_DELETES
 
 
 def _mode(key: str, given: Mapping[str, str], draft: Draft) -> str:
@@ -94,6 +96,8 @@ def _value(field: str, source: Mapping[str, str]) -> tuple[str, str | None]:
             return "varchar", _OPERATION
         case "ts_ms":
             return "bigint", _MILLIS
+        case "ts_us":
+            return "bigint", _MICROS
         case "table":
             return "varchar", "{hvr_tbl_base_name}"
         case "schema":
@@ -102,5 +106,7 @@ def _value(field: str, source: Mapping[str, str]) -> tuple[str, str | None]:
             return "varchar", f"'{source[name]}'"
         case "lsn" | "scn" | "commit_scn" | "pos" | "file" | "row" | "gtid" | "change_lsn" | "commit_lsn" | "sequence":
             return _POSITION, None
+        case "txId" | "id" | "total_order" | "data_collection_order":
+            return "a column with IntegrateExpression {hvr_tx_seq} has the place of a row's transaction", None
         case _:
             return "no counterpart is known", None

@@ -6,14 +6,14 @@ https://debezium.io/documentation/reference/stable/connectors/postgresql.html#po
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from integrator.cli.imports.connect_file import Config
 from integrator.cli.imports.debezium_tables import Tables
 from integrator.cli.imports.debezium_transforms import Chain
 from integrator.cli.imports.draft import Draft
-from integrator.schema import Bytes, Decimal, Integer, String
+from integrator.schema import Bytes, Column, Decimal, Integer, Interval, String
 
 PREFIX = "SCHEMA_REGISTRY"
 """Of the environment variables that have the registry's secrets."""
@@ -203,10 +203,7 @@ def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft:
             draft.kafka["Json_Decimals"] = "NUMERIC"
     for table in tables.tables:
         for column in table.columns:
-            if isinstance(column.type, String) and column.type.role == "unconstrained":
-                draft.notes.append(
-                    f"{table.name}.{column.name}: a number without precision is its text here, no struct"
-                )
+            draft.notes += [f"{table.name}.{column.name}: {otherwise}" for otherwise in _otherwise(column)]
     _take_times(config, chain, draft)
     match config.get("binary.handling.mode", default="bytes").lower():
         case "hex" if blobs or not tables.known:
@@ -216,6 +213,14 @@ def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft:
             draft.idle("binary.handling.mode", "bytes are bytes in schemas; the JSON has base64 all the same")
         case "base64-url-safe" if blobs or not tables.known:
             draft.idle("binary.handling.mode", "bytes are base64 with + and /, in JSON")
+
+
+def _otherwise(column: Column) -> Iterator[str]:
+    """Yield what is written otherwise of a column than by Debezium, whatever the modes."""
+    if isinstance(column.type, String) and column.type.role == "unconstrained":
+        yield "a number without precision is its text here, no struct"
+    if isinstance(column.type, Interval):
+        yield "an interval is text here (P1Y2M3DT4H5M6S), no number"
 
 
 def _take_times(config: Config, chain: Chain, draft: Draft) -> None:

@@ -41,11 +41,15 @@ _UNIQUE = (
 
 @dataclass
 class Chain:
-    """What the transforms say of the whole channel. flat: rows without envelope. key_field: what a key is made of."""
+    """What the transforms say of the whole channel. flat: rows without envelope. key_field: what a key is made of.
+
+    deletes: whether flattened rows are sent of deletes.
+    """
 
     flat: bool
     routers: list[Router]
     key_field: str = ""
+    deletes: bool = False
 
 
 def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str], *, tombstones: bool) -> Chain:
@@ -59,7 +63,7 @@ def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str]
         match kind:
             case "ExtractNewRecordState":
                 chain.flat = True
-                debezium_flat.take(key, given, draft, source, tombstones=tombstones)
+                chain.deletes = debezium_flat.take(key, given, draft, source, tombstones=tombstones)
             case "RegexRouter":
                 regex, new = given.get("regex", ""), given.get("replacement", "")
                 chain.routers.append(router(key, regex, new, predicate, draft))
