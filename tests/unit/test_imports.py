@@ -8,6 +8,7 @@ import pytest
 from integrator.cli import main
 from integrator.cli.imports.draft import Draft, flow
 from integrator.errors import ConfigurationError
+from tests.conftest import ROOT
 from tests.parts import imports
 
 
@@ -79,6 +80,16 @@ def test_what_actions_of_one_scope_say_stands_together():
         {"action": "Integrate", "table": "orders", "Topic": "o"},
         {"action": "Integrate", "MessageKeySerializer": "NONE"},
     ]
+
+
+def test_the_channel_for_a_pipeline_of_conduit_passes_check(tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs" / "migrating.md").read_text()
+    (tmp_path / "channel.yaml").write_text(page.rpartition("```yaml\n")[2].partition("```")[0])
+    (tmp_path / "shop.sql").write_text((ROOT / "schemas" / "shop.sql").read_text())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KAFKA_PASSWORD", "x")
+    monkeypatch.setattr(sys, "argv", ["integrator", "check", "--channel", "channel.yaml"])
+    assert main.main() == 0, capsys.readouterr().err
 
 
 def test_a_secret_is_in_the_environment_during_the_check_only(tmp_path, monkeypatch):
