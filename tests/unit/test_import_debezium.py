@@ -170,6 +170,7 @@ NOTES = [
     ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: has no effect here: the hash is of salt and text"),
     ({"message.key.columns": "public.nothing:id"}, "message.key.columns=public.nothing:id: has no effect here: no table matches it"),
     ({"skipped.operations": "u,t"}, "skipped.operations: u: has no effect here"),
+    ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide): has no effect here: what it does is not done here, so that what it hides"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
     (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn: has no effect here: positions differ by database"),
     ({"topic.prefix": "Shop.EU-central"}, "the channel is called shop_eu_cent, not Shop.EU-central"),

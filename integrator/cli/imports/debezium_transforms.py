@@ -32,6 +32,7 @@ _NONE = {
     "PartitionRouting": "the partition is by the message key (Integrate MessageKey, Kafka_Partitioner)",
 }
 """Why transforms have no counterpart, by the last part of their class."""
+_UNKNOWN = "what it does is not done here, so that what it hides or drops is sent, until an action does the same"
 _ENVELOPE = "it changes Debezium's envelope, which is as it is; after ExtractNewRecordState it would change rows"
 _UNIQUE = (
     "keys have no field that tells tables apart, which key.enforce.uniqueness adds: where rows of tables that share a "
@@ -80,7 +81,7 @@ def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str]
                 draft.idle(key, _ENVELOPE)
             case _:
                 short = kind.partition("$")[0]
-                draft.idle(f"{key} ({kind})", _NONE.get(short, "no counterpart is known"))
+                draft.idle(f"{key} ({kind})", _NONE.get(short, _UNKNOWN))
         if predicate and not kind.endswith("Router"):
             draft.idle(f"{key}.predicate", "the transform holds for all messages here")
     config.get("predicates")
