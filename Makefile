@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 
 COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py dialects.py debezium.py wal2json.py row_layouts.py xxh64.py)
 
-.PHONY: quickstart test lint bench faults fuzz lock docs clean
+.PHONY: quickstart test lint bench faults fuzz lock docs site clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -53,9 +53,13 @@ fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz.whole_job --lines 100000
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/python -m tests.fuzz --lines 100000 --seed 1
 
-# The pages and the JSON Schema that are made from the code; a test checks that they are current.
+# The pages, graphs and the JSON Schema that are made from code and figures; a test checks that they are current.
 docs: $(VENV)/installed
 	$(BIN)/python -m tests.generate
+
+# The documentation as a site, in build/site.
+site: $(VENV)/installed
+	$(BIN)/mkdocs build --strict
 
 # The lock files: exact versions and hashes, for every Python and platform that is supported; without what only development
 # needs, for the image, the same versions.
