@@ -1,4 +1,4 @@
-"""The pages that are made from the model: the channel's JSON Schema, the reference, types, and a page for each action.
+"""What is made for the docs: the channel's JSON Schema, the reference, types, a page for each action, graphs of figures.
 
 python -m tests.generate        (make docs); tests/unit/test_generated.py checks that they are current
 """
@@ -22,7 +22,7 @@ from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
 from integrator.plan import kafka, kafka_properties
 from integrator.schema import Column
-from tests import action_pages
+from tests import action_pages, graphs
 from tests.action_pages import default_of, type_of
 
 ROOT = Path(__file__).parent.parent
@@ -195,9 +195,9 @@ def _said(kind: schema.Type, value: Any) -> list[str]:
     return [connect, *plain, avro, field[1] if field else "", text("CSV", numeric)]
 
 
-PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types, **action_pages.PAGES}
+PAGES = {SCHEMA: json_schema, REFERENCE: reference, TYPES: types, **action_pages.PAGES, **graphs.PAGES}
 
 if __name__ == "__main__":
     for path, make in PAGES.items():
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(make(), encoding="utf-8")
