@@ -92,7 +92,7 @@ COMMANDS = [pytest.param(words, id=f"{block}: {' '.join(words)}") for words, blo
 def test_commands_of_the_pages_are_accepted(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for word in words:
-        if re.fullmatch(r"\w+\.(jsonl|sql|json)", word):
+        if re.fullmatch(r"[\w-]+\.(jsonl|sql|json|properties|xml)", word):
             (tmp_path / word).touch()
     parse(["1" if word == "N" else word for word in words], typer.main.get_command(main.app))
 
