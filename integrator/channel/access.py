@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from integrator.channel.base import Model
+from integrator.channel.paths import local, local_or_text
 
 Given = Annotated[str, Field(min_length=1)]
+GivenFile = Annotated[Given, AfterValidator(local)]
+GivenPem = Annotated[Given, AfterValidator(local_or_text)]
+"""A file with a certificate or a key, or its text."""
 
 
 class KafkaAccess(Model):
@@ -42,15 +46,15 @@ class KafkaAccess(Model):
     Kafka_Oauth_Extensions: dict[str, str] | None = Field(
         None, description="SASL extensions that go with the token, such as logicalCluster (extension)."
     )
-    Kafka_Oauth_Authority: Given | None = Field(
+    Kafka_Oauth_Authority: GivenFile | None = Field(
         None, description="PEM file of the authority that signed the token URL's certificate (extension)."
     )
     Kafka_Kerberos_Service: Given | None = Field(
         None, description="The service part of the brokers' principal; by default kafka."
     )
     Kafka_Kerberos_Client_Principal: Given | None = Field(None, description="Our principal, for KERBEROS.")
-    Kafka_Kerberos_Keytab: Given | None = Field(None, description="The keytab file of our principal, for KERBEROS.")
-    Stream_Public_Certificate: Given | None = Field(
+    Kafka_Kerberos_Keytab: GivenFile | None = Field(None, description="The keytab file of our principal, for KERBEROS.")
+    Stream_Public_Certificate: GivenPem | None = Field(
         None,
         description="PEM file of the authority that signed the brokers' certificates, or its text; turns TLS on.",
     )
@@ -59,10 +63,10 @@ class KafkaAccess(Model):
         description="Turns TLS on where there is no Stream_Public_Certificate: the brokers' certificates are signed by "
         "an authority that the system knows, as in Confluent Cloud and Amazon MSK (extension).",
     )
-    Stream_Client_Public_Certificate: Given | None = Field(
+    Stream_Client_Public_Certificate: GivenPem | None = Field(
         None, description="PEM file of our certificate, or its text, for mutual TLS."
     )
-    Stream_Client_Private_Key: Given | None = Field(
+    Stream_Client_Private_Key: GivenPem | None = Field(
         None, repr=False, description="PEM file of its key, or its text, as ${NAME} best."
     )
     Stream_Client_Private_Key_Password: Given | None = Field(

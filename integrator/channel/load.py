@@ -6,15 +6,18 @@ import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from integrator.channel import paths
 from integrator.channel.actions import ABSENT_ACTIONS, ACTIONS, ELSEWHERE
 from integrator.channel.model import Channel, TableFile
 from integrator.channel.secret import HIDDEN, SENSITIVE, Secrets
+from integrator.channel.sources import SocketLocation
 from integrator.errors import ConfigurationError, Problem
 
 Path_ = tuple[str | int, ...]
@@ -43,6 +46,11 @@ class Source:
     secrets: Secrets = field(default_factory=Secrets, compare=False, repr=False)
     contexts: frozenset[str] = frozenset()
     variables: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def directory(self) -> str:
+        """Where the file is: what its relative paths are relative to."""
+        return paths.directory_of(self.file)
 
     def problem(self, path: Path_, text: str) -> Problem:
         """Return a Problem at `path`, on the line of its nearest known ancestor."""
@@ -78,14 +86,18 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> tuple[Channel, 
     except _TooMany as error:
         raise ConfigurationError([source.problem(error.path, str(error))]) from None
     try:
-        channel = Channel.model_validate(data, context={"dialects": dialects})
+        channel = Channel.model_validate(data, context={"dialects": dialects, paths.DIRECTORY: source.directory})
     except ValidationError as error:
         for found in error.errors():
             path = _path(data, found["loc"])
             hidden = any(SENSITIVE.search(str(step)) for step in path)
             problems.append(source.problem(path, _explained(dict(found), data, hidden=hidden)))
-        problems += _table_problems(data)
+        problems += _table_problems(data, source)
         raise ConfigurationError(problems) from None
+    state = str(data.get("state", Channel.model_fields["state"].default))
+    movable = not any(isinstance(one, SocketLocation) for one in channel.locations.values())
+    if text := paths.state_elsewhere(state, channel.state, channel.channel, movable=movable):
+        problems.append(source.problem(("state",), text))
     if problems:
         raise ConfigurationError(problems)
     return channel, source
@@ -128,7 +140,7 @@ class _Reader:
         if not isinstance(scalar, str):
             return scalar
         try:
-            scalar = self._source.secrets.resolve(scalar)
+            scalar = self._source.secrets.resolve(scalar, self._source.directory)
         except LookupError as error:
             self._problems.append(self._source.problem(path, str(error)))
         self._source.secrets.add_of_url(scalar)
@@ -200,7 +212,7 @@ def _instead(loc: tuple[str | int, ...], data: Any) -> str:
     return f"; do you mean {near[0]}? {listed}" if near else f"; {listed}"
 
 
-def _table_problems(data: Any) -> list[Problem]:
+def _table_problems(data: Any, source: Source) -> list[Problem]:
     """Also read the table definitions of a channel whose other parts are wrong, so that one run reports everything."""
     from integrator import tables  # noqa: PLC0415 - only this road needs them here
 
@@ -208,8 +220,9 @@ def _table_problems(data: Any) -> list[Problem]:
     problems: list[Problem] = []
     for entry in listed if isinstance(listed, list) else []:
         try:
-            item = TableFile(file=entry) if isinstance(entry, str) else TableFile.model_validate(entry)
+            written = {"file": entry} if isinstance(entry, str) else entry
+            item = TableFile.model_validate(written, context={paths.DIRECTORY: source.directory})
         except ValidationError:
             continue
-        problems += tables.read(item.file, item.sql_dialect).problems
+        problems += tables.read(paths.as_known(item.file), item.sql_dialect).problems
     return problems

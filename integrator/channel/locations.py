@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from integrator.channel.access import KafkaAccess
 from integrator.channel.base import Group, Model
+from integrator.channel.paths import LocalPath
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 
 
@@ -26,9 +27,11 @@ class RegistryAccess(Model):
     """How a schema registry is reached and used (extension)."""
 
     Bearer_Token: str | None = Field(None, repr=False, description="A token, in the place of user and password.")
-    CA_Certificate: str | None = Field(None, description="PEM file of the authority that signed its certificate.")
-    Client_Certificate: str | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
-    Client_Private_Key: str | None = Field(None, description="PEM file of its key, where it is not in the same file.")
+    CA_Certificate: LocalPath | None = Field(None, description="PEM file of the authority that signed its certificate.")
+    Client_Certificate: LocalPath | None = Field(None, description="PEM file of our certificate, for mutual TLS.")
+    Client_Private_Key: LocalPath | None = Field(
+        None, description="PEM file of its key, where it is not in the same file."
+    )
     Client_Private_Key_Password: str | None = Field(None, repr=False, description="That key's password.")
     Auto_Register: bool = Field(True, description="Register schemas that are not there; else they must be.")
     Use_Latest_Version: bool = Field(

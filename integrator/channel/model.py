@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from integrator.channel.actions import Action
 from integrator.channel.base import Group, LocationName, Model
 from integrator.channel.locations import Location
 from integrator.channel.monitor import Monitor
+from integrator.channel.paths import LocalPath, NewPath, local
 from integrator.channel.tolerance import Errors
 
 
 class TableFile(Model):
     """A file with table definitions."""
 
-    file: str = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
+    file: LocalPath = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
     sql_dialect: str = Field("postgres", description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql …")
     only: list[str] | None = Field(
         None, description="Take these tables only: by their names in the channel, or schema.table."
@@ -26,6 +27,10 @@ class TableFile(Model):
         description="What tables are called in the channel, by schema.table or table in the database; without it by "
         "the name in the database, in lower case.",
     )
+
+
+def _at_its_place(entry: str | TableFile, info: ValidationInfo) -> str | TableFile:
+    return local(entry, info) if isinstance(entry, str) else entry
 
 
 class Restart(Model):
@@ -50,7 +55,9 @@ class Channel(Model):
         description="Its name: at most 12 lower-case letters, digits and underscores."
     )
     locations: dict[LocationName, Location] = Field(description="The source and the Kafka location, by name.")
-    tables: Annotated[list[str | TableFile], Field(min_length=1)] = Field(description="Files with table definitions.")
+    tables: Annotated[list[Annotated[str | TableFile, AfterValidator(_at_its_place)]], Field(min_length=1)] = Field(
+        description="Files with table definitions."
+    )
     table_groups: dict[Group, list[str]] = Field(default={}, description="Names for sets of tables.")
     actions: list[Action] = Field(default=[], description="What differs from the defaults.")
     delivery: Literal["at_least_once", "exactly_once"] = Field(
@@ -61,4 +68,6 @@ class Channel(Model):
     errors: Errors = Field(default=Errors(), description="What becomes of records that cannot be read or sent.")
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
     monitor: Monitor = Field(default=Monitor(), description="Where the process shows what its channels do.")
-    state: str = Field("state", description="The directory in which each channel keeps its progress.")
+    state: NewPath = Field(
+        "state", validate_default=True, description="The directory in which each channel keeps its progress."
+    )

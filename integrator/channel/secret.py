@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
 
+from integrator.channel import paths
+
 REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
 SENSITIVE = re.compile(r"(?i)(passw|passphrase|secret|\.pem$|jaas|oauthbearer\.(config|extensions)$|token|credential)")
 """Names of properties and variables with secret values; librdkafka's are in its CONFIGURATION.md."""
@@ -37,25 +39,25 @@ class Secrets:
         """What is written in the place of each, in `plan`."""
         self._resolved: set[str] = set()
 
-    def resolve(self, text: str) -> str:
-        """Replace `${NAME}` by the environment's NAME and `${file:PATH}` by the text of that file.
+    def resolve(self, text: str, directory: str = "") -> str:
+        """Replace `${NAME}` by the environment's NAME and `${file:PATH}` by the text of that file, beside `directory`.
 
         Raises LookupError, saying what is missing, if there is none.
         """
         absent = []
         for found in REFERENCE.finditer(text):
             try:
-                self._value(found)
+                self._value(found, directory)
             except LookupError as error:
                 absent.append(str(error))
         if absent:
             raise LookupError("; ".join(absent))
-        return REFERENCE.sub(self._value, text)
+        return REFERENCE.sub(lambda found: self._value(found, directory), text)
 
-    def _value(self, found: re.Match[str]) -> str:
+    def _value(self, found: re.Match[str], directory: str) -> str:
         from_file, name = found.groups()
         if from_file:
-            value = _text_of(name).rstrip("\n")
+            value = _text_of(name, paths.resolved(name, directory)).rstrip("\n")
         else:
             if name not in os.environ:
                 raise LookupError(f"the environment has no {name}, which ${{{name}}} asks for")
@@ -120,19 +122,20 @@ def _beginning(text: str, value: str) -> int:
     return 0
 
 
-def _text_of(name: str) -> str:
+def _text_of(name: str, place: str) -> str:
     """Return the text of a file. Raises LookupError where it is none, or is longer than a secret is."""
-    shown = f"the file of ${{file:{name}}}"
+    shown = f"the file of ${{file:{name}}}" + (f" ({paths.as_known(place)})" if place != name else "")
     try:
-        if Path(name).exists() and not Path(name).is_file():
+        if Path(place).exists() and not Path(place).is_file():
             raise LookupError(f"{shown} cannot be read: it is no file, but a directory, a device or a pipe")
-        with Path(name).open("rb") as file:
+        with Path(place).open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
             raise LookupError(f"{shown} has more than {_MOST_BYTES} bytes; name the file of one secret or certificate")
         return data.decode()
     except OSError as error:
-        raise LookupError(f"{shown} cannot be read: {error.strerror}") from error
+        why = paths.elsewhere(name, place) or error.strerror
+        raise LookupError(f"{shown} cannot be read: {why}") from error
     except UnicodeDecodeError:
         raise LookupError(f"{shown} is no text in UTF-8") from None
 

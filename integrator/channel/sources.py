@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from integrator.channel.base import Group, Model
+from integrator.channel.paths import LocalPath
 
 
 def zone(name: str) -> str:
@@ -91,7 +92,7 @@ class FilesLocation(SourceLocation):
     """A directory of change files, read as a stream: each file is one ordered run."""
 
     class_: Literal["files"] = Field(alias="class", description="Change files.")
-    path: str = Field(description="A directory, one file, or a pattern such as data/*.jsonl.")
+    path: LocalPath = Field(description="A directory, one file, or a pattern such as data/*.jsonl.")
     pattern: str = Field("*", description="Which file names of the directory are change files.")
     ignore: list[str] = Field(
         default=[".*", "_*", "*.tmp", "*.part", "*.partial", "*.inprogress", "*~"],
@@ -103,9 +104,9 @@ class FilesLocation(SourceLocation):
 class SocketTls(Model):
     """TLS on a socket."""
 
-    certificate: str | None = Field(None, description="PEM file of our certificate; needed to listen.")
-    private_key: str | None = Field(None, description="PEM file of its key, where it is not in the same file.")
-    authority: str | None = Field(
+    certificate: LocalPath | None = Field(None, description="PEM file of our certificate; needed to listen.")
+    private_key: LocalPath | None = Field(None, description="PEM file of its key, where it is not in the same file.")
+    authority: LocalPath | None = Field(
         None, description="PEM file of the authority that must have signed the other side's certificate."
     )
 
@@ -147,7 +148,7 @@ class SnapshotLocation(Model):
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
     class_: Literal["snapshot"] = Field(alias="class", description="Files of whole tables.")
-    path: str = Field(
+    path: LocalPath = Field(
         description="Where the files of a table are, with {hvr_tbl_name}, {hvr_tbl_base_name} or {hvr_schema} in it: a "
         "file, a directory or a pattern that Spark can read."
     )
@@ -159,7 +160,7 @@ class SnapshotLocation(Model):
         repr=False,
         description="Options of Spark's reader; CSV has a header by default, and null is an empty field.",
     )
-    jars: list[str] = Field(default=[], description="Jar files that Spark needs for it.")
+    jars: list[LocalPath] = Field(default=[], description="Jar files that Spark needs for it.")
 
 
 class JdbcLocation(Model):
@@ -167,13 +168,13 @@ class JdbcLocation(Model):
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
     class_: Literal["jdbc"] = Field(alias="class", description="A database.")
-    url: Annotated[str, Field(pattern=r"^jdbc:[a-z]+:")] = Field(
+    url: Annotated[str, Field(pattern=r"^jdbc:[a-z0-9]+:")] = Field(
         repr=False, description="jdbc:postgresql://host/database, jdbc:mysql:, jdbc:mariadb:, or another database's."
     )
     user: str | None = Field(None, description="Its user.")
     password: str | None = Field(None, repr=False, description="That user's password, as ${NAME} best.")
     driver: str | None = Field(None, description="The driver's Java class, where Spark does not know it by the URL.")
-    jars: list[str] = Field(
+    jars: list[LocalPath] = Field(
         default=[], description="The driver's jar file, where it is not in Spark's own directory of jars."
     )
     fetch_rows: Annotated[int, Field(ge=1)] = Field(10_000, description="Rows that the driver fetches at a time.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator import plan, tables
+from integrator.channel import paths
 from integrator.errors import ConfigurationError
 
 SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
@@ -52,9 +53,9 @@ def run(options: Options, timezone: str) -> str:
     dialect = options.sql_dialect or _dialect_of(options.definitions)
     text = _CHANNEL.format(
         name=_name_of(options.channel),
-        changes=_word(options.changes),
+        changes=_word(paths.in_channel(options.changes, str(options.channel))),
         brokers=", ".join(_word(one.strip()) for one in options.brokers.split(",")),
-        file=_word(str(options.definitions)),
+        file=_word(paths.in_channel(str(options.definitions), str(options.channel))),
         dialect=dialect,
     )
     options.channel.write_text(text, encoding="utf-8")

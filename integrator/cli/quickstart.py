@@ -42,7 +42,8 @@ def run(channel: str | None, timezone: str) -> None:
     channel: its file, whose brokers are ${KAFKA_BROKERS}; None: the one that comes with the integrator.
     """
     console = Console(soft_wrap=True, highlight=False)
-    with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state, _in(channel) as file:
+    file = channel or _own()
+    with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
         os.environ[_BROKERS] = cluster.brokers
         plan = dataclasses.replace(planning.make(file, timezone), state=state)
         cluster.create(plan.topics, plan.create_topics.Partitions if plan.create_topics else 1)
@@ -57,12 +58,10 @@ def run(channel: str | None, timezone: str) -> None:
     _next(channel is not None or Path(CHANNEL).exists(), file, console)
 
 
-@contextlib.contextmanager
-def _in(channel: str | None) -> Iterator[str]:
-    """Yield the channel's file; that of an installed package names its data from the directory in which they are."""
-    if channel is not None or Path(CHANNEL).exists():
-        yield channel or CHANNEL
-        return
+def _own() -> str:
+    """Return the demonstration's own channel: of the clone that this is, or of the installed package."""
+    if Path(CHANNEL).exists():
+        return CHANNEL
     try:
         installed = metadata.files("integrator") or []
     except metadata.PackageNotFoundError:
@@ -70,12 +69,7 @@ def _in(channel: str | None) -> Iterator[str]:
     found = [Path(str(one.locate())).resolve() for one in installed if str(one).endswith(f"integrator/{CHANNEL}")]
     if not found:
         raise EnvironmentFault(f"{CHANNEL} is not here, nor in an installed package; give --channel FILE")
-    before = Path.cwd()
-    os.chdir(found[0].parents[1])
-    try:
-        yield CHANNEL
-    finally:
-        os.chdir(before)
+    return str(found[0])
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from integrator.channel import paths
 from integrator.channel.secret import mask_properties
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import CaptureRecipe, Field, KeyRecipe, Recipe
@@ -58,9 +59,9 @@ def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
 def source(location: AnySource) -> str:
     """Return where changes or tables come from."""
     if isinstance(location, FilesLocation):
-        return f"{location.path} ({location.dialect}, by {location.order})"
+        return f"{paths.as_known(location.path)} ({location.dialect}, by {location.order})"
     if isinstance(location, SnapshotLocation):
-        return f"{location.path} ({location.format})"
+        return f"{paths.as_known(location.path)} ({location.format})"
     if isinstance(location, JdbcLocation):
         return location.url.partition("?")[0]
     where = f"listens on {location.listen}" if location.listen else f"connects to {location.connect}"
@@ -82,7 +83,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
     say(f"messages  {layout(recipe)}, {bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")
     if plan.registry:
         say(f"registry  {', '.join(plan.registry.urls)}")
-    say(f"state     {plan.state}")
+    say(f"state     {paths.as_known(plan.state)}")
     for note in plan.notes:
         say(f"note: {note}")
     for table in recipe.tables:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from integrator import tables as definitions
+from integrator.channel import paths
+from integrator.channel.load import Source
 from integrator.channel.model import Channel, TableFile
 from integrator.channel.problems import Problems
 from integrator.plan.identity import full_name
@@ -19,7 +22,8 @@ def read_tables(channel: Channel, problems: Problems) -> tuple[list[Table], list
     tables: dict[str, tuple[Table, str]] = {}
     notes: list[str] = []
     for index, entry in enumerate(channel.tables):
-        item = TableFile(file=entry) if isinstance(entry, str) else entry
+        given = TableFile(file=entry) if isinstance(entry, str) else entry
+        item = given.model_copy(update={"file": paths.as_known(given.file)})
         definition = definitions.read(item.file, item.sql_dialect)
         problems.extend(definition.problems)
         if definition.skipped:
@@ -29,7 +33,7 @@ def read_tables(channel: Channel, problems: Problems) -> tuple[list[Table], list
         for table in chosen:
             if table.name in tables:
                 other, file = tables[table.name]
-                problems.add(("tables", index), _twice(other, file, table, item.file))
+                problems.add(("tables", index), _twice(other, file, table, item.file, problems.source))
             tables[table.name] = (table, item.file)
     return [table for table, _ in tables.values()], notes
 
@@ -49,7 +53,7 @@ def _chosen(found: list[Table], item: TableFile, index: int, problems: Problems)
     yield from (one for one in renamed if item.only is None or {one.name, full_name(one)} & wanted)
 
 
-def _twice(one: Table, file: str, other: Table, other_file: str) -> str:
+def _twice(one: Table, file: str, other: Table, other_file: str, source: Source) -> str:
     """Return what is wrong with two tables of one name in the channel, and what to write."""
     text = f"table {one.name!r} is defined twice, in {file} and {other_file}"
     if full_name(one) == full_name(other):
@@ -59,5 +63,6 @@ def _twice(one: Table, file: str, other: Table, other_file: str) -> str:
     renamed = other if keeps else one
     name = "_".join(filter(None, (renamed.schema, renamed.name if renamed.schema else f"{renamed.name}_2")))
     renamed_to = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
-    entry = f"{{file: {other_file if renamed is other else file}, names: {{{full_name(renamed)}: {renamed_to}}}}}"
+    named = str(Path(other_file if renamed is other else file).absolute()).removeprefix(f"{source.directory}/")
+    entry = f"{{file: {named}, names: {{{full_name(renamed)}: {renamed_to}}}}}"
     return f"{text}, as {full_name(one)} and {full_name(other)}; name one otherwise in the channel: tables: [{entry}]"

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from integrator.channel import paths
 from integrator.channel.access import KafkaAccess
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
@@ -53,8 +54,11 @@ MODULES = {
 """Login modules by the last part of their class name."""
 
 
-def applied(location: KafkaAccess, report: Report) -> KafkaAccess:
-    """Return the location with what its JAAS text says in the place of that text; problems go to `report`."""
+def applied(location: KafkaAccess, report: Report, directory: str) -> KafkaAccess:
+    """Return the location with what its JAAS text says in the place of that text; problems go to `report`.
+
+    directory: of the channel's file, beside which a keytab is.
+    """
     text = location.Sasl_Jaas_Config
     if text is None:
         return location
@@ -80,7 +84,7 @@ def applied(location: KafkaAccess, report: Report) -> KafkaAccess:
         if ours is not None and getattr(location, ours) is not None:
             report(ours, f"{KEY} has it too, as {name}; use one of them")
         elif ours is not None:
-            values[ours] = value
+            values[ours] = paths.resolved(value, directory) if ours == "Kafka_Kerberos_Keytab" else value
         elif name.startswith("extension_") and "OAUTHBEARER" in found.methods:
             extensions[name.removeprefix("extension_")] = value
         elif name not in found.idle:

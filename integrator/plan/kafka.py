@@ -79,14 +79,14 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
     if source.secrets.brings(chosen.get("HVR_KAFKA_PROPERTY", ""), ";"):
         report("HVR_KAFKA_PROPERTY", "a value that comes in as ${…} has a semicolon, which would end the property")
         chosen.pop("HVR_KAFKA_PROPERTY")
-    extra = extra_properties(chosen.get("HVR_KAFKA_PROPERTY", ""), report)
+    extra = extra_properties(chosen.get("HVR_KAFKA_PROPERTY", ""), report, source.directory)
     _check_in_flight(extra, report)
     exactly_once = channel.delivery == "exactly_once"
     if exactly_once:
         _check_transactions(extra, report)
 
     kafka_access.check_brokers(location.Kafka_Brokers, problems.at_location(name), source.secrets)
-    access = kafka_access.access_properties(location, problems.at_location(name))
+    access = kafka_access.access_properties(location, problems.at_location(name), source.directory)
     kafka_access.check_beside(extra, access, report)
     return KafkaSettings(
         producer=_defaults(location, max_bytes, timeout, extra) | access | extra,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from integrator.channel.access import KafkaAccess
+from integrator.channel.paths import PEM_TEXT, as_known
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
 from integrator.plan import jaas
@@ -50,7 +51,6 @@ _SET_BY = {
     **_AUTHORITY,
     **_CLIENT,
 }
-_PEM_TEXT = "-----BEGIN "
 _AS_TEXT = {
     "ssl.ca.location": "ssl.ca.pem",
     "ssl.certificate.location": "ssl.certificate.pem",
@@ -70,7 +70,7 @@ def hide(location: KafkaAccess, secrets: Secrets) -> None:
     """I7: know the passwords before anything can be written of them."""
     key = location.Stream_Client_Private_Key or ""
     for secret in (location.Stream_Password, location.Stream_Client_Private_Key_Password, key):
-        if secret is not key or _PEM_TEXT in key:
+        if secret is not key or PEM_TEXT in key:
             secrets.add(secret or "")
     jaas.hide(location.Sasl_Jaas_Config, secrets)
 
@@ -83,12 +83,13 @@ def check_brokers(brokers: Sequence[str], report: Report, secrets: Secrets) -> N
             report("Kafka_Brokers", "a broker is host:port; for a user, use Stream_User and Stream_Password")
 
 
-def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:
+def access_properties(location: KafkaAccess, report: Report, directory: str) -> dict[str, str]:
     """Return librdkafka's properties: none where the location says nothing, which is PLAINTEXT.
 
-    Without Stream_Public_Certificate, ssl.ca.location keeps librdkafka's default: the system's authorities.
+    Without Stream_Public_Certificate, ssl.ca.location keeps librdkafka's default: the system's authorities. directory:
+    of the channel's file.
     """
-    location = jaas.applied(location, report)
+    location = jaas.applied(location, report, directory)
     method = location.Kafka_Authentication_Method
     mechanism = MECHANISMS.get(method)
     tls = location.Kafka_Tls or location.Stream_Public_Certificate is not None
@@ -96,8 +97,8 @@ def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:
     _check_tls(location, report, tls=tls)
     for key, kind in _FILES.items():
         path = getattr(location, key)
-        if path is not None and _PEM_TEXT not in path and not Path(path).is_file():
-            report(key, f"there is no file {path!r}; {kind} is expected")
+        if path is not None and PEM_TEXT not in path and not Path(path).is_file():
+            report(key, f"there is no file {as_known(path)!r}; {kind} is expected")
     if not tls and mechanism is None:
         return {}
     user = {**_OAUTH_USER, **_OAUTH} if method == "OAUTHBEARER" else _USER
@@ -113,7 +114,7 @@ def access_properties(location: KafkaAccess, report: Report) -> dict[str, str]:
 
 def _named(name: str, value: str) -> str:
     """Return librdkafka's property for a certificate or key: as text, if it is text."""
-    return _AS_TEXT.get(name, name) if _PEM_TEXT in value else name
+    return _AS_TEXT.get(name, name) if PEM_TEXT in value else name
 
 
 def _joined(extensions: Mapping[str, str] | None) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from integrator.channel import paths
 from integrator.channel.problems import Report
 
 _CODE = "it loads native code into the integrator's processes, which a channel must not do"
@@ -111,10 +112,30 @@ TRANSLATED: dict[str, tuple[str, Callable[[str], str]]] = {
     "batchBytes": ("batch.size", str),
 }
 """Names of others that mean what a property of librdkafka does: that property, and its value of theirs."""
+FILES = frozenset(
+    {
+        "https.ca.location",
+        "sasl.kerberos.keytab",
+        "sasl.oauthbearer.assertion.file",
+        "sasl.oauthbearer.assertion.jwt.template.file",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "ssl.ca.location",
+        "ssl.certificate.location",
+        "ssl.crl.location",
+        "ssl.key.location",
+        "ssl.keystore.location",
+    }
+)
+"""Properties that name a file, or a directory."""
+_SEARCHED = "probe"
+"""A place of certificates that librdkafka is to find by itself."""
 
 
-def extra_properties(text: str, report: Report) -> dict[str, str]:
-    """Return librdkafka's properties of HVR_KAFKA_PROPERTY's `text`; problems are reported of that variable."""
+def extra_properties(text: str, report: Report, directory: str) -> dict[str, str]:
+    """Return librdkafka's properties of HVR_KAFKA_PROPERTY's `text`; problems are reported of that variable.
+
+    directory: of the channel's file, beside which the files are that properties name.
+    """
     extra: dict[str, str] = {}
     for entry in filter(None, map(str.strip, text.split(";"))):
         given, equals, value = entry.partition("=")
@@ -135,5 +156,9 @@ def extra_properties(text: str, report: Report) -> dict[str, str]:
                 continue
             if ours in extra:
                 report("HVR_KAFKA_PROPERTY", f"{name} says {ours}, which stands there already; leave one of them out")
+            if ours in FILES and (file := converted.strip()) != _SEARCHED:
+                converted = paths.resolved(file, directory)
+                if text := paths.elsewhere(file, converted):
+                    report("HVR_KAFKA_PROPERTY", f"{name}: {text}")
             extra[ours] = converted
     return extra

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from integrator.channel.paths import as_known
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import passwords_of
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
@@ -23,7 +24,7 @@ def read_of(location: AnySource, tables: Sequence[Table], state: str, absent: tu
     """Return how the source is read; `state` is the channel's state directory, `absent` are tables not to be sent."""
     if isinstance(location, SnapshotLocation | JdbcLocation):
         return Read(absent=absent)
-    path = str(Path(state).absolute() / SPOOL) if isinstance(location, SocketLocation) else location.path
+    path = f"{state}/{SPOOL}" if isinstance(location, SocketLocation) else location.path
     return Read(
         dialect=location.dialect,
         path=path if "://" in path else str(Path(path).absolute()),
@@ -62,7 +63,7 @@ def check_source(location: AnySource, name: str, known: set[str], problems: Prob
     if isinstance(location, SnapshotLocation | JdbcLocation):
         for at, jar in enumerate(location.jars):
             if not Path(jar).is_file():
-                problems.add(("locations", name, "jars", at), f"there is no file {jar}")
+                problems.add(("locations", name, "jars", at), f"there is no file {as_known(jar)}")
         return
     if location.table is not None and DIALECTS[location.dialect].names_tables:
         report("table", f"records of the {location.dialect} dialect name their tables: leave it out")
@@ -88,7 +89,7 @@ def _check_socket(location: SocketLocation, report: Report) -> None:
         report("secret", "with `connect` no hello is received, and so no secret; use tls with an authority")
     for key, file in (location.tls.model_dump() if location.tls else {}).items():
         if file is not None and not Path(file).is_file():
-            report("tls", f"{key}: there is no file {file}")
+            report("tls", f"{key}: there is no file {as_known(file)}")
 
 
 def socket_notes(location: AnySource) -> Iterator[str]:

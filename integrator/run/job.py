@@ -41,7 +41,7 @@ from integrator.run.spark_failures import classify
 from integrator.run.spark_steps import SparkSteps
 from integrator.run.state import State
 from integrator.run.sync import Cycle
-from integrator.sources import files
+from integrator.sources import files, taken_before
 from integrator.sources.line_check import door_of
 from integrator.sources.listing import Listing
 from integrator.sources.spool import number_of
@@ -73,10 +73,11 @@ class Job:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
         if isinstance(self.plan.source, SocketLocation):
             durable.make_directory(Path(self.plan.recipe.read.path))
-        self._listing().files()
+        there = self._listing().files()
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
+        taken_before.check(journal, there)
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
             self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic

@@ -72,7 +72,7 @@ def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
     for key, value in {**DEFAULTS, **(_LOCAL if local else {})}.items():
         given.setIfMissing(key, value)
     if jars:
-        given.set("spark.jars", ",".join(str(Path(jar).absolute()) for jar in jars))
+        given.set("spark.jars", ",".join(jars))
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
     os.environ["PYTHONPATH"] = path
     given.set("spark.executorEnv.PYTHONPATH", path).setAppName(f"integrator {name}")

@@ -54,6 +54,11 @@ class Journal:
             raise Damaged(f"{self._path}: its first {base} files are compacted, and those after {start} are asked for")
         return [(number + 1, self._entries[number - base]) for number in range(start, end)]
 
+    @property
+    def uncompacted(self) -> list[Entry]:
+        """The entries that are kept as they were taken."""
+        return list(self._entries)
+
     def digest(self, entries: int, like: str = digests.FIRST) -> str:
         """Return the digest of the first `entries` entries, see digests; of earlier versions if `like` is of one."""
         if entries < self._base.count:

@@ -86,7 +86,7 @@ def test_i3_a_cycle_of_many_tasks_keeps_each_keys_order(broker, tmp_path, name, 
     channel.write_text(
         channels.shop(tmp_path, broker.servers, name, "hvr")
         .read_text()
-        .replace("schemas/shop.sql", f"{tmp_path}/orders.sql")
+        .replace(channels.SHOP_SQL, f"{tmp_path}/orders.sql")
         .replace("Extra: true, TimeKey", "Extra: true, TimeKey")
         + "  - {action: ColumnProperties, Name: zip, DistributionKey: true}\n"
     )

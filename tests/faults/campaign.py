@@ -149,7 +149,7 @@ def run(directory: Path, rounds: int, seed: int, delivery: str) -> dict[str, int
         servers = '", "'.join(proxy.place for proxy in proxies)
         small_cycles = "  - {action: Integrate, CycleByteLimit: 1500000}\n"
         channel = channels.shop(directory, servers, prefix, "hvr", more=small_cycles)
-        text = channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+        text = channel.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
         channel.write_text(f"{text}delivery: {delivery}\n")
         stop, fed = threading.Event(), [0]
 

@@ -56,7 +56,7 @@ class Sent:
         more = "  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: linger.ms=3000}\n"
         more += f'  - {{action: Environment, Name: HVR_KAFKA_RATE_LIMIT, Value: "{rate}"}}\n'
         self.channel = channels.shop(directory, broker.servers, name, "hvr", more=more)
-        text = self.channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+        text = self.channel.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
         text = text.replace('Value: "20"', 'Value: "300"')
         self.channel.write_text(f"{text}delivery: {delivery}\nrestart: {{first_seconds: 1, most_seconds: 5}}\n")
         self._inbox, self._state = directory / "in", directory / "state" / "shop"

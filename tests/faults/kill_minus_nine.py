@@ -52,7 +52,7 @@ def run(
     (directory / "orders.sql").write_text(table.DDL)
     small_cycles = "  - {action: Integrate, CycleByteLimit: 1500000}\n"
     channel = channels.shop(directory, servers, prefix, "hvr", more=small_cycles)
-    text = channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+    text = channel.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
     channel.write_text(text + f"delivery: {delivery}\n")
     inbox, stop, fed = directory / "in", threading.Event(), 0
 

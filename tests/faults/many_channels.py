@@ -65,7 +65,7 @@ def _channel(directory: Path, servers: str, prefix: str, name: str) -> Path:
     directory.mkdir(parents=True)
     (directory / "orders.sql").write_text(table.DDL)
     path = channels.shop(directory, servers, prefix, "hvr")
-    text = path.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+    text = path.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
     path.write_text(text.replace("channel: shop", f"channel: {name}"))
     return path
 

@@ -71,7 +71,7 @@ def run(directory: Path, restarts: int) -> list[Held]:
         prefix = f"restarts{uuid.uuid4().hex[:8]}"
         brokers.Broker(broker.servers, "frozen", real=True).create([f"{prefix}.orders"])
         channel = channels.shop(directory, broker.servers, prefix, "hvr")
-        text = channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+        text = channel.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
         text = text.replace('Value: "20"', 'Value: "1"')
         channel.write_text(f"{text}restart: {{tries: 100000, first_seconds: 0.1, most_seconds: 0.1}}\n")
         daemon = Daemon(channel)

@@ -70,7 +70,7 @@ class Line:
         prefix, kafka = self.topic.removesuffix(".t"), BUNDLING[self.kind]
         self.channel = channels.shop(self.directory, self.servers, prefix, "hvr", kafka=kafka)
         (self.directory / "t.sql").write_text(DDL)
-        self.channel.write_text(self.channel.read_text().replace("schemas/shop.sql", f"{self.directory}/t.sql"))
+        self.channel.write_text(self.channel.read_text().replace(channels.SHOP_SQL, f"{self.directory}/t.sql"))
         self.state, self.inbox = self.directory / "state" / "shop", self.directory / "in"
         self.archive = self.directory / "archive"
         self.archive.mkdir()

@@ -35,7 +35,7 @@ class Running:
         self.create(replicas)
         (directory / "orders.sql").write_text(table.DDL)
         channel = channels.shop(directory, cluster.servers.replace(",", '", "'), name, "hvr", more=more)
-        text = channel.read_text().replace("schemas/shop.sql", f"{directory}/orders.sql")
+        text = channel.read_text().replace(channels.SHOP_SQL, f"{directory}/orders.sql")
         text = text.replace('Value: "20"', 'Value: "4"')
         channel.write_text(f"{text}restart: {{tries: 100, first_seconds: 0.5, most_seconds: 2}}\n")
         self.channel = channel

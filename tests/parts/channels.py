@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+SHOP_SQL = str(Path(__file__).parents[2] / "schemas" / "shop.sql")
+"""The definitions of the recorded shop's tables."""
 TIMEKEY = """
   - {action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{hvr_op}"}
   - {action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
@@ -24,7 +26,7 @@ state: {directory}/state
 locations:
   src: {{class: files, path: {directory}/in, dialect: {dialect}, poll_seconds: 0.1}}
   kaf: {{class: kafka, Kafka_Brokers: ["{servers}"], Kafka_Default_Topic: "{prefix}.{{hvr_tbl_name}}"{kafka}}}
-tables: [schemas/shop.sql]
+tables: [{SHOP_SQL}]
 actions:
   - {{action: Environment, Name: HVR_KAFKA_MSG_DELIVERY_TIMEOUT, Value: "20"}}
 {TIMEKEY}{more}

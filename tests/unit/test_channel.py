@@ -4,13 +4,15 @@ import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError
+from tests.conftest import ROOT
+from tests.parts.channels import SHOP_SQL
 
 BASE = {
     "channel": "channel: shop",
     "locations": """locations:
   src: {class: files, path: in, dialect: hvr}
   kaf: {class: kafka, Kafka_Brokers: [localhost]}""",
-    "tables": "tables: [schemas/shop.sql]",
+    "tables": f"tables: [{SHOP_SQL}]",
     "actions": "actions: []",
 }
 
@@ -56,10 +58,10 @@ CASES = [
     ({"locations": BASE["locations"].replace("localhost", "'${NOT_THERE}'")}, "the environment has no NOT_THERE"),
     ({"locations": BASE["locations"].replace("localhost", "'${file:/not/there}'")}, "cannot be read: No such file"),
     ({"tables": "tables: [nothing.sql]"}, "nothing.sql: the table definition cannot be read"),
-    ({"tables": "tables: [README.md]"}, "README.md: a table definition ends in one of .sql"),
-    ({"tables": "tables: [schemas/shop.sql, schemas/shop.sql]"}, "table 'orders' is defined twice"),
-    ({"tables": "tables: [{file: schemas/shop.sql, only: [x]}]"}, "schemas/shop.sql defines no table 'x'"),
-    ({"tables": "tables: [schemas/shop.sql]\ntable_groups: {G: [x]}"}, "$.table_groups.G[0]: 'x' is no table"),
+    ({"tables": f"tables: [{ROOT}/README.md]"}, "README.md: a table definition ends in one of .sql"),
+    ({"tables": f"tables: [{SHOP_SQL}, {SHOP_SQL}]"}, "table 'orders' is defined twice"),
+    ({"tables": f"tables: [{{file: {SHOP_SQL}, only: [x]}}]"}, "schemas/shop.sql defines no table 'x'"),
+    ({"tables": f"tables: [{SHOP_SQL}]\ntable_groups: {{G: [x]}}"}, "$.table_groups.G[0]: 'x' is no table"),
 ]
 
 ACTIONS = [
@@ -224,7 +226,7 @@ def test_a_state_directory_that_is_no_local_path_is_a_problem(state, tmp_path):
     path = tmp_path / "channel.yaml"
     path.write_text(
         f"channel: c\nstate: {state}\nlocations:\n  src: {{class: files, path: in, dialect: hvr}}\n"
-        "  kaf: {class: kafka, Kafka_Brokers: [localhost]}\ntables: [schemas/shop.sql]\n"
+        f"  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\ntables: [{SHOP_SQL}]\n"
     )
     with pytest.raises(ConfigurationError, match=r"channel.yaml:2: \$.state: .* is no local path"):
         plan.make(str(path), "UTC")

@@ -8,12 +8,13 @@ import pytest
 
 from integrator.errors import ConfigurationError
 from integrator.plan import make
+from tests.parts.channels import SHOP_SQL
 
-BASE = """channel: shop
+BASE = f"""channel: shop
 locations:
-  src: {class: files, path: in, dialect: hvr}
-  kaf: {class: kafka, Kafka_Brokers: [localhost]}
-tables: [schemas/shop.sql]
+  src: {{class: files, path: in, dialect: hvr}}
+  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}
+tables: [{SHOP_SQL}]
 """
 BOMB = "x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
     f"x{level}: &x{level} [{', '.join([f'*x{level - 1}'] * 10)}]\n" for level in range(1, 12)
@@ -78,15 +79,13 @@ def test_a_hostile_channel_is_an_error(text, place, problem, tmp_path):
 )
 def test_a_hostile_definition_is_an_error(column, tmp_path):
     (tmp_path / "t.sql").write_text(f"create table a(id int primary key);\ncreate table b({column});")
-    (tmp_path / "c.yaml").write_text(BASE.replace("schemas/shop.sql", str(tmp_path / "t.sql")))
+    (tmp_path / "c.yaml").write_text(BASE.replace(SHOP_SQL, str(tmp_path / "t.sql")))
     with pytest.raises(ConfigurationError, match=r"t\.sql:2: .*nested too deeply"):
         make(str(tmp_path / "c.yaml"), "UTC")
 
 
 def test_a_text_as_long_as_a_column_may_be_repeated(tmp_path):
     (tmp_path / "t.sql").write_text("create table orders(id int primary key, note text);")
-    channel = BASE.replace("schemas/shop.sql", str(tmp_path / "t.sql")) + SQL.format(
-        "length(repeat(''*'', length(note)))"
-    )
+    channel = BASE.replace(SHOP_SQL, str(tmp_path / "t.sql")) + SQL.format("length(repeat(''*'', length(note)))")
     (tmp_path / "c.yaml").write_text(channel)
     assert make(str(tmp_path / "c.yaml"), "UTC").recipe.tables[0].fields[-1].name == "z"

@@ -11,6 +11,7 @@ from integrator.cli import show
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError
 from tests.parts.certificates import Authority
+from tests.parts.channels import SHOP_SQL
 
 LOGIN = "Stream_User: me, Stream_Password: pa55word"
 TICKET = "Kafka_Kerberos_Client_Principal: me@HERE, Kafka_Kerberos_Keytab: FILE"
@@ -299,7 +300,7 @@ def make(tmp_path):
         action = f"\n  - {{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: '{variable}'}}" if variable else " []"
         path.write_text(
             "channel: shop\nlocations:\n  src: {class: files, path: in, dialect: hvr, table: audit}\n"
-            f"  kaf: {{{given.replace('FILE', str(file))}}}\ntables: [schemas/shop.sql]\nactions:{action}\n"
+            f"  kaf: {{{given.replace('FILE', str(file))}}}\ntables: [{SHOP_SQL}]\nactions:{action}\n"
         )
         return plan.make(str(path), "UTC")
 
@@ -368,7 +369,7 @@ def test_i7_passwords_are_in_no_text(make, monkeypatch):
         make(
             f"Kafka_Authentication_Method: USER_PASS, Stream_User: me, {passwords}, Stream_Public_Certificate: '${{THAT}}'"
         )
-    assert "there is no file '********'" in str(raised.value)
+    assert "/********'; a PEM file is expected" in str(raised.value)
     assert "pa55" not in str(raised.value)
 
 

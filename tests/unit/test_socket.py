@@ -385,7 +385,7 @@ CHANNELS = [
     ("{class: socket, dialect: hvr, listen: 'localhost:99999'}", "a port is 0 to 65535"),
     ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {}}", "to listen with TLS, a certificate is needed"),
     ("{class: socket, dialect: hvr, connect: 'h:1', secret: x}", "with `connect` no hello is received"),
-    ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {certificate: none.pem}}", "there is no file none.pem"),
+    ("{class: socket, dialect: hvr, listen: '127.0.0.1:1', tls: {certificate: none.pem}}", "/none.pem"),
 ]
 
 

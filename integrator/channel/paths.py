@@ -1,0 +1,132 @@
+"""Paths that a channel names: files of this machine, by their place beside the channel's file.
+
+They are resolved once, while the channel is read, so that nothing else depends on where the command was started. URIs
+(s3://…, file:…) stay as they are; so do absolute paths, letter for letter: the state knows change files by their paths.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, ValidationInfo
+
+DIRECTORY = "directory"
+"""What the context of a validation calls the directory of the channel's file."""
+PEM_TEXT = "-----BEGIN "
+"""What a certificate or a key begins with that is written out, in the place of a file that has it (RFC 7468)."""
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/|file:")
+_VARIABLE_PART = re.compile(r"[*?\[{]")
+
+
+def directory_of(channel: str) -> str:
+    """Return the directory of a channel's file: the same, whatever way leads to it."""
+    return os.path.realpath(Path(channel).parent)
+
+
+def resolved(path: str, directory: str) -> str:
+    """Return the path of a file that a channel in `directory` names. A URI is returned as it is.
+
+    `..` is removed only where that leads to the same place: after a symbolic link it does not.
+    """
+    if is_uri(path):
+        return path
+    joined = os.path.join(directory, path)  # noqa: PTH118 - pathlib would rewrite absolute paths
+    if joined == path or ".." not in path.split("/"):
+        return joined
+    plain = os.path.normpath(joined)
+    return plain if os.path.realpath(plain) == os.path.realpath(joined) else joined
+
+
+def is_uri(path: str) -> bool:
+    """Return whether a path is of a store, or written as a URI."""
+    return _URI.match(path) is not None
+
+
+def as_known(path: str) -> str:
+    """Return a path as it may be written where the command was started: below that directory without its name."""
+    try:
+        here = str(Path.cwd())
+    except OSError:  # the directory is gone
+        return path
+    return path.removeprefix(f"{here}/") if here != "/" else path
+
+
+def in_channel(path: str, channel: str) -> str:
+    """Return how a channel's file names a path that is given where the command was started."""
+    directory = directory_of(channel)
+    if is_uri(path) or Path(path).is_absolute():
+        return path
+    there = str(Path(os.path.realpath(Path(path).parent)) / Path(path).name)
+    relative = os.path.relpath(there, directory)
+    return relative if resolved(relative, directory) == there else str(Path(path).absolute())
+
+
+def before(path: str) -> str:
+    """Return the place that a relative path had when such paths were relative to the directory of the command."""
+    return str(Path(path).absolute())
+
+
+def place_of(path: str, info: ValidationInfo) -> str:
+    """Return the place of a path. Raises ValueError for what is none."""
+    if "\0" in path:
+        raise ValueError("a path has no NUL character in it")
+    directory = (info.context or {}).get(DIRECTORY)
+    return path if directory is None else resolved(path, directory)
+
+
+def local(path: str, info: ValidationInfo) -> str:
+    """Return the place of a path. Raises ValueError if it is not there, but where such paths were looked for before."""
+    place = place_of(path, info)
+    if text := elsewhere(path, place):
+        raise ValueError(text)
+    return place
+
+
+def elsewhere(path: str, place: str) -> str:
+    """Return what to write where a path is not at its place, but where relative paths were looked for before."""
+    if place == path or _exists(place) or not _exists(before(path)):
+        return ""
+    return (
+        f"relative paths are relative to the channel's file, and there is no {as_known(place)}; for the one in the "
+        f"directory of the command, write {before(path)}"
+    )
+
+
+def state_elsewhere(path: str, place: str, channel: str, *, movable: bool) -> str:
+    """Return what to do where a channel's progress is where relative paths were looked for before: none is forgotten.
+
+    path: the directory `state` as it is written, which is at `place`. movable: whether the progress is without paths of
+    its own directory.
+    """
+    old, new = Path(before(path)) / channel, Path(place) / channel
+    if place == path or not _has_files(old) or _has_files(new):
+        return ""
+    move = f", or move it: mkdir -p {new.parent} && mv {old} {new.parent}" if movable else ""
+    return (
+        f"relative paths are relative to the channel's file, and there is no progress in {new}; that of the channel "
+        f"is in {old}. To continue it, write state: {old.parent}{move}. To begin anew, write state: {new.parent}"
+    )
+
+
+def _has_files(directory: Path) -> bool:
+    return directory.is_dir() and any(directory.iterdir())
+
+
+def _exists(path: str) -> bool:
+    """Return whether the part of a path is there that is before its first pattern or substitution."""
+    fixed = _VARIABLE_PART.split(path, maxsplit=1)[0]
+    return os.path.exists(fixed if fixed == path else fixed.rpartition("/")[0] or "/")  # noqa: PTH110 - raises nothing
+
+
+def local_or_text(value: str, info: ValidationInfo) -> str:
+    """Return the place of a certificate or a key, or its text as it is. Raises as `local`."""
+    return value if PEM_TEXT in value else local(value, info)
+
+
+NewPath = Annotated[str, AfterValidator(place_of)]
+"""A directory that need not be there."""
+LocalPath = Annotated[str, AfterValidator(local)]
+"""A file or a directory, or a URI."""

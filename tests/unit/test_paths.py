@@ -1,0 +1,321 @@
+"""Paths in a channel are relative to its file, wherever the command is started; what was found elsewhere is not lost."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integrator import plan
+from integrator.channel import paths
+from integrator.cli import main
+from integrator.errors import ConfigurationError
+from integrator.sources import taken_before
+from integrator.sources.journal import Journal
+from integrator.sources.listing import Listing
+from tests.parts.channels import SHOP_SQL
+
+FILES = "class: files, path: in, dialect: hvr"
+SOCKET = "class: socket, listen: '127.0.0.1:1', dialect: hvr"
+TLS = "Kafka_Tls: true"
+REGISTRY = "Kafka_Schema_Registry: 'http://r', Schema_Registry"
+JAAS = 'com.sun.security.auth.module.Krb5LoginModule required keyTab="FILE" principal="me@HERE";'
+
+PLACES = [
+    # the source, the Kafka location, HVR_KAFKA_PROPERTY, whether to refresh, and what of the plan is the file's place
+    ("class: files, path: FILE, dialect: hvr", TLS, "", False, lambda made: made.recipe.read.path),
+    ("class: files, path: '*.pem', dialect: hvr", TLS, "", False, lambda made: made.recipe.read.path[:-5] + "ca.pem"),
+    (f"{SOCKET}, tls: {{certificate: FILE}}", TLS, "", False, lambda made: made.source.tls.certificate),
+    (f"{SOCKET}, tls: {{certificate: FILE, private_key: FILE}}", TLS, "", False, lambda m: m.source.tls.private_key),
+    (f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}", TLS, "", False, lambda m: m.source.tls.authority),
+    ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.path),
+    ("class: snapshot, path: s3://b/x, format: csv, jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
+    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
+    (FILES, "Stream_Public_Certificate: FILE", "", False, "ssl.ca.location"),
+    (
+        FILES,
+        f"{TLS}, Stream_Client_Public_Certificate: FILE, Stream_Client_Private_Key: FILE",
+        "",
+        False,
+        "ssl.key.location",
+    ),
+    (
+        FILES,
+        "Kafka_Authentication_Method: KERBEROS, Kafka_Kerberos_Client_Principal: me, Kafka_Kerberos_Keytab: FILE",
+        "",
+        False,
+        "sasl.kerberos.keytab",
+    ),
+    (FILES, f"Sasl_Jaas_Config: '{JAAS}'", "", False, "sasl.kerberos.keytab"),
+    (
+        FILES,
+        "Kafka_Authentication_Method: OAUTHBEARER, Kafka_Oauth_Token_Url: 'https://t', Stream_User: u, "
+        "Stream_Password: p4ssword, Kafka_Oauth_Authority: FILE",
+        "",
+        False,
+        "https.ca.location",
+    ),
+    (FILES, TLS, "ssl.crl.location=FILE", False, "ssl.crl.location"),
+    (FILES, f"{REGISTRY}: {{CA_Certificate: FILE}}", "", False, lambda made: made.registry.client["ssl.ca.location"]),
+    (
+        FILES,
+        f"{REGISTRY}: {{Client_Certificate: FILE, Client_Private_Key: FILE}}",
+        "",
+        False,
+        lambda made: made.registry.client["ssl.key.location"],
+    ),
+]
+
+
+def written(directory, source=FILES, kafka=TLS, variable="", tables="shop.sql", more=""):
+    """A channel's file in `directory`, beside it shop.sql and ca.pem; FILE is its path from there."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SHOP_SQL, directory / "shop.sql")
+    (directory / "ca.pem").write_text("the text of a file")
+    action = f"[{{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: '{variable}'}}]" if variable else "[]"
+    text = (
+        f"channel: shop\n{more}locations:\n  src: {{{source}}}\n"
+        f"  kaf: {{class: kafka, Kafka_Brokers: [localhost], {kafka}}}\ntables: [{tables}]\nactions: {action}\n"
+    )
+    (directory / "shop.yaml").write_text(text.replace("FILE", "ca.pem"))
+    return directory / "shop.yaml"
+
+
+def refusal(channel):
+    with pytest.raises(ConfigurationError) as raised:
+        plan.make(str(channel), "UTC")
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("here", ["conf", ".", "elsewhere"])
+@pytest.mark.parametrize(("source", "kafka", "variable", "refreshing", "of"), PLACES)
+def test_each_path_is_relative_to_the_channels_file(
+    source, kafka, variable, refreshing, of, here, tmp_path, monkeypatch
+):
+    channel = written(tmp_path / "conf", source, kafka, variable)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / here)
+    made = plan.make(os.path.relpath(channel), "UTC", refreshing=refreshing)
+    place = made.recipe.send.producer[of] if isinstance(of, str) else of(made)
+    assert place == str(tmp_path / "conf" / "ca.pem")
+    assert made.state == str(tmp_path / "conf" / "state" / "shop")
+    assert len(made.recipe.tables) == 4
+
+
+def test_a_secrets_file_is_beside_the_channel(tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf", kafka="Kafka_Default_Topic: '${file:topic}.{hvr_tbl_name}'")
+    (tmp_path / "conf" / "topic").write_text("mine\n")
+    monkeypatch.chdir(tmp_path)
+    assert plan.make(str(channel), "UTC").topics[0] == "mine.audit"
+
+
+WRITTEN = [
+    # a path in a channel, and its place; DIR is the directory of the channel
+    ("in", "DIR/in"),
+    ("./in", "DIR/./in"),
+    ("../in", "PARENT/in"),
+    ("link/../in", "DIR/link/../in"),
+    ("{hvr_tbl_name}/*.csv", "DIR/{hvr_tbl_name}/*.csv"),
+    ("/data/../in/", "/data/../in/"),
+    ("s3://bucket/in?region=eu", "s3://bucket/in?region=eu"),
+    ("hdfs:/in", "hdfs:/in"),
+    ("file:///in", "file:///in"),
+    ("file:in", "file:in"),
+    ("12:30.jsonl", "DIR/12:30.jsonl"),
+]
+
+
+@pytest.mark.parametrize(("path", "place"), WRITTEN)
+def test_uris_and_absolute_paths_stay(path, place, tmp_path):
+    (tmp_path / "other" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "other" / "deep")
+    expected = place.replace("DIR", str(tmp_path)).replace("PARENT", str(tmp_path.parent))
+    assert paths.resolved(path, str(tmp_path)) == expected
+
+
+def test_a_channel_has_the_same_places_by_whatever_way_it_is_reached(tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf")
+    (tmp_path / "link").symlink_to(tmp_path / "conf")
+    monkeypatch.chdir(tmp_path)
+    ways = [str(channel), "conf/shop.yaml", "link/shop.yaml", f"{tmp_path}/link/../conf/shop.yaml"]
+    assert {plan.make(way, "UTC").recipe.read.path for way in ways} == {f"{tmp_path}/conf/in"}
+
+
+def test_messages_name_files_as_they_may_be_opened_here(tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf")
+    (tmp_path / "conf" / "shop.sql").write_text("create tabel t (a int);")
+    monkeypatch.chdir(tmp_path)
+    assert refusal(channel).startswith("conf/shop.sql:1: ")
+    monkeypatch.chdir("/")
+    assert refusal(channel).startswith(f"{tmp_path}/conf/shop.sql:1: ")
+
+
+MOVED = [
+    # what is written otherwise, and the path that was found where the command is started
+    ({"tables": "old.sql"}, "$.tables[0]", "old.sql"),
+    ({"tables": "{file: old.sql}"}, "$.tables[0].file", "old.sql"),
+    ({"source": "class: files, path: old, dialect: hvr"}, "$.locations.src.path", "old"),
+    ({"source": "class: files, path: 'old/*.jsonl', dialect: hvr"}, "$.locations.src.path", "old/*.jsonl"),
+    ({"kafka": "Stream_Public_Certificate: old.sql"}, "$.locations.kaf.Stream_Public_Certificate", "old.sql"),
+    ({"kafka": "Stream_User: '${file:old.sql}'"}, "$.locations.kaf.Stream_User", "old.sql"),
+    ({"variable": "ssl.crl.location=old.sql"}, "$.actions[0].Value", "old.sql"),
+]
+
+
+@pytest.mark.parametrize(("other", "place", "path"), MOVED)
+def test_what_is_only_where_the_command_is_started_is_named(other, place, path, tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf", **other)
+    shutil.copy(SHOP_SQL, tmp_path / "old.sql")
+    (tmp_path / "old").mkdir()
+    monkeypatch.chdir(tmp_path)
+    said = [line for line in refusal(channel).splitlines() if place in line]
+    assert len(said) == 1
+    assert f"for the one in the directory of the command, write {tmp_path}/{path}" in said[0]
+
+
+def test_what_is_written_for_it_is_the_path_that_it_had(tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf", source="class: files, path: old, dialect: hvr")
+    (tmp_path / "old").mkdir()
+    monkeypatch.chdir(tmp_path)
+    named = refusal(channel).rpartition("write ")[2].split()[0]
+    channel.write_text(channel.read_text().replace("path: old", f"path: {named}"))
+    assert plan.make(str(channel), "UTC").recipe.read.path == str(Path("old").absolute())
+
+
+@pytest.fixture
+def old_state(tmp_path, monkeypatch):
+    """A channel, and its state where the command is started."""
+    channel = written(tmp_path / "conf")
+    (tmp_path / "state" / "shop" / "synced").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return channel
+
+
+def run(capsys, monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["integrator", *map(str, words)])
+    code, printed = main.main(), capsys.readouterr()
+    return code, printed.out + printed.err
+
+
+@pytest.mark.parametrize("command", [["check"], ["plan"], ["state"], ["suspend"], ["resume"], ["--once"]])
+def test_progress_where_the_command_is_started_is_not_forgotten(command, old_state, tmp_path, capsys, monkeypatch):
+    words = ["--channel", old_state, *command] if command == ["--once"] else [*command, "--channel", old_state]
+    code, printed = run(capsys, monkeypatch, *words)
+    assert code == 2
+    assert f"{old_state}:1: $.state: " in printed
+    assert (
+        f"there is no progress in {tmp_path}/conf/state/shop; that of the channel is in {tmp_path}/state/shop."
+        in printed
+    )
+
+
+REMEDIES = {
+    "the old place is written": lambda text, channel, _: channel.write_text(
+        f"state: {text.rpartition('continue it, write state: ')[2].partition(',')[0]}\n{channel.read_text()}"
+    ),
+    "it is moved": lambda text, *_: subprocess.run(
+        ["sh", "-c", text.rpartition("or move it: ")[2].partition(". To")[0]], check=True
+    ),
+    "the new place is written": lambda text, channel, _: channel.write_text(
+        f"state: {text.rpartition('begin anew, write state: ')[2].split()[0]}\n{channel.read_text()}"
+    ),
+    "the command is started there": lambda _, channel, monkeypatch: monkeypatch.chdir(channel.parent),
+}
+
+
+@pytest.mark.parametrize("remedy", REMEDIES)
+def test_each_remedy_of_it_is_one(remedy, old_state, tmp_path, capsys, monkeypatch):
+    _, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
+    REMEDIES[remedy](printed, old_state, monkeypatch)
+    code, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
+    assert (code, "no problems" in printed) == (0, True)
+    kept = Path(plan.make(str(old_state), "UTC").state)
+    assert (kept / "synced").exists() == (remedy in ("the old place is written", "it is moved"))
+
+
+NOT_FORGOTTEN = {
+    "none is there": lambda tmp_path: shutil.rmtree(tmp_path / "state"),
+    "the new place has some": lambda tmp_path: (tmp_path / "conf" / "state" / "shop" / "synced").mkdir(parents=True),
+    "it is of another channel": lambda tmp_path: (tmp_path / "state" / "shop").rename(tmp_path / "state" / "other"),
+    "it is empty": lambda tmp_path: (tmp_path / "state" / "shop" / "synced").rmdir(),
+}
+
+
+@pytest.mark.parametrize("case", NOT_FORGOTTEN)
+def test_no_progress_is_thought_forgotten(case, old_state, tmp_path):
+    NOT_FORGOTTEN[case](tmp_path)
+    assert plan.make(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
+
+
+def test_the_state_of_a_socket_is_not_to_be_moved(old_state):
+    old_state.write_text(old_state.read_text().replace(FILES, SOCKET))
+    said = refusal(old_state)
+    assert "To continue it, write state: " in said
+    assert "mv " not in said
+
+
+GIVEN = [
+    # definitions given where the command is started, the channel's file, and how this names them
+    ("a.sql", "c.yaml", "a.sql"),
+    ("sub/a.sql", "c.yaml", "sub/a.sql"),
+    ("a.sql", "sub/c.yaml", "../a.sql"),
+    ("a.sql", "link/c.yaml", "../../a.sql"),
+    ("link/../a.sql", "c.yaml", "other/a.sql"),
+    ("/abs/a.sql", "sub/c.yaml", "/abs/a.sql"),
+    ("s3://b/a", "c.yaml", "s3://b/a"),
+]
+
+
+@pytest.mark.parametrize(("given", "channel", "name"), GIVEN)
+def test_how_a_channel_names_what_is_given_to_a_command(given, channel, name, tmp_path, monkeypatch):
+    for directory in ("sub", "other/deep"):
+        (tmp_path / directory).mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "other" / "deep")
+    monkeypatch.chdir(tmp_path)
+    assert paths.in_channel(given, channel) == name
+
+
+def test_init_names_files_from_the_channels_directory(tmp_path, capsys, monkeypatch):
+    (tmp_path / "conf").mkdir()
+    shutil.copy(SHOP_SQL, tmp_path / "shop.sql")
+    monkeypatch.chdir(tmp_path)
+    code, printed = run(capsys, monkeypatch, "init", "--tables", "shop.sql", "--channel", "conf/c.yaml")
+    assert code == 0, printed
+    text = (tmp_path / "conf" / "c.yaml").read_text()
+    assert "{file: ../shop.sql, sql_dialect: postgres}" in text
+    assert "path: ../changes}" in text
+
+
+def taken(tmp_path, files):
+    journal = Journal(tmp_path / "files.jsonl")
+    journal.take(files)
+    return Journal(tmp_path / "files.jsonl")
+
+
+def listed(path):
+    return Listing(str(path), "*", (), "name").files()
+
+
+def test_a_file_that_is_known_by_another_path_is_not_sent_again(tmp_path):
+    for directory in ("in", "x"):
+        (tmp_path / directory).mkdir()
+    for name in ("a.jsonl", "b.jsonl"):
+        (tmp_path / "in" / name).write_text("{}")
+    journal = taken(tmp_path, listed(tmp_path / "x" / ".." / "in"))
+    with pytest.raises(ConfigurationError, match=rf"{tmp_path}/in/a.jsonl: is known .* in {tmp_path}/x/\.\./in, as"):
+        taken_before.check(journal, listed(tmp_path / "in"))
+    taken_before.check(journal, listed(tmp_path / "x" / ".." / "in"))
+
+
+def test_another_file_of_the_same_name_is_another_file(tmp_path):
+    for directory in ("in", "new"):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "a.jsonl").write_text("{}")
+        os.utime(tmp_path / directory / "a.jsonl", ns=(0, 0))
+    taken_before.check(taken(tmp_path, listed(tmp_path / "in")), listed(tmp_path / "new"))
+
+
+def test_a_path_with_nul_is_none(tmp_path):
+    assert "$.tables[0]: a path has no NUL" in refusal(written(tmp_path / "conf", tables='"a\\0.sql"'))
