@@ -29,6 +29,8 @@ def spelled(part: Tokens, sql_dialect: str) -> Iterator[Token]:
             kind = TokenType.VAR if word == "BIT" else TokenType.VARCHAR
             at += 1
             yield Token(kind, text, token.line, token.col, token.start, token.end)
+        elif word in ("INET4", "INET6") and at == 2:  # MariaDB's
+            yield Token(TokenType.INET, "inet", token.line, token.col, token.start, token.end)
         elif word in ("NUMERIC", "DECIMAL", "NUMBER") and [word_of(one) for one in part[at + 2 : at + 4]] == [",", "-"]:
             yield from (token, part[at], _rounded(part[at + 1], part[at + 4]), part[at + 5])  # to tens, hundreds, …
             at += 6

@@ -85,6 +85,8 @@ TYPES = [
     ("mysql", "tinyint unsigned", "smallint"),
     ("mysql", "smallint unsigned", "integer"),
     ("mysql", "year", "smallint"),
+    ("mysql", "inet6", "inet"),
+    ("mysql", "inet4", "inet"),
     ("mysql", "datetime", "timestamp(3)"),
     ("mysql", "timestamp(6)", "timestamptz(6)"),
     ("mysql", "time", "time(3)"),
