@@ -1,6 +1,7 @@
 """Change data into Kafka, in packages named by the steps; imports go from top to bottom.
 
 cli          arguments, console, exit codes
+catalogue    a database's catalogue -> table definitions
 refresh      whole tables: slices, ledger, progress
 run          daemon, job, cycle, state: everything that starts Spark
 registry     the schema registry

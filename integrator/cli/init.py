@@ -48,8 +48,6 @@ class Options:
 
 def run(options: Options, timezone: str) -> str:
     """Write the channel; return what it has, and what to do next. Raises ConfigurationError."""
-    if options.channel.exists():
-        raise ConfigurationError(f"{options.channel}: is there already; give another --channel, or remove it")
     dialect = options.sql_dialect or _dialect_of(options.definitions)
     text = _CHANNEL.format(
         name=_name_of(options.channel),

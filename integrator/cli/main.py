@@ -22,7 +22,7 @@ from rich.console import Console
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
-from integrator.cli import as_json, show
+from integrator.cli import as_json, definitions, show
 from integrator.cli import check as checking
 from integrator.cli import init as initial
 from integrator.cli import replay as replaying
@@ -342,10 +342,17 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     Console(soft_wrap=True).print(f"{received} lines are received", highlight=False)
 
 
+app.command()(definitions.tables)
+
+
 @app.command()
-def init(
+def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
     tables: Annotated[
-        Path, typer.Option(exists=True, dir_okay=False, help="Table definitions: SQL (a dump, too), Avro or YAML.")
+        str,
+        typer.Option(
+            help="Table definitions: SQL (a dump, too), Avro or YAML; or a database, as jdbc:postgresql://host/database."
+        ),
     ],
     channel: Annotated[Path, typer.Option(help="The channel file to write.")] = Path("channel.yaml"),
     changes: Annotated[str, typer.Option(help="The directory in which change files appear.")] = "changes",
@@ -354,9 +361,25 @@ def init(
         str | None,
         typer.Option(help="postgres, mysql, oracle, tsql, db2; without: what understands the file."),
     ] = None,
+    schema: definitions.Schemas = None,
+    user: definitions.User = None,
+    password_file: definitions.PasswordFile = None,
+    jar: definitions.Jars = None,
 ) -> None:
-    """Write a first channel for the tables of a file, check it, and say what to do next."""
-    given = initial.Options(tables, sql_dialect, changes, brokers, channel)
+    """Write a first channel for the tables of a file or a database, check it, and say what to do next."""
+    if channel.exists():
+        raise ConfigurationError(f"{channel}: is there already; give another --channel, or remove it")
+    file = Path(tables)
+    if tables.startswith(definitions.JDBC):
+        secrets, file = Secrets(), channel.with_suffix(".sql")
+        context.obj.append(secrets)
+        asked = definitions.Asked(tables, user, password_file, tuple(jar or ()), tuple(schema or ()))
+        sql_dialect = definitions.write(asked, file, secrets).sql_dialect
+    elif user or password_file or schema or jar:
+        raise typer.BadParameter("--user, --password-file, --schema and --jar go with --tables jdbc:…")
+    elif not file.is_file():
+        raise typer.BadParameter(f"--tables {tables}: there is no such file")
+    given = initial.Options(file, sql_dialect, changes, brokers, channel)
     Console(soft_wrap=True).print(initial.run(given, local_timezone()), highlight=False, markup=False)
 
 

@@ -36,7 +36,7 @@ _FILES = {
 one is empty text (Spark takes a noncharacter for null, which nobody writes)."""
 _LOOKED_AT = 1000
 """Rows of JSON files in which the names are looked for."""
-_DRIVERS = {
+DRIVERS = {
     POSTGRES: "org.postgresql.Driver",
     MYSQL: "com.mysql.cj.jdbc.Driver",
     MARIADB: "org.mariadb.jdbc.Driver",
@@ -84,7 +84,7 @@ def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
     options |= location.options
     if database in _SESSION:
         options.setdefault("sessionInitStatement", _SESSION[database])
-    driver = location.driver or _DRIVERS.get(database)
+    driver = location.driver or DRIVERS.get(database)
     given = {"user": location.user, "password": location.password, "driver": driver}
     options |= {name: value for name, value in given.items() if value is not None}
     try:

@@ -17,7 +17,7 @@ from tests.parts.brokers import free_port
 
 HOST = "127.0.0.1"
 USER = PASSWORD = "cdc"
-PROGRAMS = ("mariadb-install-db", "mariadbd", "mariadb")
+PROGRAMS = ("mariadb-install-db", "mariadbd", "mariadb", "mariadb-dump")
 OWNERS = ("mysql", "nobody")
 READY_S = 60
 SETTINGS = f"""
@@ -49,6 +49,7 @@ class MariaDb:
     host: str
     port: int
     client: str
+    dumper: str
     user: str = USER
     password: str = PASSWORD
 
@@ -57,11 +58,22 @@ class MariaDb:
 
         What is in a value is printed as it is; NULL is null. The first statement that fails is an error.
         """
-        where = [f"--host={self.host}", f"--port={self.port}", "--protocol=tcp"]
-        who = [f"--user={self.user}", f"--password={self.password}"]
-        how = ["--batch", "--raw", "--skip-column-names", "--default-character-set=utf8mb4"]
+        how = ["--batch", "--raw", "--skip-column-names"]
+        return self._ran([self.client, *self._words, *how, database], text)
+
+    def dump(self, *databases: str) -> str:
+        """What `mysqldump --no-data` writes of databases; of one alone without its name."""
+        which = databases if len(databases) == 1 else ("--databases", *databases)
+        return self._ran([self.dumper, *self._words, "--no-data", *which])
+
+    @property
+    def _words(self) -> list[str]:
+        where = ["--no-defaults", f"--host={self.host}", f"--port={self.port}", "--protocol=tcp"]
+        return [*where, f"--user={self.user}", f"--password={self.password}", "--default-character-set=utf8mb4"]
+
+    def _ran(self, words: list[str], text: str = "") -> str:
         done = subprocess.run(
-            [self.client, "--no-defaults", *where, *who, *how, database],
+            words,
             input=text,
             capture_output=True,
             text=True,
@@ -113,7 +125,7 @@ def cluster(settings: str = "") -> Iterator[MariaDb]:
             raise RuntimeError(f"mariadb-install-db failed: {log.read_text(errors='replace')[-4000:]}")
         process = _started([found["mariadbd"], f"--defaults-file={directory}/my.cnf"], directory, owner)
         try:
-            server = MariaDb(HOST, port, found["mariadb"])
+            server = MariaDb(HOST, port, found["mariadb"], found["mariadb-dump"])
             _until_ready(server, process, log)
             yield server
         finally:

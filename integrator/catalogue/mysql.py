@@ -1,0 +1,37 @@
+"""The catalogue of MySQL and MariaDB -> definitions: SHOW CREATE TABLE, which is what `mysqldump --no-data` prints.
+
+https://mariadb.com/kb/en/show-create-table/, https://dev.mysql.com/doc/refman/8.4/en/show-create-table.html.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from integrator.catalogue.connection import Connection
+
+_SYSTEM = "('mysql', 'information_schema', 'performance_schema', 'sys')"
+NAMES = (
+    "select table_schema, table_name from information_schema.tables "  # noqa: S608 - the names of the system's schemas
+    f"where table_type in ('BASE TABLE', 'SYSTEM VERSIONED') and table_schema not in {_SYSTEM} "
+    "order by table_schema, table_name"
+)
+"""Tables, without views and sequences."""
+CURRENT = "select database()"
+_OPTIONS = re.compile(r"\n\).*", re.DOTALL)
+"""What follows the columns and keys: engine, character set, partitions. No line before them begins so."""
+
+
+def definitions(connection: Connection, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the statements that define tables, by database and name; without the database's name, if all are of one."""
+    connection.run("set session sql_mode = '', session sql_quote_show_create = 1")
+    qualified = len({schema for schema, _ in tables}) > 1
+    for schema, name in tables:
+        [row] = connection.rows(f"show create table {_quoted(schema)}.{_quoted(name)}")
+        columns = str(row[1]).removeprefix(f"CREATE TABLE {_quoted(name)}")
+        prefix = f"{_quoted(schema)}." if qualified else ""
+        yield f"CREATE TABLE {prefix}{_quoted(name)}{_OPTIONS.sub('', columns)}\n);\n"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,137 @@
+"""PostgreSQL's catalogue -> the definitions that `pg_dump -s` gives, without what says nothing of columns and keys.
+
+https://www.postgresql.org/docs/current/catalogs.html. Types are written by format_type, as pg_dump writes them; keys
+are in pg_dump's order, for of several unique ones the first counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from integrator.catalogue.connection import Connection
+
+NAMES = """
+select n.nspname, c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and c.relpersistence <> 't'
+  and n.nspname not like 'pg\\_%' and n.nspname <> 'information_schema'
+  and exists (select from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped)
+  and not exists (select from pg_catalog.pg_depend d
+    where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid and d.deptype = 'e')
+order by n.nspname collate "C", c.relname collate "C"
+"""
+"""Tables, also those that are partitions or partitioned; without temporary ones and those of extensions."""
+_TABLES = """
+select json_build_object(
+  'schema', n.nspname, 'name', c.relname, 'shown', quote_ident(n.nspname) || '.' || quote_ident(c.relname),
+  'columns', (select json_agg(json_build_object(
+      'name', quote_ident(a.attname), 'oid', a.atttypid::bigint, 'type', format_type(a.atttypid, a.atttypmod),
+      'not_null', a.attnotnull) order by a.attnum)
+    from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
+  'keys', (select json_agg(json_build_object(
+      'name', quote_ident(x.relname), 'primary', i.indisprimary, 'columns', (
+        select json_agg(quote_ident(a.attname) order by k.place)
+        from unnest(i.indkey::int2[]) with ordinality k(number, place)
+        join pg_attribute a on a.attrelid = c.oid and a.attnum = k.number where k.place <= i.indnkeyatts))
+      order by not i.indisprimary, k.oid is null, x.relname collate "C")
+    from pg_index i join pg_class x on x.oid = i.indexrelid
+    left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
+    where i.indrelid = c.oid and i.indisunique and i.indimmediate and i.indpred is null and i.indexprs is null),
+  'identity', (select quote_ident(x.relname) from pg_index i join pg_class x on x.oid = i.indexrelid
+    where i.indrelid = c.oid and i.indisreplident and c.relreplident = 'i'))::text
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where (n.nspname, c.relname) in (select {names})
+order by n.nspname collate "C", c.relname collate "C"
+"""
+_TYPES = """
+select json_object_agg(t.oid, json_build_object(
+  'kind', t.typtype, 'shown', quote_ident(n.nspname) || '.' || quote_ident(t.typname),
+  'item', case when t.typcategory = 'A' then t.typelem::bigint else 0 end,
+  'own', coalesce(r.relkind, 'c') = 'c',
+  'base', t.typbasetype::bigint, 'base_type', format_type(nullif(t.typbasetype, 0), t.typtypmod),
+  'not_null', t.typnotnull,
+  'labels', (select json_agg(quote_literal(e.enumlabel) order by e.enumsortorder)
+    from pg_enum e where e.enumtypid = t.oid),
+  'range_of', (select format_type(g.rngsubtype, null) from pg_range g where g.rngtypid = t.oid),
+  'fields', (select json_agg(json_build_object('name', quote_ident(a.attname), 'oid', a.atttypid::bigint,
+      'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum)
+    from pg_attribute a where a.attrelid = r.oid and r.relkind = 'c' and a.attnum > 0 and not a.attisdropped)))::text
+from pg_type t join pg_namespace n on n.oid = t.typnamespace left join pg_class r on r.oid = t.typrelid
+where n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_toast%'
+"""
+"""Types that are not PostgreSQL's own. own: not the rows of a table."""
+
+Types = dict[int, dict[str, Any]]
+
+
+def definitions(connection: Connection, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the statements that define tables, by schema and name, after those of the types that their columns have."""
+    connection.run("set search_path = ''")  # names are written with their schemas, as in a dump
+    connection.run("set standard_conforming_strings = on")
+    listed = " union all select ".join(f"{_literal(schema)}, {_literal(name)}" for schema, name in tables)
+    # format_type and others are pg_catalog's, which is looked in first, whatever the search path is
+    found = [json.loads(str(row)) for [row] in connection.rows(_TABLES.replace("{names}", listed))]
+    [[text]] = connection.rows(_TYPES)
+    types: Types = {int(oid): kind for oid, kind in json.loads(text or "{}").items()}
+    written: set[int] = set()
+    for table in found:
+        for column in table["columns"]:
+            yield from _type(column["oid"], types, written)
+    for table in found:
+        yield _table(table, types)
+        if table["identity"]:
+            yield f"ALTER TABLE ONLY {table['shown']} REPLICA IDENTITY USING INDEX {table['identity']};\n"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _type(oid: int, types: Types, written: set[int]) -> Iterator[str]:
+    """Yield the definition of a type that is not written yet, after those of the types that it is made of."""
+    kind = types.get(oid)
+    if kind is None or oid in written:
+        return
+    written.add(oid)
+    for other in (kind["item"], kind["base"], *(field["oid"] for field in kind["fields"] or ())):
+        yield from _type(other, types, written)
+    if kind["kind"] == "e":
+        yield f"CREATE TYPE {kind['shown']} AS ENUM ({', '.join(kind['labels'] or ())});\n"
+    elif kind["kind"] == "d":
+        not_null = " NOT NULL" if kind["not_null"] else ""
+        yield f"CREATE DOMAIN {kind['shown']} AS {kind['base_type']}{not_null};\n"
+    elif kind["kind"] == "r":
+        yield f"CREATE TYPE {kind['shown']} AS RANGE (subtype = {kind['range_of']});\n"
+    elif kind["kind"] == "c" and kind["own"]:
+        fields = ", ".join(f"{field['name']} {_shown(field, types)}" for field in kind["fields"] or ())
+        yield f"CREATE TYPE {kind['shown']} AS ({fields});\n"
+
+
+def _shown(column: dict[str, Any], types: Types) -> str:
+    """Return a column's type. Rows of tables and multiranges are text, for no statement defines them by themselves."""
+    kind = types.get(column["oid"], {})
+    item = types.get(kind["item"], {}) if kind.get("item") else kind
+    if item.get("kind") == "m" or (item.get("kind") == "c" and not item["own"]):
+        return "text[]" if item is not kind else "text"
+    return str(column["type"])
+
+
+def _table(table: dict[str, Any], types: Types) -> str:
+    return create_table(
+        table["shown"],
+        [
+            f"{column['name']} {_shown(column, types)}{' NOT NULL' if column['not_null'] else ''}"
+            for column in table["columns"]
+        ]
+        + [
+            f"CONSTRAINT {key['name']} {'PRIMARY KEY' if key['primary'] else 'UNIQUE'} ({', '.join(key['columns'])})"
+            for key in table["keys"] or ()
+        ],
+    )
+
+
+def create_table(name: str, parts: Iterable[str]) -> str:
+    """Return a table's definition."""
+    body = ",\n    ".join(parts)
+    return f"CREATE TABLE {name} (\n    {body}\n);\n"
