@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from integrator import plan as planning
 from integrator.channel.load import RunOptions
 from integrator.channel.secret import Secrets
-from integrator.cli import as_json, definitions, show
+from integrator.cli import as_json, definitions, output, show
 from integrator.cli import check as checking
 from integrator.cli import init as initial
 from integrator.cli import replay as replaying
@@ -81,6 +80,7 @@ def integrate(
     """Integrate database changes into Kafka."""
     if debug:
         os.environ[progress.DEBUG] = "1"
+    progress.configure()
     if context.invoked_subcommand is not None:
         return
     if not channel:
@@ -110,6 +110,7 @@ def _plan(
         raise typer.BadParameter("--variable is written NAME=VALUE")
     run = RunOptions(frozenset(contexts or []), tuple((name, value) for name, value in given))
     context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
+    progress.configure(run.secrets)
     made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
     topics.check(made.recipe.send.producer)
     return made
@@ -140,7 +141,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
         return
     report = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
     report += "".join(f"\n{note}" for note in plan.notes) + connected
-    Console(soft_wrap=True).print(plan.secrets.mask(report), highlight=False)
+    output.console().print(plan.secrets.mask(report))
 
 
 @app.command()
@@ -158,7 +159,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if as_object:
         typer.echo(as_json.plan(made, table or []))
     else:
-        show.plan(made, table or [], Console(soft_wrap=True))
+        show.plan(made, table or [], output.console())
 
 
 @app.command()
@@ -185,7 +186,7 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if as_object and (export or restored or back_to is not None):
         raise typer.BadParameter("--json goes with none of --back-to, --export and --import")
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
-    kept, console = State(made.state), Console(soft_wrap=True)
+    kept, console = State(made.state), output.console()
     if back_to is not None and kept.path.exists():
         kept.lock(made.channel, 0)
         try:
@@ -193,22 +194,18 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         finally:
             kept.unlock()
         report = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
-        console.print(f"channel {made.channel} goes on after cycle {back_to}; {report}", highlight=False)
+        console.print(f"channel {made.channel} goes on after cycle {back_to}; {report}")
     if export is not None:
         made_of = backup.export(kept, made.channel, export)
-        console.print(
-            f"{export}: channel {made.channel} after cycle {made_of.cycle}, {made_of.files} files", highlight=False
-        )
+        console.print(f"{export}: channel {made.channel} after cycle {made_of.cycle}, {made_of.files} files")
     if restored is not None:
         made_of = backup.restore(kept, made.channel, restored, replace=replace)
-        console.print(
-            f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}", highlight=False
-        )
+        console.print(f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")
     if as_object:
         typer.echo(as_json.state(made, kept, failure.read(kept.path), rewind.history(kept)[-cycles:]))
         return
     for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
-        console.print(made.secrets.mask(line), highlight=False, markup=False)
+        console.print(made.secrets.mask(line))
     show.state(rewind.history(kept)[-cycles:], console)
 
 
@@ -242,7 +239,7 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
     progress.configure(made.secrets)
     given = (tuple(table or ()), tuple(slices or ()), parallel, truncate_record, select_moment, online, anew)
     for name, rows in job.refresh(made, job.Options(*given)).items():
-        Console(soft_wrap=True).print(f"{name}: {rows:,} rows", highlight=False)
+        output.console().print(f"{name}: {rows:,} rows")
 
 
 @app.command()
@@ -274,7 +271,7 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--export excludes --file and --dry-run")
     made = _plan(context, channel, contexts, variables)
     progress.configure(made.secrets)
-    replaying.run(made, replaying.Options(export, file, from_offset, since, dry_run), Console(soft_wrap=True))
+    replaying.run(made, replaying.Options(export, file, from_offset, since, dry_run), output.console())
 
 
 @app.command()
@@ -289,7 +286,7 @@ def suspend(
     """Have a channel's daemon wait after the cycle that it is in."""
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
     State(made.state).suspend(reason)
-    Console(soft_wrap=True).print(f"channel {made.channel} is suspended: {reason}", highlight=False)
+    output.console().print(f"channel {made.channel} is suspended: {reason}")
 
 
 @app.command()
@@ -302,7 +299,7 @@ def resume(
 ) -> None:
     """Have a suspended channel go on, or a failed one start again; report what it does then."""
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
-    Console(soft_wrap=True).print(resuming.resume(State(made.state), made.channel), highlight=False, markup=False)
+    output.console().print(resuming.resume(State(made.state), made.channel))
 
 
 @app.command()
@@ -339,7 +336,7 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     received = sending.send(file, target, ended, follow=not once)
-    Console(soft_wrap=True).print(f"{received} lines are received", highlight=False)
+    output.console().print(f"{received} lines are received")
 
 
 app.command()(definitions.tables)
@@ -380,7 +377,7 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     elif not file.is_file():
         raise typer.BadParameter(f"--tables {tables}: there is no such file")
     given = initial.Options(file, sql_dialect, changes, brokers, channel)
-    Console(soft_wrap=True).print(initial.run(given, local_timezone()), highlight=False, markup=False)
+    output.console().print(initial.run(given, local_timezone()))
 
 
 @app.command()

@@ -18,9 +18,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table as Grid
 
 from integrator import plan as planning
+from integrator.cli import output
 from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
@@ -41,7 +41,7 @@ def run(channel: str | None, timezone: str) -> None:
 
     channel: its file, whose brokers are ${KAFKA_BROKERS}; None: the one that comes with the integrator.
     """
-    console = Console(soft_wrap=True, highlight=False)
+    console = output.console()
     file = channel or _own()
     with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
         os.environ[_BROKERS] = cluster.brokers
@@ -91,16 +91,16 @@ def _show(plan: Plan, received: Sequence[Received], seconds: float, console: Con
         "\nMessages are Connect JSON, schema and payload. Of some, the payload: decimals, dates and times, which are\n"
         "base64 and numbers in the message, are shown as what the schema says that they mean."
     )
-    grid = Grid("topic", "messages", "rows by operation", title="What arrived", title_style="bold")
+    grid = output.grid("topic", "messages", "rows by operation", title="What arrived")
     for topic in plan.topics:
         documents = [json.loads(one.value or b"{}") for one in received if one.topic == topic]
         counts = Counter(document["payload"].get("op_val") for document in documents)
-        console.print(f"\n[bold]{escape(topic)}[/bold]")
+        console.print(f"\n[bold]{escape(topic)}[/bold]", markup=True)
         for document in _few(documents):
             values = readable(document["schema"], document["payload"])
             operation = _OPERATIONS.get(values.get("op_val", -1), "row")
             row = {name: value for name, value in values.items() if name not in _OURS}
-            console.print(f"  {operation}: {json.dumps(row, ensure_ascii=False)}", markup=False)
+            console.print(f"  {operation}: {json.dumps(row, ensure_ascii=False)}")
         operations = ", ".join(f"{count} {_OPERATIONS.get(op, op)}" for op, count in sorted(counts.items()))
         grid.add_row(topic, str(len(documents)), operations)
     console.print()

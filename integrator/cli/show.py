@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Grid
+from rich.text import Text as Cell
 
 from integrator.channel import paths
 from integrator.channel.secret import mask_properties
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
+from integrator.cli.output import grid, plain_grid
 from integrator.contracts.recipe import CaptureRecipe, Field, KeyRecipe, Recipe
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
@@ -46,14 +46,14 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
 
 def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
     """Print synced cycles, and which of them cannot be gone back to because their mark is damaged."""
-    grid = Grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait", box=None)
+    rows = plain_grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait")
     for one in cycles:
         if isinstance(one, Damaged):
             console.print(f"{one}; --back-to cannot reach that cycle", highlight=False, markup=False)
             continue
         numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.deferred)
-        grid.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *map(str, numbers))
-    console.print(grid if cycles else "no cycle is synced yet", highlight=False)
+        rows.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *(Cell(str(number)) for number in numbers))
+    console.print(rows if cycles else "no cycle is synced yet", highlight=False)
 
 
 def source(location: AnySource) -> str:
@@ -101,15 +101,15 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
             say(f"header {name}: {expression_text(parts)}")
         if table.tombstones:
             console.print("a delete is followed by a tombstone")
-        grid = Grid("column", "type", "null", "value")
+        columns = grid("column", "type", "null", "value")
         for field in table.fields:
-            grid.add_row(
-                escape(field.name),
-                escape(describe(field.type)),
+            columns.add_row(
+                Cell(field.name),
+                Cell(describe(field.type)),
                 "yes" if field.nullable else "no",
-                escape(referenced(value(field))),
+                Cell(referenced(value(field))),
             )
-        console.print(grid)
+        console.print(columns)
         _schemas(plan, table.table.name, console)
 
 

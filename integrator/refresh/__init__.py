@@ -5,6 +5,6 @@ tables    Spark's reader of one slice
 rows      its rows -> fragments
 moment    where in the source's order of changes the refresh stands
 ledger    which slices are completed, on disk
-bars      progress, for people
+bars      progress, for people; estimate, expected: of rows and time
 job       all of it: suspended, sliced, sent, and marked
 """

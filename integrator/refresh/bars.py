@@ -1,57 +1,95 @@
-"""The progress of a refresh: bars where somebody looks, lines in the log where nobody does."""
+"""The progress of a refresh where somebody looks: a line for each slice that is being sent, and one for all of it.
+
+Where nobody does, stderr has the log alone: JSON lines.
+"""
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from integrator.refresh.estimate import Estimate
 from integrator.refresh.slices import Slice
 
 _EVERY_S = 0.5
+_BAR = 20
+"""Characters of a bar: a line fits 80 columns with a table's name and numbers of eleven digits."""
+
+
+def are_seen() -> bool:
+    """Return whether there is somebody to see bars: stderr is a terminal."""
+    return sys.stderr.isatty()
 
 
 class Bars:
-    """A bar a table: slices that are through, rows, rows a second, time left."""
+    """Slices that are completed and being sent, rows, rows a second, and the time left."""
 
     def __init__(self, slices: list[Slice], directory: Path) -> None:
+        """Show these slices; `directory` has a file for each part of one, with its rows so far."""
         self._directory, self._numbers = directory, {part.name: number for number, part in enumerate(slices, 1)}
+        self._estimate = Estimate(slices)
+        self._lock = threading.Lock()
+        self._begun = time.monotonic()
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} slices"),
-            TextColumn("{task.fields[rows]:,} rows"),
-            TextColumn("{task.fields[rate]:,.0f} rows/s"),
-            TimeRemainingColumn(),
-            console=Console(file=sys.stderr),
-            disable=not sys.stderr.isatty(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(_BAR),
+            TextColumn("{task.fields[rows]}"),
+            TextColumn("{task.fields[rest]}"),
+            console=Console(file=sys.stderr, highlight=False),
+            disable=not are_seen(),
+            redirect_stdout=False,
         )
-        self._of: dict[str, list[Slice]] = {}
-        for part in slices:
-            self._of.setdefault(part.table, []).append(part)
-        self._tasks: dict[str, TaskID] = {
-            table: self._progress.add_task(table, total=len(parts), rows=0, rate=0.0)
-            for table, parts in self._of.items()
-        }
-        self._before: dict[str, int] = {}
+        self._under_way: dict[Slice, tuple[TaskID, float]] = {}
+        self._all = self._progress.add_task("", total=None, rows="", rest="")
 
-    def through(self, part: Slice, rows: int, *, earlier: bool = False) -> None:
-        """Take note of a slice that is through; `earlier`: in a run before this one."""
-        self._progress.advance(self._tasks[part.table])
-        if earlier:
-            self._before[part.table] = self._before.get(part.table, 0) + rows
+    def expect(self, rows: Mapping[str, int]) -> None:
+        """Take note of how many rows tables may have."""
+        self._estimate.expected = rows
+
+    def begin(self, part: Slice) -> None:
+        """Take note of a slice that is being sent."""
+        with self._lock:
+            name = f"{part.table}, slice {part.number + 1} of {part.total}"
+            task = self._progress.add_task(name, total=None, rows="", rest="")
+            self._under_way[part] = (task, time.monotonic())
+
+    def complete(self, part: Slice, rows: int, *, earlier: bool = False) -> None:
+        """Take note of a slice that is completed; earlier: in a run before this one."""
+        with self._lock:
+            self._estimate.complete(part, rows, earlier=earlier)
+            if part in self._under_way:
+                self._progress.remove_task(self._under_way.pop(part)[0])
 
     def _look(self) -> None:
-        for table, task in self._tasks.items():
-            new = sum(self._read(part) for part in self._of[table])
-            seconds = self._progress.tasks[task].elapsed or 0.0
-            rate = new / seconds if seconds else 0.0
-            self._progress.update(task, rows=new + self._before.get(table, 0), rate=rate)
+        with self._lock:
+            now = time.monotonic()
+            for part, (task, begun) in self._under_way.items():
+                rows = self._read(part)
+                self._estimate.send(part, rows)
+                self._show(task, rows, self._estimate.size(part), rows / max(now - begun, 0.001))
+            elapsed, slices = now - self._begun, self._estimate.slices
+            left = self._estimate.seconds_left(elapsed)
+            rest = f"{timedelta(seconds=round(left))} left" if left else ""
+            done = f"{self._estimate.completed} of {len(slices)} slices"
+            self._progress.update(self._all, description=done)
+            self._show(self._all, self._estimate.rows, self._estimate.total, rest=rest)
+
+    def _show(self, task: TaskID, rows: int, total: int | None, rate: float | None = None, rest: str = "") -> None:
+        self._progress.update(
+            task,
+            total=total and max(total, rows),
+            completed=rows if total else 0,
+            rows=f"{rows:,} rows",
+            rest=rest if rate is None else f"{rate:,.0f} rows/s",
+        )
 
     def _read(self, part: Slice) -> int:
         paths = self._directory.glob(f"{self._numbers[part.name]}.[0-9]*")
@@ -60,6 +98,9 @@ class Bars:
     @contextmanager
     def shown(self) -> Iterator[None]:
         """Show the bars."""
+        if not are_seen():
+            yield
+            return
         ended = threading.Event()
 
         def look() -> None:
@@ -67,6 +108,7 @@ class Bars:
                 self._look()
 
         watcher = threading.Thread(target=look, daemon=True)
+        self._begun = time.monotonic()
         with self._progress:
             watcher.start()
             try:

@@ -25,9 +25,10 @@ from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
 from integrator.plan import Plan
+from integrator.refresh import bars, moment
 from integrator.refresh import ledger as ledgers
-from integrator.refresh import moment
 from integrator.refresh.bars import Bars
+from integrator.refresh.expected import expected
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
@@ -121,9 +122,9 @@ class _Refresh:
         self._log = structlog.get_logger().bind(channel=plan.channel)
         chosen = [table for table in plan.recipe.tables if table.table.name in (options.tables or {table.table.name})]
         self._tables = {table.table.name: table for table in chosen}
-        in_source = [dataclasses.replace(table.in_source, name=name) for name, table in self._tables.items()]
+        self._in_source = [dataclasses.replace(table.in_source, name=name) for name, table in self._tables.items()]
         quote = quoting(database_of(location))
-        self._slices = slices_of(in_source, options.slices, plan.conditions, quote)
+        self._slices = slices_of(self._in_source, options.slices, plan.conditions, quote)
         self._ledger = Ledger(state.path)
         self._progress = self._ledger.path / "rows"
         self._bars = Bars(self._slices, self._progress)
@@ -187,11 +188,13 @@ class _Refresh:
         left = []
         for part in self._slices:
             if self._ledger.completed(part):
-                self._bars.through(part, self._ledger.rows(part), earlier=True)
+                self._bars.complete(part, self._ledger.rows(part), earlier=True)
             else:
                 left.append(part)
         if self._options.truncate_record:
             self._truncate(run)
+        if bars.are_seen():
+            self._bars.expect(expected(self._spark, self._location, self._in_source))
         stop = threading.Event()
         with self._bars.shown(), ThreadPoolExecutor(self._options.parallel) as pool:
             futures = [pool.submit(self._slice, run, part, stop) for part in left]
@@ -219,6 +222,7 @@ class _Refresh:
         if stop.is_set():
             return
         started = time.monotonic()
+        self._bars.begin(part)
         number = self._slices.index(part) + 1
         source = frame(self._spark, self._location, self._tables[part.table], part.condition)
         reports = self._deliver(source, self._rows(run, part.table, number))
@@ -230,7 +234,7 @@ class _Refresh:
         self._ledger.mark(
             part, {"rows": rows, "messages": messages, "seconds": round(seconds, 3), **counts_given}
         )  # I1
-        self._bars.through(part, rows)
+        self._bars.complete(part, rows)
         rate = round(rows / seconds) if seconds else 0
         self._log.info(
             "slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate, **counts_given

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TextIO, cast
 
 import structlog
 
@@ -15,6 +17,21 @@ from integrator.run.sync import Cycle
 
 DEBUG = "INTEGRATOR_DEBUG"
 """The environment variable that has every line of Spark's JVM logged, traces included: --debug sets it."""
+
+
+class _Stderr(io.TextIOBase):
+    """The process's stderr as it is at the moment: where bars are shown, what writes above them."""
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        """Have what was written shown."""
+        sys.stderr.flush()
+
+
+_STDERR = _Stderr()
 
 
 def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = logging.INFO) -> None:
@@ -36,8 +53,11 @@ def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = lo
         return value
 
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
+    colors = not os.environ.get("NO_COLOR")  # https://no-color.org
     renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False) if as_json else structlog.dev.ConsoleRenderer()
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=colors)
     )
     structlog.configure(
         processors=[
@@ -48,7 +68,7 @@ def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = lo
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _STDERR)),
     )
 
 

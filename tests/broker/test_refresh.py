@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from integrator.errors import DataError, IntegratorError
 from integrator.refresh import job
 from tests.parts import jdbc, kafka_io, postgres
 from tests.parts.daemon import ROOT
+from tests.parts.terminal import on_terminal, plain
 from tests.unit import test_debezium
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -286,6 +288,24 @@ def test_every_type_of_a_live_postgresql(server, broker, tmp_path, name):
         (1, 10),
         (2, None),
     ]
+
+
+def test_a_terminal_shows_slices_rows_and_the_time_left(server, broker, tmp_path, name):
+    server.psql("create table many (id int primary key, v text)")
+    server.psql("insert into many select n, repeat('x', 200) from generate_series(1, 150000) n; analyze many;")
+    path = channel(
+        tmp_path, broker.servers, name, location_of(server), "create table many (id int primary key, v text);"
+    )
+    code, written = on_terminal(
+        command(path, "refresh", "--slice", "id%3"), more={"SPARK_MASTER": "local[2]"}, stdout=tmp_path / "out"
+    )
+    assert code == 0, written
+    lines = plain(written)
+    # the database's statistics have its rows: the time left is known before a slice is completed
+    assert any(re.match(r"0 of 3 slices .*[1-9][0-9,]* rows +\d+:\d\d:\d\d left$", line) for line in lines), written
+    assert any(re.match(r"many, slice 2 of 3 .*[0-9,]+ rows +[0-9,]+ rows/s$", line) for line in lines)
+    assert len([line for line in lines if "slice sent" in line]) == 3
+    assert (tmp_path / "out").read_text() == "many: 150,000 rows\n"
 
 
 def test_a_database_that_is_not_there_is_named(broker, tmp_path, name):

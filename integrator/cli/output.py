@@ -1,0 +1,28 @@
+"""Where commands print. In a file or a pipe no line is wrapped and nothing is cut; colours are rich's (NO_COLOR)."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.table import Column, Table
+
+_WHOLE = 1_000_000
+"""Columns of an output that has no end of a line."""
+
+
+def console() -> Console:
+    """Return what prints to stdout, text as it is: what is in brackets is no style."""
+    return Console(soft_wrap=True, markup=False, highlight=False, width=None if sys.stdout.isatty() else _WHOLE)
+
+
+def grid(*headers: str, title: str | None = None) -> Table:
+    """Return a table whose cells go on in further lines, where the terminal is too narrow for them."""
+    return Table(*(Column(header, overflow="fold") for header in headers), title=title, title_style="bold")
+
+
+def plain_grid(*headers: str) -> Table:
+    """Return the same without lines around the cells."""
+    made = grid(*headers)
+    made.box = None
+    return made
