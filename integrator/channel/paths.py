@@ -66,7 +66,10 @@ def in_channel(path: str, channel: str) -> str:
 
 def before(path: str) -> str:
     """Return the place that a relative path had when such paths were relative to the directory of the command."""
-    return str(Path(path).absolute())
+    try:
+        return str(Path(path).absolute())
+    except OSError:  # that directory is gone
+        return path
 
 
 def place_of(path: str, info: ValidationInfo) -> str:
@@ -102,7 +105,8 @@ def state_elsewhere(path: str, place: str, channel: str, *, movable: bool) -> st
     its own directory.
     """
     old, new = Path(before(path)) / channel, Path(place) / channel
-    if place == path or not _has_files(old) or _has_files(new):
+    # who may not read the old place has not written it; the new one may be another user's, whose daemon runs
+    if place == path or not _has_files(old, unreadable=False) or _has_files(new, unreadable=True):
         return ""
     move = f", or move it: mkdir -p {new.parent} && mv {old} {new.parent}" if movable else ""
     return (
@@ -111,8 +115,11 @@ def state_elsewhere(path: str, place: str, channel: str, *, movable: bool) -> st
     )
 
 
-def _has_files(directory: Path) -> bool:
-    return directory.is_dir() and any(directory.iterdir())
+def _has_files(directory: Path, *, unreadable: bool) -> bool:
+    try:
+        return directory.is_dir() and any(directory.iterdir())
+    except OSError:
+        return unreadable
 
 
 def _exists(path: str) -> bool:

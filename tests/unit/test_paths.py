@@ -235,6 +235,28 @@ def test_each_remedy_of_it_is_one(remedy, old_state, tmp_path, capsys, monkeypat
     assert (kept / "synced").exists() == (remedy in ("the old place is written", "it is moved"))
 
 
+@pytest.mark.parametrize("place", ["state/shop", "conf/state/shop"])
+def test_a_place_that_may_not_be_read_is_no_error(place, old_state, tmp_path, monkeypatch):
+    (tmp_path / "conf" / "state" / "shop").mkdir(parents=True)
+    listed = Path.iterdir
+
+    def iterdir(path):
+        if path == tmp_path / place:
+            raise PermissionError
+        return listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", iterdir)
+    assert plan.make(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
+
+
+def test_a_command_may_be_started_where_the_directory_is_gone(tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert plan.make(str(channel), "UTC").recipe.read.path == str(tmp_path / "conf" / "in")
+
+
 NOT_FORGOTTEN = {
     "none is there": lambda tmp_path: shutil.rmtree(tmp_path / "state"),
     "the new place has some": lambda tmp_path: (tmp_path / "conf" / "state" / "shop" / "synced").mkdir(parents=True),
