@@ -112,12 +112,11 @@ class Layout:
             np.where(slot == NO_COLUMN, NO_COLUMN, slot + of_part).astype(np.int32),
             np.cumsum([0, *counts]),
         )
-        kind = np.concatenate([shape.kinds for shape in shapes])
         size = np.repeat(np.array(sizes, np.int64), np.diff(slots))
-        order = np.argsort(kind, kind="stable")
-        base = np.zeros(len(kind), np.int64)
+        kinds, kind_at = _in_order(np.concatenate([shape.kinds for shape in shapes]))
+        order = np.argsort(kind_at, kind="stable")
+        base = np.zeros(len(order), np.int64)
         base[order] = np.cumsum(size[order]) - size[order]
-        kinds, kind_at = np.unique(kind, return_inverse=True)
         totals = np.bincount(kind_at, size, len(kinds)).astype(np.int64)
         return Layout(shapes, names, slots, rows, base, kinds, np.concatenate([[0], np.cumsum(totals)]), kind_at)
 
@@ -131,3 +130,16 @@ class Layout:
         slot = int(np.flatnonzero((self.base <= value) & (value < self.base + size))[0])
         part = int(np.searchsorted(self.slots, slot, side="right")) - 1
         return part, slot - int(self.slots[part]), int(self.rows[part] + value - self.base[slot])
+
+
+def _in_order(kind: Ints) -> tuple[Ints, Ints]:
+    """Return the kinds of slots, each once, and the place of each slot's.
+
+    They are in the order of the slots, and not of their numbers, which are given as a process meets them: the first
+    value that is refused, of several in a record, is the same in any process.
+    """
+    kinds, first, kind_at = np.unique(kind, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return kinds[order], place[kind_at]
