@@ -13,7 +13,9 @@ _WHOLE = 1_000_000
 
 def console() -> Console:
     """Return what prints to stdout, text as it is: what is in brackets is no style."""
-    return Console(soft_wrap=True, markup=False, highlight=False, width=None if sys.stdout.isatty() else _WHOLE)
+    return Console(
+        soft_wrap=True, markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WHOLE
+    )
 
 
 def grid(*headers: str, title: str | None = None) -> Table:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -56,9 +57,14 @@ def written(channel: Path) -> dict[str, str]:
     """The files that a command wrote, by their ends, without the directory's name."""
     stem = channel.name.removesuffix(".yaml")
     return {
-        file.name.removeprefix(stem): file.read_text().replace(f"{channel.parent}/", "")
+        file.name.removeprefix(stem): file.read_text().replace(f"{channel.parent}/", "").replace(_to_root(channel), "")
         for file in sorted(channel.parent.glob(f"{stem}*"))
     }
+
+
+def _to_root(channel: Path) -> str:
+    """The way from a channel to the directory that the commands are started in."""
+    return f"{os.path.relpath(Path.cwd(), channel.parent.resolve())}/"
 
 
 def expected(name: str) -> dict[str, str]:

@@ -207,7 +207,7 @@ def test_without_definitions_the_channel_waits_for_them(run):
     assert "tables: [{file: tables.sql, sql_dialect: postgres, only: [public.orders, ops.orders_old]}]" in channel
     assert "{action: ColumnProperties, group: KAFKA, table: orders, Name: proof, Absent: true}" in channel
     assert "not checked: it has no table definitions yet" in printed
-    assert "Next: write the tables' definitions to tables.sql (pg_dump -s)" in printed
+    assert "/tables.sql (pg_dump -s)" in printed.partition("Next: write the tables' definitions to ")[2]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from integrator.cli import output
 from integrator.cli.imports import airbyte as of_airbyte
 from integrator.cli.imports import debezium as of_debezium
 from integrator.cli.imports import hvr as of_hvr
@@ -21,7 +21,7 @@ OutFile = Annotated[Path, typer.Option("--channel", help="The channel file to wr
 
 def _report(text: str, problems: ConfigurationError | None) -> None:
     """Print what was made and what has no counterpart; raise the check's problems, if there are any."""
-    Console(soft_wrap=True, emoji=False).print(text, highlight=False, markup=False)
+    output.console().print(text)
     if problems is not None:
         raise problems
 

@@ -84,9 +84,10 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
     draft = made(config, CONNECTORS[given], options)
     if options.definitions is not None:
         return drafts.write(draft, options.channel, timezone)
-    options.channel.write_text(draft.text(), encoding="utf-8")
+    undefined = options.channel.with_name(of_tables.UNDEFINED)
+    options.channel.write_text(draft.text(options.channel), encoding="utf-8")
     lines = [f"{options.channel}: channel {draft.name}, not checked: it has no table definitions yet", *draft.notes]
-    dump = f"Next: write the tables' definitions to {of_tables.UNDEFINED} ({CONNECTORS[given].dump})"
+    dump = f"Next: write the tables' definitions to {undefined} ({CONNECTORS[given].dump})"
     return "\n  ".join(lines) + f"\n{dump}\n      integrator check --channel {options.channel}", None
 
 

@@ -78,7 +78,7 @@ def take(config: Config, file: Path | None, sql_dialect: str, schema: str | None
     file: their definitions, if there are some. schema: of tables for which neither these nor lists name one.
     Raises ConfigurationError.
     """
-    entry: dict[str, Any] = {"file": str(file or UNDEFINED), "sql_dialect": sql_dialect}
+    entry: dict[str, Any] = {"file": file or UNDEFINED, "sql_dialect": sql_dialect}
     draft.tables.append(entry)
     if any(config.get(key, old) for key, old in _LISTS.items()):
         draft.source["unknown_tables"] = "ignore"

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from integrator import plan
+from integrator.channel import paths
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan import Plan
 
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
+_PLAIN = re.compile(r"(?:[A-Za-z_/]|\.\.?/)[A-Za-z0-9_./-]*")
 _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 """Words that YAML 1.1 takes for something else than text (https://yaml.org/type/bool.html)."""
 PROPERTY = "HVR_KAFKA_PROPERTY"
@@ -79,18 +80,19 @@ class Draft:
         self.notes.append(f"{key} is not written down: give it in the environment as {name}")
         return f"${{{name}}}"
 
-    def text(self) -> str:
-        """Return the channel's file."""
-        return "".join(self._lines())
+    def text(self, channel: Path) -> str:
+        """Return the channel's file, whose definitions stand where `channel` finds them."""
+        return "".join(self._lines(channel))
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, channel: Path) -> Iterator[str]:
+        tables = [one | {"file": _named(one["file"], channel)} for one in self.tables]
         yield f"# Imported from {self.origin}.\nchannel: {self.name}\n"
         yield from (f"{key}: {flow(value)}\n" for key, value in self.more.items())
         yield "locations:\n"
         yield from (f"  # {remark}\n" for remark in self.remarks)
         yield f"  {self.source_name}: {flow(self.source)}\n  {self.kafka_name}:\n    class: kafka\n"
         yield from (f"    {key}: {flow(value)}\n" for key, value in self.kafka.items())
-        yield f"tables: {flow(self.tables)}\n"
+        yield f"tables: {flow(tables)}\n"
         if self.table_groups:
             yield f"table_groups: {flow(self.table_groups)}\n"
         joined = {PROPERTY: ";".join(self.properties)} if self.properties else {}
@@ -98,6 +100,11 @@ class Draft:
         actions = [*self.actions, *variables]
         yield "actions:\n" if actions else ""
         yield from (f"  - {flow(action)}\n" for action in actions)
+
+
+def _named(file: Path | str, channel: Path) -> str:
+    """Return how the channel names a file: a path is where the command was started, a text beside the channel."""
+    return file if isinstance(file, str) else paths.in_channel(str(file), str(channel))
 
 
 def flow(value: Any) -> str:
@@ -140,7 +147,7 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
     Raises ConfigurationError where the file is there already.
     """
     refuse_existing(out)
-    out.write_text(draft.text(), encoding="utf-8")
+    out.write_text(draft.text(out), encoding="utf-8")
     try:
         made = check(draft, out, timezone)
     except ConfigurationError as error:

@@ -64,7 +64,7 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
             kind = hub.locations.get(name, {}).get("Class", "unknown class")
             draft.notes.append(f"location {name} ({kind}) is not in the channel, which has one source and one Kafka")
     definitions.write_text(_definitions(channel, draft), encoding="utf-8")
-    entry: dict[str, Any] = {"file": str(definitions)}
+    entry: dict[str, Any] = {"file": definitions}
     named = {one.base_name: one.name for one in channel.tables.values() if one.name != one.base_name.lower()}
     draft.tables.append(entry | ({"names": named} if named else {}))
     for table in channel.tables.values():

@@ -35,7 +35,7 @@ def settle(draft: Draft, timezone: str) -> None:
 def _problems(draft: Draft, timezone: str) -> tuple[Problem, ...]:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory) / "channel.yaml"
-        file.write_text(draft.text(), encoding="utf-8")
+        file.write_text(draft.text(file), encoding="utf-8")
         try:
             drafts.check(draft, file, timezone)
         except ConfigurationError as error:
