@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ import pyarrow as pa
 from integrator.contracts.changes import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
+from integrator.run import session
 from integrator.run.first_pass import reading_of
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL, Daemon
@@ -30,6 +33,12 @@ from tests.parts import pure
 from tests.parts.brokers import broker
 
 Row = dict[str, Any]
+WORKER = {
+    name.removeprefix("spark.executorEnv."): value
+    for name, value in session.DEFAULTS.items()
+    if name.startswith("spark.executorEnv.")
+}
+"""The environment of a Python worker of Spark's: decoding is measured as it is done there."""
 EACH = 10
 """Rows of a transaction."""
 CONNECT: dict[str, tuple[str, Row]] = {
@@ -180,6 +189,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--kafka", action="store_true")
     given = parser.parse_args()
+    if not given.kafka and not WORKER.items() <= os.environ.items():
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **WORKER})  # noqa: S606
     pa.set_cpu_count(1)
     with tempfile.TemporaryDirectory(prefix="dialects-") as temporary:
         if not given.kafka:

@@ -65,8 +65,8 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     found = Records(
         file=file.path,
         action=action,
-        schema=objects.text("database"),
-        table=objects.text("table"),
+        schema=objects.labels("database").encoded(),
+        table=objects.labels("table").encoded(),
         values=JsonImages(
             after,
             after.either(action == "D", before),

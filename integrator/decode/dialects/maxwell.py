@@ -50,8 +50,8 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     found = Records(
         file=file.path,
         action=action,
-        schema=objects.text("database"),
-        table=objects.text("table"),
+        schema=objects.labels("database").encoded(),
+        table=objects.labels("table").encoded(),
         values=JsonImages(data, data.either(action == "D", changed), CODING),
         old=changed.has_object & (action == "U"),
         line=where.line,

@@ -62,8 +62,8 @@ def records(document: Document, position: Position) -> tuple[Records, Sequenced]
     found = Records(
         file=where.file,
         action=actions,
-        schema=objects.text("schema"),
-        table=objects.text("table"),
+        schema=objects.labels("schema").encoded(),
+        table=objects.labels("table").encoded(),
         values=JsonImages(after, before, CODING),
         old=has_old,
         line=where.line,
