@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
-COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py dialects.py debezium.py wal2json.py row_layouts.py xxh64.py)
+COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.py repeated.py dialects.py debezium.py wal2json.py row_layouts.py xxh64.py)
 
 .PHONY: quickstart test lint bench faults fuzz lock docs site clean
 

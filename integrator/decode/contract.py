@@ -10,7 +10,9 @@ from integrator.contracts.changes import AnyChanges, OpenTransaction
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source, Span
-from integrator.decode.json.lines import BLOCK_BYTES, LineReading, Lines, read_lines, whole_lines
+from integrator.decode.json.files import BLOCK_BYTES
+from integrator.decode.json.lines import Lines
+from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables

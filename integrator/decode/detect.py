@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from integrator.decode.dialect import Dialect
-from integrator.decode.json.lines import Lines, container_of, open_file
+from integrator.decode.json.files import container_of, open_file
+from integrator.decode.json.lines import Lines
 from integrator.decode.table_files import first_row
 from integrator.errors import DataError
 

@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from integrator.arrow.arrays import Octets, first_refused
 from integrator.arrow.compiled import compiled
-from integrator.decode.json.lines import BLOCK_BYTES, cut_off, open_file
+from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
 from integrator.errors import DataError, shortened, shown
 
 ROWS = 65_536

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from integrator.decode.dialects import DIALECTS, recognized
-from integrator.decode.json.lines import open_file
+from integrator.decode.json.files import open_file
 from integrator.errors import DataError, EnvironmentFault
 from integrator.plan import Plan
 from integrator.replay.letters import Letter

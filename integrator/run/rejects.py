@@ -16,7 +16,7 @@ from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, Recipe
 from integrator.contracts.rejected import Rejected
-from integrator.decode.json.lines import container_of, raw_lines
+from integrator.decode.json.files import container_of, raw_lines
 from integrator.decode.rejects import other_row, rejected_by
 from integrator.encode.batch import Encoded, Encoders
 from integrator.errors import SHOWN, DataError, shortened

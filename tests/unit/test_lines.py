@@ -10,9 +10,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import strategies as st
 
-from integrator.decode.json import lines
+from integrator.decode.json import reading
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import LineReading, container_of, read_lines, whole_lines
+from integrator.decode.json.files import container_of
+from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
@@ -106,8 +107,8 @@ def test_garbage_is_a_data_error(text, tmp_path):
 def test_however_blocks_grow_the_lines_are_the_same(first, tmp_path, monkeypatch):
     text = "".join(f'{{"a":"{"x" * (number % 50)}"}}\n' for number in range(300)) + '{"last":1}'
     (tmp_path / "a.jsonl").write_text(text)
-    monkeypatch.setattr(lines, "FIRST_BYTES", first)
-    parts = list(lines.read_lines(str(tmp_path / "a.jsonl"), LineReading(500)))
+    monkeypatch.setattr(reading, "FIRST_BYTES", first)
+    parts = list(read_lines(str(tmp_path / "a.jsonl"), LineReading(500)))
     assert b"".join(part.data for part in parts) == text.encode() + b"\n"
     assert np.concatenate([part.numbers for part in parts]).tolist() == list(range(1, 302))
 
@@ -115,6 +116,6 @@ def test_however_blocks_grow_the_lines_are_the_same(first, tmp_path, monkeypatch
 def test_a_file_that_is_read_as_a_whole_is_one_block_however_long(tmp_path):
     """{hvr_tx_countdown} needs to know where each transaction ends."""
     (tmp_path / "a.jsonl").write_text('{"a":"' + "x" * 100 + '"}\n' + ('{"a":1}\n' * 800_000))
-    [whole] = lines.whole_lines(str(tmp_path / "a.jsonl"))
+    [whole] = whole_lines(str(tmp_path / "a.jsonl"))
     assert len(whole) == 800_001
-    assert len(list(lines.read_lines(str(tmp_path / "a.jsonl")))) > 1
+    assert len(list(read_lines(str(tmp_path / "a.jsonl")))) > 1

@@ -13,7 +13,7 @@ import xxhash
 from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.fragments import Checkpoint, FileSummary, Shape
 from integrator.contracts.report import Report
-from integrator.decode.json.lines import open_file
+from integrator.decode.json.files import open_file
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
 from integrator.run.prefetch import prefetch

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from integrator.contracts.fragments import REJECTED
-from integrator.decode.json.lines import raw_lines
+from integrator.decode.json.files import raw_lines
 from integrator.errors import DataError
 from integrator.run.rejects import TooMany
 from tests.parts import pure

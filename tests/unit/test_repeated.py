@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.decode.json import lines
+from integrator.decode.json import reading as reading_lines
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import LineReading, read_lines, whole_lines
 from integrator.decode.json.objects import Objects
+from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
 from integrator.errors import DataError
 
@@ -40,7 +40,7 @@ def test_every_line_is_what_it_was(tmp_path_factory, texts, end, block):
     path.write_bytes("".join(text + end for text in texts).encode())
     wanted = [(at, text) for at, text in enumerate(texts, 1) if text.strip(" \t\r")]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "_PIECE_BYTES", 64)
+        patch.setattr(reading_lines, "_PIECE_BYTES", 64)
         assert [one for part in read_lines(str(path), reading(block)) for one in text_of(part)] == wanted
     assert [one for part in whole_lines(str(path), reading()) for one in text_of(part)] == wanted
 

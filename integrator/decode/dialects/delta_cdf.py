@@ -26,7 +26,8 @@ from integrator.decode.dialect import Decoded, Parts, mark, of_parts
 from integrator.decode.fields import INSTANT, Where, digits, integers
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import BLOCK_BYTES, Lines, container_of, open_file
+from integrator.decode.json.files import BLOCK_BYTES, container_of, open_file
+from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.positions import NO_TRANSACTION, Positions
 from integrator.decode.records import Ints, Records

@@ -26,7 +26,7 @@ from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_p
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import container_of
+from integrator.decode.json.files import container_of
 from integrator.decode.json.slices import Labels
 from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line

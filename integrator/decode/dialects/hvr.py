@@ -39,7 +39,9 @@ from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
-from integrator.decode.json.lines import Lines, container_of, read_lines
+from integrator.decode.json.files import container_of
+from integrator.decode.json.lines import Lines
+from integrator.decode.json.reading import read_lines
 from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of

@@ -1,0 +1,245 @@
+"""Lines read from files, in blocks of whole lines in UTF-8."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.arrow.arrays import Octets, Raw, Words, words
+from integrator.arrow.compiled import compiled
+from integrator.contracts.rejected import Rejected
+from integrator.decode.json.files import BLOCK_BYTES, MARK, cut_off, open_file
+from integrator.decode.json.lines import Codes, LeftOut, Lines, count_bytes
+from integrator.errors import DataError, EnvironmentFault
+
+FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
+"""Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
+one encoding begins the sooner."""
+_SMALL_BYTES = 64 * 1024
+"""What is read first: room for more is made only where there is more, for many files are small."""
+_PIECE_BYTES = 512 * 1024
+_UTF_8 = "write change files in UTF-8"
+_GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
+_SHORT = 4  # characters of a line too short to hold a record, its end included
+_NEWLINE, _RETURN = 0x0A, 0x0D
+_WORD = 8
+_MOST_BYTES = (1 << 31) - 1
+_ONES = np.uint64(0x0101010101010101)
+_NEWLINES, _TOPS = _ONES * np.uint64(_NEWLINE), _ONES << np.uint64(7)
+"""In each byte of a word: a newline, and the bit that no byte of ASCII has."""
+
+
+class Shortening(Protocol):
+    """What leaves out values that many lines have."""
+
+    def what(self, codes: Codes) -> LeftOut:
+        """Return what was left out of lines, given their codes."""
+        ...
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was left out yet."""
+        ...
+
+    def begins(self, data: bytearray) -> bool:
+        """Return whether the first of some lines may have such a value."""
+        ...
+
+    def left_out(self, data: bytearray, into: memoryview) -> tuple[int, Codes]:
+        """Write whole lines without the values; return how many bytes, and of each line the code of its value, or -1.
+
+        Bytes are appended to `data`, and as many may be written over after the lines.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class LineReading:
+    """How lines are read.
+
+    block_bytes: how many bytes are yielded at once, about. tolerant: lines that are not UTF-8 are rejected. hidden:
+    errors do not show lines. shortening: leaves out values that many lines have.
+    """
+
+    block_bytes: int = BLOCK_BYTES
+    tolerant: bool = False
+    hidden: bool = False
+    shortening: Shortening | None = None
+
+
+_AS_THEY_ARE = LineReading()
+
+
+def read_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks. Raises DataError for text that is not UTF-8, where that is not tolerated."""
+    number, rest = 1, b""
+    with open_file(path) as stream:
+        for doubled in itertools.count():
+            wanted = min(FIRST_BYTES << min(doubled, _DOUBLED), reading.block_bytes)
+            before = len(rest)
+            data, codes, rest = _next_block(path, stream, rest, wanted, reading.shortening)
+            if not data and len(rest) == before:
+                break
+            if not doubled and data.startswith(MARK):
+                del data[: len(MARK)]
+            if data:
+                lines, number = _lines(path, data, number, reading, codes)
+                if len(lines) or lines.rejected:
+                    yield lines
+    if rest.strip():
+        yield _lines(path, rest + b"\n", number, reading)[0]
+
+
+def whole_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Lines]:
+    """Yield the lines of a file all at once, if it has any; the rest as in `read_lines`."""
+    with open_file(path) as stream:
+        try:
+            data = bytearray(stream.read().removeprefix(MARK))
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(path, error) from error
+    if data.strip():
+        if not data.endswith(b"\n"):
+            data += b"\n"
+        yield _lines(path, data, 1, reading)[0]
+
+
+def _next_block(
+    path: str, stream: pa.NativeFile, rest: bytes, size: int, shortening: Shortening | None
+) -> tuple[bytearray, Codes | None, bytes]:
+    """Return about `size` bytes of whole lines, their codes, and the line that is begun after them.
+
+    There are no bytes where nothing comes any more. Lines of which something is left out are read in pieces that stay
+    in the cache.
+    """
+    block, filled, codes = bytearray(), 0, list[Codes]()
+    while filled < size:
+        is_shortened = bool(codes or (shortening is not None and shortening.used))
+        data = _read_on(path, stream, rest, _PIECE_BYTES if is_shortened else size)
+        if codes and len(data) == len(rest):
+            break
+        rest = _cut_off_rest(data, len(rest))
+        if shortening is None or not (codes or shortening.begins(data)):
+            return data, None, rest
+        block.extend(bytes(max(0, filled + len(data) + 2 * _WORD - len(block))))
+        with memoryview(block) as view:
+            more, of_lines = shortening.left_out(data, view[filled:])
+        filled += more
+        codes.append(of_lines)
+    del block[filled:]
+    return block, np.concatenate(codes), rest
+
+
+def _cut_off_rest(data: bytearray, known: int) -> bytes:
+    """Cut off the line that is begun at the end of some bytes, and return it; the first `known` bytes have no end."""
+    end = data.rfind(b"\n", known) + 1
+    rest = bytes(data[end:])
+    del data[end:]
+    return rest
+
+
+def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: int) -> bytearray:
+    """Return what is begun, and at most `size` bytes after it: read into their place, for a copy costs pages anew."""
+    data, filled = bytearray(begun), len(begun)
+    for room in (min(_SMALL_BYTES, size), size):
+        larger = bytearray(len(begun) + room)
+        larger[:filled] = data
+        data = larger
+        try:
+            with memoryview(data) as view:
+                filled += stream.readinto(view[filled:])
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(path, error) from error
+        if filled < len(data):
+            break
+    del data[filled:]
+    return data
+
+
+def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Codes | None = None) -> tuple[Lines, int]:
+    """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
+    if len(data) > _MOST_BYTES:
+        raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
+    offsets, is_ascii = _offsets(data)
+    after = number + len(offsets) - 1
+    numbers = np.arange(number, after)
+    if (np.diff(offsets) <= _SHORT).any() or data[offsets[1] - 2] == _RETURN:
+        kept = [(at, line.rstrip(b"\r")) for at, line in enumerate(bytes(data).split(b"\n")[:-1]) if line.strip()]
+        data = b"".join(line + b"\n" for _, line in kept)
+        places = np.array([at for at, _ in kept], np.int64)
+        numbers, codes = numbers[places], None if codes is None else codes[places]
+        offsets, is_ascii = _offsets(data)
+    left_out = None if codes is None or reading.shortening is None else reading.shortening.what(codes)
+    lines = Lines(path, data, numbers, offsets, hidden=reading.hidden, left_out=left_out)
+    if is_ascii:
+        return lines, after
+    try:
+        lines.array.validate(full=True)
+    except pa.ArrowInvalid:
+        rejected = tuple(_not_utf8(lines))
+    else:
+        return lines, after
+    if not reading.tolerant:
+        raise DataError(rejected[0].reason)
+    left = lines.take(np.flatnonzero(~np.isin(numbers, [one.line for one in rejected])))
+    return replace(left, rejected=rejected), after
+
+
+def _not_utf8(lines: Lines) -> Iterator[Rejected]:
+    """Yield the lines with bytes that are not UTF-8, looked for in groups of lines."""
+    with memoryview(lines.data) as view:
+        for begin in range(0, len(lines), _GROUP):
+            places = lines.offsets[begin : begin + _GROUP + 1].tolist()
+            if _undecodable(view[places[0] : places[-1]]) is None:
+                continue
+            for line, (start, end) in enumerate(itertools.pairwise(places), begin):
+                at = _undecodable(view[start:end])
+                if at is not None:
+                    number, byte = int(lines.numbers[line]), bytes(view[start + at : start + at + 1])
+                    text = f"{lines.file}:{number}: not UTF-8: byte {at + 1} of the line is {byte!r}; {_UTF_8}"
+                    yield Rejected(number, "VALUE_CONVERTER", text)
+
+
+def _undecodable(data: memoryview) -> int | None:
+    """Return the place of the first byte that is not UTF-8; None if there is none."""
+    try:
+        str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _offsets(data: Raw) -> tuple[npt.NDArray[np.int32], bool]:
+    """Return where each line begins, and the end; and whether all bytes are ASCII."""
+    text = np.frombuffer(data, np.uint8)
+    offsets = np.empty(int(count_bytes(text, _NEWLINE)) + 1, np.int32)
+    padded = text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
+    return offsets, bool(_find_lines(text, words(padded), offsets))
+
+
+@compiled
+def _find_lines(text: Octets, text_words: Words, offsets: npt.NDArray[np.int32]) -> bool:
+    """Write down where each line begins, and the end; return whether all bytes are ASCII. Eight bytes at a time."""
+    high = np.uint64(0)
+    offsets[0] = 0
+    line, at, size = 1, 0, len(text)
+    while at < size:
+        if at + _WORD <= size:
+            word = text_words[at]
+            high |= word
+            other = word ^ _NEWLINES
+            if not (other - _ONES) & ~other & _TOPS:
+                at += _WORD
+                continue
+        for place in range(at, min(at + _WORD, size)):
+            high |= np.uint64(text[place])
+            if text[place] == _NEWLINE:
+                offsets[line] = place + 1
+                line += 1
+        at += _WORD
+    return not high & _TOPS
