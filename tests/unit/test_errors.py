@@ -115,8 +115,10 @@ class BrokenJob:
 
     plan = SimpleNamespace(channel="shop")
     heart = SimpleNamespace(beat=lambda _doing: None)
-    failures = Failures(Path("nowhere"), "shop", Secrets(), Observer())
     integrate = staticmethod(lambda *_, **__: broken())
+
+    def __init__(self) -> None:
+        self.failures = Failures(Path("nowhere"), "shop", Secrets(), Observer())  # its logger is as logs are set up now
 
 
 def test_the_daemon_tells_a_defect_as_one() -> None:

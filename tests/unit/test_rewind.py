@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from integrator.cli import show
+from integrator.cli import output, show
 from integrator.errors import EnvironmentFault
 from integrator.run import consistency, rewind
 from tests.parts import states
@@ -95,7 +94,7 @@ def test_a_damaged_mark_that_is_not_gone_back_to_does_not_stop_the_channel(tmp_p
     (state.path / "synced" / "0.json").write_bytes(b"")
     consistency.check(state)
     assert rewind.move_back(state, 3) == [4]
-    show.state(rewind.history(state), Console(soft_wrap=True))
+    show.state(rewind.history(state), output.console())
     said = capsys.readouterr().out
     assert "0.json: the mark of a synced cycle cannot be read" in said
     assert [line.split()[0] for line in said.splitlines()[2:]] == ["1", "2", "3"]
