@@ -17,5 +17,7 @@ contracts    the shapes that cross packages
 tables       table definitions: DDL, Avro schema, YAML
 expressions  parser and substitutions
 arrow        helpers over Arrow and numpy
-schema       the type tree; durable: files that survive a power cut; errors: by who must act
+schema       the type tree; durable: files that survive a power cut
+names        what other products call what a channel has
+errors       by who must act
 """

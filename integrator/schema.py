@@ -13,6 +13,8 @@ from typing import Literal
 
 import pyarrow as pa
 
+from integrator.names.types import datatype_meant
+
 
 @dataclass(frozen=True)
 class Boolean:
@@ -210,7 +212,7 @@ def datatype(name: str, length: Size = None, precision: Size = None, scale: Size
     if name.endswith("[]"):
         return Array(datatype(name[:-2], length, precision, scale))
     if name not in DATATYPES:
-        raise KeyError(f"{name!r} is no datatype; accepted are {', '.join(DATATYPES)}, and NAME[] for arrays")
+        raise KeyError(f"{name!r} is no datatype; {datatype_meant(name, DATATYPES)}")
     return DATATYPES[name](length, precision, scale)
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from integrator.channel import scope
-from integrator.channel.actions import ABSENT_ACTIONS, ACTIONS, ELSEWHERE
+from integrator.channel.actions import ACTIONS
 from integrator.channel.base import Scoped
+from integrator.names import hvr
 
 DOCS = Path(__file__).parent.parent / "docs" / "actions"
 MADE = "Made from the model by `make docs`; do not edit."
@@ -34,8 +35,8 @@ def index() -> str:
 
 
 def _absent() -> str:
-    actions = "".join(f"| `{name}` | {why} |\n" for name, why in ABSENT_ACTIONS.items())
-    parameters = "".join(f"| `{name}` | {why} |\n" for name, why in ELSEWHERE.items())
+    actions = "".join(f"| `{name}` | {why} |\n" for name, why in hvr.ACTIONS.items())
+    parameters = "".join(f"| `{name}` | {why} |\n" for name, why in hvr.PARAMETERS.items())
     return (
         "## What HVR has and is not here\n\nCapture and Integrate without parameters, which every channel of HVR has, are "
         "accepted and say nothing.\n\n| action | |\n| --- | --- |\n"

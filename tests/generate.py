@@ -20,7 +20,8 @@ from integrator.contracts.recipe import STYLES
 from integrator.decode.dialects import DIALECTS
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
-from integrator.plan import kafka, kafka_properties
+from integrator.names import IN_PROPERTY, NAMES
+from integrator.plan import kafka
 from integrator.schema import Column
 from tests import action_pages, graphs
 from tests.action_pages import default_of, type_of
@@ -77,16 +78,7 @@ def reference() -> str:
             ["property", "value"],
             [[f"`{name}`", f"`{value}`"] for name, value in kafka.DEFAULTS.items()],
         ),
-        _table(
-            "librdkafka's properties that HVR_KAFKA_PROPERTY may not set",
-            ["property", "because"],
-            [[f"`{name}`", why] for name, why in kafka_properties.RESERVED.items()],
-        ),
-        _table(
-            "Other products' names that HVR_KAFKA_PROPERTY takes, beside librdkafka's (with _ for . too)",
-            ["name", "librdkafka's"],
-            [[f"`{name}`", f"`{ours}`"] for name, (ours, _) in kafka_properties.TRANSLATED.items()],
-        ),
+        names_of_others(),
         _table(
             "Exit codes",
             ["code", "kind", "who acts"],
@@ -98,6 +90,23 @@ def reference() -> str:
         ),
     ]
     return "\n".join(parts)
+
+
+def names_of_others() -> str:
+    """The one table of other products' names, by whose they are and what they name."""
+    head = (
+        "## Names of other products\n\nWhat is called otherwise here: `check` answers these names with ours. They count "
+        "with `_`, `-` or capitals in the place of `.` too. A property with a `✓` may be set in HVR_KAFKA_PROPERTY.\n\n"
+    )
+    rows = [
+        [f"`{one.name}`", one.of, one.kind, _escape(_here(one.ours)), "✓" if one.sets else ""]
+        for one in sorted(NAMES, key=lambda one: (one.kind, one.of, one.name.lower()))
+    ]
+    return head + _grid(["name", "whose", "what", "here", ""], rows)
+
+
+def _here(ours: str) -> str:
+    return "HVR_KAFKA_PROPERTY of Environment" if ours.endswith(IN_PROPERTY) else ours
 
 
 def _add_words(definition: dict[str, Any]) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from integrator.channel import patterns
+from integrator.names.units import Unit
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the number of a field counts, beside it in its annotation."""
+
+    unit: Unit
 
 
 class Model(BaseModel):
@@ -22,8 +33,8 @@ def parameter(default: Any, meaning: str, *, example: str = "", differs: str = "
     return Field(default, description=meaning, json_schema_extra=documented or None, **checks)
 
 
-LocationName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,11}$")]
-Group = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
+LocationName = Annotated[str, Field(pattern=patterns.NAME)]
+Group = Annotated[str, Field(pattern=patterns.GROUP)]
 
 
 class Scoped(Model):
@@ -44,5 +55,5 @@ class InContext(Scoped):
         "The action holds only in runs with this context (--context NAME), or with ! before it only in runs without.",
         example='"masked"',
         differs="HVR has contexts in refresh and compare; here every run can have some, integrate too.",
-        pattern=r"^!?[a-z][a-z0-9_]*$",
+        pattern=patterns.CONTEXT,
     )

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from integrator.channel import patterns
 from integrator.channel.access import KafkaAccess
-from integrator.channel.base import Group, Model
+from integrator.channel.base import Counted, Group, Model
 from integrator.channel.paths import LocalPath
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 
@@ -45,7 +46,9 @@ class RegistryAccess(Model):
         "PREFIX", description="The id in five bytes before each message, or the schema's GUID in a header of it."
     )
     Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
-    Timeout_Seconds: Annotated[float, Field(gt=0, le=600)] = Field(10, description="How long a whole answer may take.")
+    Timeout_Seconds: Annotated[float, Field(gt=0, le=600), Counted("seconds")] = Field(
+        10, description="How long a whole answer may take."
+    )
 
 
 class KafkaLocation(KafkaAccess):
@@ -64,7 +67,7 @@ class KafkaLocation(KafkaAccess):
         "TRANSACTION: those of a transaction, up to the threshold. THRESHOLD: as they come, up to the threshold. The "
         "last two have no message key.",
     )
-    Kafka_Message_Bundling_Threshold: Annotated[int, Field(ge=4096)] | None = Field(
+    Kafka_Message_Bundling_Threshold: Annotated[int, Field(ge=4096), Counted("bytes")] | None = Field(
         None, description="Bytes after which a message of TRANSACTION or THRESHOLD is closed; by default 800,000."
     )
     Bundle_Layout: Literal["DOCUMENT", "CONCATENATED"] | None = Field(
@@ -88,7 +91,7 @@ class KafkaLocation(KafkaAccess):
         "message goes to the dead letter topic, in parts; or it is sent without its largest values, which count as "
         "missing (extension).",
     )
-    Dead_Letter_Topic: Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")] | None = Field(
+    Dead_Letter_Topic: Annotated[str, Field(pattern=patterns.TOPIC)] | None = Field(
         None, description="The topic of dead letters (extension)."
     )
     Kafka_Message_Compress: Literal["NONE", "LZ4", "GZIP", "SNAPPY", "ZSTD"] = Field(

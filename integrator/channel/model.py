@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
+from integrator.channel import patterns
 from integrator.channel.actions import Action
-from integrator.channel.base import Group, LocationName, Model
+from integrator.channel.base import Counted, Group, LocationName, Model
 from integrator.channel.locations import Location
 from integrator.channel.monitor import Monitor
 from integrator.channel.paths import LocalPath, NewPath, local
@@ -22,7 +23,7 @@ class TableFile(Model):
     only: list[str] | None = Field(
         None, description="Take these tables only: by their names in the channel, or schema.table."
     )
-    names: dict[str, Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]{0,123}$")]] = Field(
+    names: dict[str, Annotated[str, Field(pattern=patterns.TABLE)]] = Field(
         default={},
         description="What tables are called in the channel, by schema.table or table in the database; without it by "
         "the name in the database, in lower case.",
@@ -39,11 +40,13 @@ class Restart(Model):
     tries: Annotated[int, Field(ge=0)] = Field(
         10, description="Failures in a row that are retried, with no cycle synced between them; 0: none."
     )
-    first_seconds: Annotated[float, Field(gt=0)] = Field(
+    first_seconds: Annotated[float, Field(gt=0), Counted("seconds")] = Field(
         1.0, description="Seconds until the first restart; doubled after each further failure."
     )
-    most_seconds: Annotated[float, Field(gt=0)] = Field(60.0, description="The most seconds until a restart.")
-    timeout_seconds: Annotated[float, Field(ge=-1)] | None = Field(
+    most_seconds: Annotated[float, Field(gt=0), Counted("seconds")] = Field(
+        60.0, description="The most seconds until a restart."
+    )
+    timeout_seconds: Annotated[float, Field(ge=-1), Counted("seconds")] | None = Field(
         None, description="Retry for so many seconds, however many failures that are; -1: without end."
     )
 
@@ -51,7 +54,7 @@ class Restart(Model):
 class Channel(Model):
     """A channel: from where, to where, which tables, and how."""
 
-    channel: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,11}$")] = Field(
+    channel: Annotated[str, Field(pattern=patterns.NAME)] = Field(
         description="Its name: at most 12 lower-case letters, digits and underscores."
     )
     locations: dict[LocationName, Location] = Field(description="The source and the Kafka location, by name.")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from integrator.channel import patterns
 from integrator.channel.base import Model
-from integrator.channel.sources import ADDRESS
 
 DEFAULT_LISTEN = "127.0.0.1:8472"
 
@@ -16,7 +16,7 @@ class Monitor(Model):
     """The HTTP endpoint of the process: a status page, /status, /metrics, /health, /ready (extension)."""
 
     enabled: bool = Field(True, description="Whether there is one.")
-    listen: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
+    listen: Annotated[str, Field(pattern=patterns.ADDRESS)] | None = Field(
         None,
         description="host:port; 127.0.0.1:8472 without it, or any free port where that one is taken. It has no "
         "authentication: an address beyond loopback, such as 0.0.0.0:8472 in a container, must be written out. "

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
 
-from integrator.channel.load import Path_, Source
+from integrator.channel.mend import Removed
+from integrator.channel.reader import Path_, Source
 from integrator.errors import ConfigurationError, Problem
 
-Report = Callable[[str, str], None]
-"""Takes a parameter, and what is wrong with it and what is accepted."""
+
+class Report(Protocol):
+    """Takes a parameter, and what is wrong with it and what is accepted; of a table, where one is named."""
+
+    def __call__(self, parameter: str, text: str, table: str = "") -> None:
+        """Add a problem."""
+
+
+_NAMED = 3
+"""How many tables a problem names; the others are counted."""
 
 
 class Problems:
-    """The problems of the channel in `source`, each once, in the order in which they were found."""
+    """The problems of the channel in `source`, each once, in the order in which they were found.
 
-    def __init__(self, source: Source) -> None:
+    A text says what is wrong, then after a semicolon what is accepted. Tables that are wrong in the same way at one
+    place are one problem, with the first table's remedy.
+
+    removed: what was taken out of the channel, which causes problems that are not the author's.
+    tables: the names of the channel's tables. everywhere: the places of the actions that hold for all of them.
+    """
+
+    def __init__(self, source: Source, removed: Removed | None = None) -> None:
         self.source = source
+        self._removed = removed or Removed()
         self._found: dict[Problem, None] = {}
+        self._of_tables: dict[tuple[Path_, str], tuple[str, dict[str, None]]] = {}
+        self._caused = 0
+        self.tables: list[str] = []
+        self.everywhere: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._found) + sum(len(tables) for _, tables in self._of_tables.values()) + self._caused
 
     def extend(self, found: Iterable[Problem]) -> None:
         """Add problems."""
         self._found.update(dict.fromkeys(found))
 
-    def add(self, path: Path_, text: str) -> None:
-        """Add a problem at a path of the channel's file."""
-        self._found[self.source.problem(path, text)] = None
+    def add(self, path: Path_, text: str, table: str = "") -> None:
+        """Add a problem at a path of the channel's file; of a table, where one is named."""
+        if self._removed.caused(path, text):
+            self._caused += 1
+        elif table:
+            _, tables = self._of_tables.setdefault((path, text.partition("; ")[0]), (text, {}))
+            tables[table] = None
+        else:
+            self._found[self.source.problem(path, text)] = None
 
     def add_general(self, text: str) -> None:
         """Add a problem that no line of the channel's file causes alone."""
@@ -35,20 +63,44 @@ class Problems:
 
     def at_location(self, name: str) -> Report:
         """Return what takes the problems of a location."""
-        return lambda key, text: self.add(("locations", name, key), text)
 
-    def at_actions(self, places: Mapping[str, int], prefix: str = "") -> Report:
+        def report(parameter: str, text: str, table: str = "") -> None:
+            self.add(("locations", name, parameter), text, table)
+
+        return report
+
+    def at_actions(self, places: Mapping[str, int]) -> Report:
         """Return what takes the problems of parameters. places: the action that sets each, by the parameter's name.
 
         A problem of a parameter that none sets is at the channel as a whole.
         """
-        return lambda parameter, text: self.add_at(places.get(parameter), parameter, prefix + text)
 
-    def add_at(self, place: int | None, parameter: str, text: str) -> None:
+        def report(parameter: str, text: str, table: str = "") -> None:
+            self.add_at(places.get(parameter), parameter, text, table)
+
+        return report
+
+    def add_at(self, place: int | None, parameter: str, text: str, table: str = "") -> None:
         """Add a problem of a parameter of the action at `place`; None for the channel as a whole."""
-        self.add(() if place is None else ("actions", place, parameter), text)
+        self.add(() if place is None else ("actions", place, parameter), text, table)
 
     def raise_any(self) -> None:
         """Raise ConfigurationError with all problems, if there are any."""
-        if self._found:
-            raise ConfigurationError(list(self._found))
+        if self._found or self._of_tables:
+            raise ConfigurationError([*self._found, *self._of_some_tables()])
+
+    def _of_some_tables(self) -> Iterator[Problem]:
+        for (path, _), (text, tables) in self._of_tables.items():
+            right = [name for name in self.tables if name not in tables]
+            narrow = f"; for {named(right)} it is right: write table: {right[0]}" if right else ""
+            is_narrow = path[0] != "actions" or path[1] not in self.everywhere or "write table:" in text
+            which = named(list(tables), len(self.tables))
+            yield self.source.problem(path, f"{which}: {text}{'' if is_narrow else narrow}")
+
+
+def named(tables: list[str], every: int = 0) -> str:
+    """Return which tables something holds for: the names of up to three, and how many more; or that it is all."""
+    if len(tables) == every > _NAMED:
+        return f"all {every} tables"
+    more = f" and {len(tables) - _NAMED} more" if len(tables) > _NAMED else ""
+    return f"table{'' if len(tables) == 1 else 's'} {', '.join(tables[:_NAMED])}{more}"

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from integrator.channel.base import Scoped
-from integrator.channel.load import Source
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
-from integrator.errors import Problem
+from integrator.channel.reader import Source
+from integrator.names import meant, nearest
 
 Rank = tuple[int, int, int]
 SCOPE_KEYS = frozenset({"group", "table", "action", "Name", "DatatypeMatch", "Context"})
@@ -70,31 +70,33 @@ def merge(
     channel: Channel,
     locations: tuple[str, ...],
     table: str,
-    source: Source,
+    problems: Problems,
     ignored: Callable[[Scoped], frozenset[str]] = lambda _: frozenset(),
-) -> tuple[dict[str, Any], dict[str, int], list[Problem]]:
+) -> tuple[dict[str, Any], dict[str, int]]:
     """Merge the actions (with their places in the file) that hold for `table` at one of `locations`.
 
     ignored: parameters of an action that do not count here.
-    Returns the winning value of each parameter, the place of the action which set it, and the disagreements.
+    Returns the winning value of each parameter, and the place of the action which set it; disagreements are problems.
     """
     values: dict[str, Any] = {}
     ranks: dict[str, Rank] = {}
     places: dict[str, int] = {}
-    problems: list[tuple[str, Rank, Problem]] = []
+    disagreements: list[tuple[str, Rank, int, str]] = []
     for place, action in actions:
         specific = rank(action, channel, locations, table)
-        if specific is None or not active(action, source):
+        if specific is None or not active(action, problems.source):
             continue
         for name in sorted(action.model_fields_set - SCOPE_KEYS - ignored(action)):
-            value = _with_variables(getattr(action, name), source, sql=name == "CaptureCondition")
+            value = _with_variables(getattr(action, name), problems.source, sql=name == "CaptureCondition")
             if name in ranks and ranks[name] == specific and values[name] != value:
                 text = f"{name} is {value!r} here and {values[name]!r} at $.actions[{places[name]}], equally specific"
-                problem = source.problem(("actions", place, name), text + "; keep one, or narrow its scope")
-                problems.append((name, specific, problem))
+                disagreements.append((name, specific, place, f"{text}; keep one, or narrow its scope"))
             elif name not in ranks or specific > ranks[name]:
                 values[name], ranks[name], places[name] = value, specific, place
-    return values, places, [problem for name, specific, problem in problems if ranks[name] == specific]
+    for name, specific, place, text in disagreements:
+        if ranks[name] == specific:
+            problems.add(("actions", place, name), text)
+    return values, places
 
 
 def whole_location(
@@ -112,9 +114,7 @@ def whole_location(
         if action.table != "*" and whole:
             text = f"{', '.join(whole)} of {kind.__name__} holds for the whole location: table must be *"
             problems.add(("actions", place, "table"), text)
-    values, places, disagreements = merge(actions, channel, (location,), "*", problems.source)
-    problems.extend(disagreements)
-    return values, places
+    return merge(actions, channel, (location,), "*", problems)
 
 
 def _with_variables(value: Any, source: Source, *, sql: bool) -> Any:
@@ -133,54 +133,61 @@ def _with_variables(value: Any, source: Source, *, sql: bool) -> Any:
     return _VARIABLE.sub(put_in, value)
 
 
-def idle_actions(channel: Channel, kafka: str, cap_loc: str, source: Source) -> list[Problem]:
-    """Return a problem for each action that would do nothing: it applies elsewhere, or sets no parameter."""
-    problems = []
+def check_idle_actions(channel: Channel, kafka: str, cap_loc: str, problems: Problems) -> None:
+    """Add a problem for each action that would do nothing: it applies elsewhere, or sets no parameter."""
     at_kafka, at_source = (channel.locations[kafka].group, kafka), (channel.locations[cap_loc].group, cap_loc)
     for place, action in enumerate(channel.actions):
         given = action.model_fields_set - SCOPE_KEYS
         if not given and action.action not in HVR_WANTS:
-            problems.append(source.problem(("actions", place), "has no effect: none of its parameters is set"))
+            known = ", ".join(name for name in type(action).model_fields if name not in SCOPE_KEYS)
+            problems.add(("actions", place), f"has no effect: none of its parameters is set; they are {known}")
         idle: frozenset[str] | set[str] = set()
         if action.group in at_source:
             idle, there = given - AT_SOURCE.get(action.action, frozenset()), at_kafka
         elif action.group in at_kafka:
             idle, there = given & ONLY_AT_SOURCE, at_source
-        for name in sorted(idle):
-            text = f"{name} does nothing at {action.group!r}; write {there[0]}, {there[1]} or *"
-            problems.append(source.problem(("actions", place, "group"), text))
-    return problems
+        if idle:
+            do = "do" if len(idle) > 1 else "does"
+            text = f"{', '.join(sorted(idle))} {do} nothing at {action.group!r}; write {there[0]}, {there[1]} or *"
+            problems.add(("actions", place, "group"), text)
 
 
-def unknown_words(channel: Channel, source: Source) -> list[Problem]:
-    """Return a problem for each context and variable of the run that no action uses."""
+def check_words(channel: Channel, problems: Problems) -> None:
+    """Add a problem for each context and variable of the run that no action uses."""
     contexts = {(getattr(action, "Context", None) or "").removeprefix("!") for action in channel.actions} - {""}
     texts = [str(value) for action in channel.actions for value in action.model_dump(exclude_unset=True).values()]
     variables = {name for text in texts for name in _VARIABLE.findall(text)}
-    problems = []
+    source = problems.source
     for what, given, known in (("context", source.contexts, contexts), ("variable", source.variables, variables)):
         for name in sorted(set(given) - known):
-            named = f"those are {', '.join(sorted(known))}" if known else "there is none"
-            problems.append(Problem(source.file, 0, "", f"no action uses the {what} {name!r}; {named}"))
-    return problems
+            problems.add_general(f"no action uses the {what} {name!r}; {meant(name, sorted(known), 'those are')}")
 
 
-def unknown_scopes(channel: Channel, tables: Iterable[str], source: Source) -> list[Problem]:
-    """Return a problem for each scope that names nothing."""
-    known_tables = {"*", GENERAL, *tables, *channel.table_groups}
-    groups = {location.group for location in channel.locations.values()}
-    known_places = {"*", *channel.locations, *groups}
-    problems = []
+def check_scopes(channel: Channel, tables: Iterable[str], problems: Problems, *, complete: bool) -> None:
+    """Add a problem for each scope that names nothing.
+
+    complete: these are all tables of the channel; else what is like none of them may be one that could not be read.
+    """
+    names = sorted(tables)
+    known_tables = ["*", GENERAL, *names, *channel.table_groups]
+    known_places = ["*", *channel.locations, *sorted({location.group for location in channel.locations.values()})]
     for place, action in enumerate(channel.actions):
-        if action.table not in known_tables:
-            text = f"{action.table!r} is no table or table group; known are {', '.join(sorted(known_tables))}"
-            problems.append(source.problem(("actions", place, "table"), text))
+        if action.table not in known_tables and (complete or nearest(action.table, names)):
+            text = f"{action.table!r} is no table or table group; {_table_meant(action.table, known_tables)}"
+            problems.add(("actions", place, "table"), text)
         if action.group not in known_places:
-            text = f"{action.group!r} is no location or location group; known are {', '.join(sorted(known_places))}"
-            problems.append(source.problem(("actions", place, "group"), text))
+            text = (
+                f"{action.group!r} is no location or location group; {meant(action.group, known_places, 'known are')}"
+            )
+            problems.add(("actions", place, "group"), text)
     for group, members in channel.table_groups.items():
         for index, member in enumerate(members):
-            if member not in known_tables:
-                text = f"{member!r} is no table; known are {', '.join(sorted(known_tables - {'*', GENERAL}))}"
-                problems.append(source.problem(("table_groups", group, index), text))
-    return problems
+            if member not in names and (complete or nearest(member, names)):
+                text = f"{member!r} is no table; {_table_meant(member, names)}"
+                problems.add(("table_groups", group, index), text)
+
+
+def _table_meant(given: str, known: list[str]) -> str:
+    """Return which table may be meant: one may be written with its schema."""
+    bare = given.rpartition(".")[2]
+    return meant(bare if nearest(bare, known) else given, known, "known are")

@@ -68,7 +68,12 @@ class Secrets:
         return value
 
     def add(self, value: str, reference: str = HIDDEN) -> None:
-        """Hide `value` from now on. reference: what the author wrote for it."""
+        """Hide `value` from now on. reference: what the author wrote for it.
+
+        A reference is none: that is what a secret is written as, and what there was not stays so.
+        """
+        if REFERENCE.fullmatch(value):
+            return
         lines = [line for line in value.splitlines() if len(line) > 2 * _LEAST_PART and not line.startswith("-----")]
         for one in filter(None, [value, *lines]):
             for written in (one, repr(one)[1:-1], json.dumps(one)[1:-1]):

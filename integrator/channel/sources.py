@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from integrator.channel.base import Group, Model
+from integrator.channel import patterns
+from integrator.channel.base import Counted, Group, Model
 from integrator.channel.paths import LocalPath
+from integrator.names import meant, nearest
 
 
 def zone(name: str) -> str:
@@ -16,7 +18,9 @@ def zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError("no IANA time zone, such as Europe/Berlin or UTC") from None
+        near = nearest(name, available_timezones())
+        meaning = f"do you mean {near}?" if near else "write one such as Europe/Berlin or UTC"
+        raise ValueError(f"{name!r} is no IANA time zone; {meaning}") from None
     return name
 
 
@@ -24,11 +28,8 @@ def known_dialect(name: str, info: ValidationInfo) -> str:
     """Return the name of a dialect. Raises ValueError for one that is not among the context's `dialects`."""
     known = (info.context or {}).get("dialects", [name])
     if name not in known:
-        raise ValueError(f"{name!r} is not one of {', '.join(map(repr, known))}")
+        raise ValueError(f"{name!r} is no dialect; {meant(name, known)}")
     return name
-
-
-ADDRESS = r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):[0-9]{1,5}$"
 
 
 class Debezium(Model):
@@ -83,7 +84,7 @@ class SourceLocation(Model):
         description="What to do with changes whose position is not after that of the change before: an error; or they "
         "are sent, for a source that repeats changes after a restart.",
     )
-    poll_seconds: Annotated[float, Field(ge=0.05, le=3600)] = Field(
+    poll_seconds: Annotated[float, Field(ge=0.05, le=3600), Counted("seconds")] = Field(
         0.5, description="How often the daemon looks for new files."
     )
 
@@ -115,10 +116,10 @@ class SocketLocation(SourceLocation):
     """Lines of change records through TCP: agents connect to us, or we connect. They are spooled before they count."""
 
     class_: Literal["socket"] = Field(alias="class", description="Lines through a socket.")
-    listen: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
+    listen: Annotated[str, Field(pattern=patterns.ADDRESS)] | None = Field(
         None, description="host:port on which agents connect, several at once, such as 127.0.0.1:7010."
     )
-    connect: Annotated[str, Field(pattern=ADDRESS)] | None = Field(
+    connect: Annotated[str, Field(pattern=patterns.ADDRESS)] | None = Field(
         None, description="host:port that we connect to, again and again."
     )
     secret: str | None = Field(
@@ -127,18 +128,18 @@ class SocketLocation(SourceLocation):
         description="The secret in each agent's hello; beyond loopback it, or tls with an authority, is required.",
     )
     tls: SocketTls | None = Field(None, description="Have the connections encrypted.")
-    line_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = Field(
+    line_bytes: Annotated[int, Field(ge=1024, le=1 << 30), Counted("bytes")] = Field(
         16 * 1024 * 1024, description="A sender of a longer line is refused."
     )
-    line_seconds: Annotated[float, Field(gt=0)] = Field(
+    line_seconds: Annotated[float, Field(gt=0), Counted("seconds")] = Field(
         60.0,
         description="A sender that does not end a line that it began, or begins with none, for so long, is refused.",
     )
-    idle_seconds: Annotated[float, Field(ge=0)] = Field(
+    idle_seconds: Annotated[float, Field(ge=0), Counted("seconds")] = Field(
         0.0, description="A sender that is silent for longer is refused; 0: no limit."
     )
     connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="The largest number of agents at once.")
-    spool_bytes: Annotated[int, Field(ge=1024 * 1024)] = Field(
+    spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
         1024 * 1024 * 1024, description="Unsent bytes in the spool from which on senders must wait."
     )
 
@@ -168,7 +169,7 @@ class JdbcLocation(Model):
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
     class_: Literal["jdbc"] = Field(alias="class", description="A database.")
-    url: Annotated[str, Field(pattern=r"^jdbc:[a-z0-9]+:")] = Field(
+    url: Annotated[str, Field(pattern=patterns.JDBC)] = Field(
         repr=False, description="jdbc:postgresql://host/database, jdbc:mysql:, jdbc:mariadb:, or another database's."
     )
     user: str | None = Field(None, description="Its user.")

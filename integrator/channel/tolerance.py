@@ -10,9 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from integrator.channel.base import Model
+from integrator.channel import patterns
+from integrator.channel.base import Counted, Model
 
-TopicName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9._-]{1,249}$")]
+TopicName = Annotated[str, Field(pattern=patterns.TOPIC)]
 
 
 class Threshold(Model):
@@ -59,13 +60,13 @@ class Errors(Model):
         description="Whether that event has the reason, which may hold values of the record; also those of masked "
         "columns, which are else in no error and no log.",
     )
-    retry_ms: Annotated[int, Field(ge=-1)] | None = Field(
+    retry_ms: Annotated[int, Field(ge=-1), Counted("milliseconds")] | None = Field(
         None,
         alias="retry.timeout",
         description="For how many milliseconds a failed delivery is retried; -1 without end; without it as `restart` "
         "says.",
     )
-    retry_delay_ms: Annotated[int, Field(ge=1)] | None = Field(
+    retry_delay_ms: Annotated[int, Field(ge=1), Counted("milliseconds")] | None = Field(
         None, alias="retry.delay.max.ms", description="The most milliseconds until it is tried again."
     )
     threshold: Threshold | None = Field(None, description="When the channel stops nevertheless (extension).")

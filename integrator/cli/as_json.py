@@ -38,7 +38,7 @@ def check(plan: Plan, file: str, connected: str) -> str:
     """Return what `check` found in a channel without problems. connected: what --connect reports."""
     found: dict[str, Any] = {"channel": file, "tables": len(plan.recipe.tables), "notes": list(plan.notes)}
     if connected:
-        found["connect"] = connected.removeprefix("; ").splitlines()
+        found["connect"] = connected.splitlines()
     return written({**found, "problems": []}, plan.secrets.mask)
 
 

@@ -1,25 +1,85 @@
-"""`check --connect`: brokers, topics, a test topic and the schema registry, tried."""
+"""`check`: this machine looked at; with --connect the source, brokers, topics and the schema registry tried, too.
+
+What is wrong is told at once, whatever it is of.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
+from integrator.channel.sources import FilesLocation, JdbcLocation, SocketLocation
+from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
-from integrator.errors import EnvironmentFault
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
 from integrator.plan import Plan
 from integrator.registry import client as registry
 
 
+def look_at(plan: Plan) -> str:
+    """Look at this machine; return what was found: nothing. Raises ConfigurationError with all that is wrong."""
+    found = look.problems(plan)
+    if found:
+        raise ConfigurationError(found)
+    return ""
+
+
 def connect(plan: Plan, test_topic: str | None) -> str:
-    """Return what was found, in lines. Raises EnvironmentFault with what would keep messages from the topics."""
+    """Try what a run needs; return what was found, in lines. Raises with all that would keep it from working.
+
+    That is a ConfigurationError where the channel is to be mended, else an EnvironmentFault.
+    """
+    lines: list[str] = []
+    failed: list[IntegratorError] = [ConfigurationError(found)] if (found := look.problems(plan)) else []
+    steps: list[Callable[[], Iterable[str]]] = [
+        lambda: _source(plan),
+        lambda: _brokers(plan),
+        lambda: _through(plan, test_topic),
+        lambda: registry.check(plan),
+    ]
+    for step in steps:
+        try:
+            lines += step()
+        except IntegratorError as error:
+            if str(error) not in map(str, failed):
+                failed.append(error)
+    if failed:
+        kinds = (ConfigurationError, EnvironmentFault)
+        kind = next((one for one in kinds if any(isinstance(error, one) for error in failed)), EnvironmentFault)
+        raise failed[0] if len(failed) == 1 else kind("\n".join(map(str, failed)))
+    return "\n".join(lines)
+
+
+def _source(plan: Plan) -> Iterator[str]:
+    """Try a source that is not on this machine."""
+    name, location = plan.recipe.messages.cap_loc, plan.source
+    found: list[Problem] = []
+    if isinstance(location, FilesLocation) and "://" in location.path:
+        found += [plan.located(("locations", name, "path"), text) for text in look.listed(location)]
+    if isinstance(location, SocketLocation) and location.connect:
+        found += [plan.located(("locations", name, "connect"), text) for text in look.reached(location.connect)]
+    if isinstance(location, JdbcLocation):
+        from integrator.refresh import tries  # noqa: PLC0415 - needs Spark, and else check does not
+
+        found += [plan.located(("locations", name, "url"), text) for text in tries.problems(plan, location)]
+    if found:
+        raise ConfigurationError(found)
+    if isinstance(location, JdbcLocation):
+        yield f"{location.url.partition('?')[0]}: {len(plan.recipe.tables)} tables can be read"
+
+
+def _brokers(plan: Plan) -> Iterator[str]:
     properties = plan.recipe.send.producer
     absent = topics.missing(properties, plan.topics)
-    if absent and plan.create_topics is None:
-        topics.ensure(properties, plan.topics, None)  # says what to do
     problems = list(probe.topic_problems(properties, plan.topics))
+    if absent and plan.create_topics is None:
+        problems.append(topics.missing_text(properties, absent))
     if problems:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
-    report = f"; {plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
-    report += f", to be created: {', '.join(absent)}" if absent else ""
+    report = f"{plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
+    yield report + (f", to be created: {', '.join(absent)}" if absent else "")
+
+
+def _through(plan: Plan, test_topic: str | None) -> Iterator[str]:
     if test_topic:
-        seconds = probe.through_topic(properties, test_topic)
-        report += f"\n{test_topic}: a message was sent and read back in {seconds:.1f} s"
-    return report + "".join(f"\n{line}" for line in registry.check(plan))
+        seconds = probe.through_topic(plan.recipe.send.producer, test_topic)
+        yield f"{test_topic}: a message was sent and read back in {seconds:.1f} s"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from integrator import plan, tables
 from integrator.channel import paths
+from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError
 
 SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
@@ -58,7 +59,7 @@ def run(options: Options, timezone: str) -> str:
     )
     options.channel.write_text(text, encoding="utf-8")
     try:
-        made = plan.make(str(options.channel), timezone)
+        made = plan.make(str(options.channel), timezone, client=refused)
     except ConfigurationError:
         options.channel.unlink()  # the problems are of the definitions: they name their own file
         raise

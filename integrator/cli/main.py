@@ -28,7 +28,7 @@ from integrator.cli import replay as replaying
 from integrator.cli import send as sending
 from integrator.cli.imports import commands as importing
 from integrator.cli.local import local_timezone
-from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Defect, IntegratorError
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
@@ -104,16 +104,14 @@ def _plan(
     *,
     refreshing: bool = False,
 ) -> Plan:
-    """Make the plan, which librdkafka's look at its properties too; its secrets are hidden in what `main` prints."""
+    """Make the plan; librdkafka looks at its properties too. Its secrets are hidden in what `main` prints."""
     given = [tuple(text.partition("=")[::2]) for text in variables or []]
     if any("=" not in text for text in variables or []):
         raise typer.BadParameter("--variable is written NAME=VALUE")
     run = RunOptions(frozenset(contexts or []), tuple((name, value) for name, value in given))
     context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
     progress.configure(run.secrets)
-    made = planning.make(channel, local_timezone(), run, refreshing=refreshing)
-    topics.check(made.recipe.send.producer)
-    return made
+    return planning.make(channel, local_timezone(), run, refreshing=refreshing, client=refused)
 
 
 @app.command()
@@ -135,12 +133,12 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if test_topic and not connect:
         raise typer.BadParameter("--test-topic goes with --connect")
     plan = _plan(context, channel, contexts, variables, refreshing=refreshing)
-    connected = checking.connect(plan, test_topic) if connect else ""
+    connected = checking.connect(plan, test_topic) if connect else checking.look_at(plan)
     if as_object:
         typer.echo(as_json.check(plan, channel, connected))
         return
     report = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
-    report += "".join(f"\n{note}" for note in plan.notes) + connected
+    report += "".join(f"\n{note}" for note in (*plan.notes, *filter(None, [connected])))
     output.console().print(plan.secrets.mask(report))
 
 

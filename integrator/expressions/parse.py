@@ -16,18 +16,21 @@ from integrator.expressions.substitutions import (
     ALLOW_MISSINGS,
     COLUMN,
     COLUMN_FORMAT,
-    ELSEWHERE,
     IN_A_MESSAGE,
     LITERAL,
     MESSAGE_FORMAT,
     SUBSTITUTIONS,
+    VARIABLE,
     WITH_TEXT,
     Context,
     Dependency,
     ExpressionError,
+    accepted_in,
     check_format,
+    substitution_meant,
     with_article,
 )
+from integrator.names import foreign, listed, nearest
 from integrator.schema import Table, Type
 
 
@@ -101,12 +104,18 @@ def parse(text: str, table: Table, context: Context, column: str = "") -> tuple[
     if quoted and not _PART.search(literal):
         return (Constant(quoted[1].replace("''", "'")),)
     parts: list[Part] = []
+    wrong: list[str] = []
     at = 0
     for found in _PART.finditer(text):
         if found.start() > at:
             parts.append(Text(text[at : found.start()]))
-        parts.append(_part(found, table, context, column))
+        try:
+            parts.append(_part(found, table, context, column))
+        except ExpressionError as error:
+            wrong.append(str(error))
         at = found.end()
+    if wrong:
+        raise ExpressionError("; ".join(dict.fromkeys(wrong)))
     if at < len(text) or not parts:
         parts.append(Text(text[at:]))
     _check_braces(parts)
@@ -184,17 +193,21 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
     spec = (double_spec or single_spec or angle_spec or "")[1:]
     if name in SUBSTITUTIONS:
         return _substitution(found[0], Op(name, spec, value_of=bool(double)), table, context)
-    why = next((why for start, why in ELSEWHERE.items() if name.startswith(start)), "")
-    if why:
-        raise ExpressionError(f"{found[0]} {why}")
+    if name.startswith(VARIABLE):
+        raise ExpressionError(f"{found[0]} is a variable that this run does not have; give it: --variable NAME=VALUE")
+    theirs = foreign(name, "substitution")
+    if theirs is not None and table.column(name) is None:
+        raise ExpressionError(f"{found[0]}, of {theirs.of}: {theirs.ours}")
     if name == COLUMN and double:
         if not own:
             raise ExpressionError(f"{found[0]}: the action is for no column")
         name, double = own, None
     if name.startswith("hvr_") and table.column(name) is None:
-        raise ExpressionError(f"{found[0]} is not known here; accepted are {', '.join(SUBSTITUTIONS)}")
+        raise ExpressionError(f"{found[0]} is no substitution; {substitution_meant(name, accepted_in(context))}")
     if context == "topic":
-        raise ExpressionError(f"{found[0]}: a topic cannot depend on the values of a row")
+        raise ExpressionError(
+            f"{found[0]}: a topic cannot depend on the values of a row; {listed(accepted_in(context), 'it can have')}"
+        )
     if double:
         raise ExpressionError(f"{found[0]}: double braces go with hvr_key_names and hvr_col_name only")
     return _column(found[0], name, spec, table, context)
@@ -203,13 +216,16 @@ def _part(found: re.Match[str], table: Table, context: Context, own: str) -> Par
 def _substitution(written: str, op: Op, table: Table, context: Context) -> Op:
     substitution = SUBSTITUTIONS[op.name]
     if context not in substitution.contexts:
-        accepted = ", ".join(n for n, s in SUBSTITUTIONS.items() if context in s.contexts)
-        raise ExpressionError(f"{written} cannot stand in {with_article(context)}; accepted there are {accepted}")
+        accepted = ", ".join(accepted_in(context))
+        other = ", ".join(substitution.contexts)
+        text = f"{written} cannot stand in {with_article(context)}; accepted there are {accepted}"
+        raise ExpressionError(f"{text}, and it can stand in {other}")
     if op.value_of and op.name != "hvr_key_names":
         raise ExpressionError(f"{written}: double braces go with hvr_key_names and hvr_col_name only")
     if op.name == "hvr_schema" and table.schema is None:
         raise ExpressionError(
-            f"{written}: the definition of table {table.name} names no schema (TableProperties Schema)"
+            f"{written}: its definition names no schema; write create table SCHEMA.{table.base_name}, or an action: "
+            f"{{action: TableProperties, table: {table.name}, Schema: …}}"
         )
     if op.spec.strip() and isinstance(substitution.type, schema.Timestamp):
         check_format(written, op.spec)
@@ -223,8 +239,10 @@ def _substitution(written: str, op: Op, table: Table, context: Context) -> Op:
 def _column(written: str, name: str, spec: str, table: Table, context: Context) -> ColumnValue:
     column = table.column(name)
     if column is None:
-        known = ", ".join(column.name for column in table.columns)
-        raise ExpressionError(f"{written} is neither a substitution nor a column of {table.name}, which has {known}")
+        columns = [column.name for column in table.columns]
+        known = [*columns, *accepted_in(context)] if nearest(name, columns) or name.startswith("hvr") else columns
+        found = substitution_meant(name, known, "its columns are")
+        raise ExpressionError(f"{written} is neither a substitution nor a column; {found}")
     allow = spec.lstrip().startswith(ALLOW_MISSINGS)
     spec = spec.lstrip().removeprefix(ALLOW_MISSINGS).strip() if allow else spec
     if context == "AddressTo" and spec == LITERAL:

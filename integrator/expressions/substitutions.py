@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from integrator import schema
+from integrator.names import listed, nearest
 from integrator.schema import Type
 
 INTEG_SEQ_LENGTH = 45
@@ -66,18 +68,14 @@ the source left out, for formats in which they are sent as null; and a UUID of t
 when the channel is read. {hvr_integ_key} and {hvr_integ_tstamp} are clocks: a change that is sent again has another.
 """
 
-ELSEWHERE = {
-    "hvr_slice": "belongs to refresh",
-    "hvr_tx_sequence_number": "is of Db2 for i only",
-    "hvr_cap_job": "is of Db2 for i only",
-    "hvr_cap_program": "is of Db2 for i only",
-    "hvr_cap_journal": "is of Db2 for i only",
-    "hvr_var_": "is a variable that this run does not have; give it: --variable NAME=VALUE",
-    "hvr_local_loc": "belongs to the conditions of refresh and compare",
-    "hvr_opposite_loc": "belongs to the conditions of refresh and compare",
-    "hvr_integ_loc": "is of a plug-in of HVR's; write the location's name",
-}
-"""HVR's substitutions that are not here, by what their names begin with, and why."""
+VARIABLE = "hvr_var_"
+"""What the names of a run's variables begin with."""
+
+WORDED = frozenset(
+    {"hvr_integ_seq", "hvr_row_uuid", "hvr_missing", "hvr_key_names", "hvr_chn_name", "hvr_cap_loc", "hvr_tbl_name"}
+    | {"hvr_tbl_base_name", "hvr_schema", "hvr_cap_filename", "hvr_cap_subdirs"}
+)
+"""Those whose text is never a number or a moment: names begin with a letter, positions have signs in them."""
 
 COLUMN = "hvr_col_name"
 """{{hvr_col_name}} is the value of the column that the action is for."""
@@ -134,3 +132,14 @@ def op_mapping(spec: str) -> dict[int, str]:
             raise ExpressionError(f"{entry!r} in {{hvr_op_str}} is no mapping; write CODE>TEXT;CODE>TEXT")
         mapping[int(code)] = text
     return mapping
+
+
+def accepted_in(context: Context) -> list[str]:
+    """Return the substitutions that may stand in a context."""
+    return [name for name, substitution in SUBSTITUTIONS.items() if context in substitution.contexts]
+
+
+def substitution_meant(name: str, known: Sequence[str], accepted: str = "accepted are") -> str:
+    """Return which substitution or column is meant, in braces."""
+    near = nearest(name, known)
+    return f"do you mean {{{near}}}?" if near else listed(known, accepted)

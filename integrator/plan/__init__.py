@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from integrator.channel import load as loading
 from integrator.channel import scope as scopes
-from integrator.channel.actions import ColumnProperties, Integrate
+from integrator.channel.actions import Integrate
 from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.monitor import Monitor
 from integrator.channel.problems import Problems
+from integrator.channel.reader import Path_
 from integrator.channel.secret import Secrets
-from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
+from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.contracts.recipe import Messages, Recipe, Send
 from integrator.decode.dialects import DIALECTS
+from integrator.errors import Problem
 from integrator.plan import kafka_access
 from integrator.plan.bundling import check_tables, oversized_of
-from integrator.plan.definitions import read_tables
+from integrator.plan.definitions import Definitions, read_tables
+from integrator.plan.ends import adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
-from integrator.plan.kafka import kafka_settings
+from integrator.plan.kafka import Client, kafka_settings
 from integrator.plan.layout import layout_of
+from integrator.plan.notes import notes_of, notes_of_added, notes_of_deletes
 from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
@@ -33,22 +35,17 @@ from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, read_of, socket_notes
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
-from integrator.schema import Table
 from integrator.tables import discovered_columns as adding
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
-
-
-_Location = TypeVar("_Location")
-CHANGES: tuple[type[AnySource], ...] = (FilesLocation, SocketLocation)
-TABLES: tuple[type[AnySource], ...] = (SnapshotLocation, JdbcLocation)
 
 
 @dataclass(frozen=True)
 class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept.
 
-    again: makes the plan anew, of what was read then, with the columns that came since.
+    again: makes the plan anew, of what was read then, with the columns that came since. kafka: the Kafka location's
+    name. located: makes a problem at a path of the channel's file.
     """
 
     channel: str
@@ -68,6 +65,8 @@ class Plan:
     conditions: dict[str, Conditions]
     strategies: Strategies = field(repr=False)
     secrets: Secrets = field(compare=False, repr=False)
+    kafka: str
+    located: Callable[[Path_, str], Problem] = field(compare=False, repr=False)
     again: Callable[[adding.Added], Plan] = field(compare=False, repr=False)
 
     @property
@@ -95,18 +94,28 @@ class Plan:
         return registrations(self.recipe, self.strategies) if self.registry else ()
 
 
-def make(file: str, timezone: str, run: RunOptions | None = None, *, refreshing: bool = False) -> Plan:
+def make(
+    file: str,
+    timezone: str,
+    run: RunOptions | None = None,
+    *,
+    refreshing: bool = False,
+    client: Client = lambda _: (),
+) -> Plan:
     """Make the plan of the channel in `file` for a run. Raises ConfigurationError with all of its problems.
 
     `timezone` is the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
-    integrate changes.
+    integrate changes. client: looks at the properties of the producer.
     """
-    channel, source = loading.load(file, run or RunOptions(), tuple(DIALECTS))
-    problems = Problems(source)
-    tables, notes = read_tables(channel, problems)
-    _check_environment(problems)
-    came = adding.read(f"{channel.state}/{channel.channel}") if _adds(channel) else {}
-    return _planned(_Read(timezone, channel, tables, notes, refreshing), came, problems)
+    loaded = loading.load(file, run or RunOptions(), tuple(DIALECTS))
+    channel, problems = loaded.channel, Problems(loaded.source, loaded.removed)
+    problems.extend(loaded.problems)
+    found = read_tables(channel, problems)
+    problems.tables = [table.name for table in found.tables]
+    problems.everywhere = frozenset(place for place, one in enumerate(channel.actions) if one.table == "*")
+    check_environment(problems)
+    came = adding.read(f"{channel.state}/{channel.channel}") if adds_columns(channel) else {}
+    return _planned(_Read(timezone, channel, found, refreshing, client), came, problems)
 
 
 @dataclass(frozen=True)
@@ -115,41 +124,43 @@ class _Read:
 
     timezone: str
     channel: Channel
-    tables: list[Table]
-    notes: list[str]
+    found: Definitions
     refreshing: bool
+    client: Client
 
 
 def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     """Make the plan, with the columns that came while the channel ran; `problems` are those found before."""
     channel, source = read.channel, problems.source
-    tables = [adding.with_columns(table, came) for table in read.tables]
-    problems.extend(scopes.unknown_words(channel, source))
-    problems.extend(scopes.unknown_scopes(channel, (table.name for table in tables), source))
-    kinds, named = (TABLES, "snapshot or jdbc") if read.refreshing else (CHANGES, "files or socket")
-    changes = _one(channel, kinds, named, problems)
-    kafka = _one(channel, (KafkaLocation,), "kafka", problems)
-    if changes is None or kafka is None:
-        problems.raise_any()
-        raise AssertionError("a location that is missing is a problem")
-    (source_name, source_location), (kafka_name, kafka_location) = changes, kafka
+    tables = [adding.with_columns(table, came) for table in read.found.tables]
+    scopes.check_words(channel, problems)
+    scopes.check_scopes(channel, (table.name for table in tables), problems, complete=read.found.complete)
+    source_end, kafka_end = ends_of(channel, problems, refreshing=read.refreshing)
+    (source_name, source_location), (kafka_name, kafka_location) = source_end, kafka_end
     if "://" in channel.state or channel.state.startswith("file:"):
-        problems.add(("state",), f"{channel.state} is no local path; the state is on a disk of the driver: a directory")
+        text = f"{channel.state} is no local path; the state is on a disk of the driver: write a directory"
+        problems.add(("state",), text)
     state = f"{channel.state}/{channel.channel}"
-    problems.extend(scopes.idle_actions(channel, kafka_name, source_name, source))
-    check_source(source_location, source_name, {table.name for table in tables}, problems)
-    settings = kafka_settings(channel, kafka_name, kafka_location, problems)
+    scopes.check_idle_actions(channel, kafka_name, source_name, problems)
+    for name, location in channel.locations.items():
+        if not isinstance(location, KafkaLocation):
+            check_source(location, name, tables, problems)
+    settings = kafka_settings(channel, kafka_name, kafka_location, problems, read.client)
     registry = settings_of(kafka_location, kafka_name, problems)
     layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, problems)
-    scope = ChannelScope(channel, kafka_name, kafka_location, source_name, layout, problems)
+    scope = ChannelScope(
+        channel, kafka_name, kafka_location, source_name, layout, problems, tuple(tables), read.found.files
+    )
     strategies: Strategies = {}
     check_names(scope, tables)
     absent = absent_tables(scope, tables)
+    if tables and len(absent) == len(tables):
+        problems.add(("tables",), "no table is sent: all of them are Absent; leave TableProperties Absent out for one")
     made = [table_recipe(scope, table, strategies) for table in tables if table not in absent]
     recipes = [table for table in made if table is not None]
     at_kafka = problems.at_location(kafka_name)
     check_tables(layout, recipes, at_kafka)
-    if _adds(channel) and layout.bundling.mode == "TRANSACTION":
+    if adds_columns(channel) and layout.bundling.mode == "TRANSACTION":
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
@@ -157,7 +168,6 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     tolerance, restart = tolerance_of(channel, topics, problems), restart_of(channel, problems)
     limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, problems)
-    problems.raise_any()
     recipe = Recipe(
         read=read_of(source_location, tables, state, tuple(in_database(scope, table) for table in absent)),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
@@ -172,7 +182,11 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
         tolerance=tolerance,
     )
-    plan = Plan(
+    if registry is not None and not len(problems):  # else not all schemas can be made
+        for text in clashes(registrations(recipe, strategies)):
+            problems.add(("locations", kafka_name, "Kafka_Schema_Registry"), text)
+    problems.raise_any()
+    return Plan(
         channel=channel.channel,
         source=source_location,
         brokers=settings.producer["bootstrap.servers"],
@@ -183,13 +197,14 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         monitor=channel.monitor,
         reject_replication=channel.errors.replication,
         notes=(
-            *read.notes,
+            *read.found.notes,
             *scope.notes,
             *money_notes(source_location, recipes),
             *kafka_access.access_notes(settings.producer),
             *socket_notes(source_location),
             *notes_of(channel, kafka_location),
-            *_notes_of_added(came),
+            *notes_of_deletes(recipes),
+            *notes_of_added(came),
         ),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,
         state=state,
@@ -198,47 +213,13 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         conditions={table.name: conditions_of(scope, table) for table in tables},
         strategies=strategies,
         secrets=source.secrets,
-        again=lambda more: _planned(read, more, Problems(source)),
+        kafka=kafka_name,
+        located=source.problem,
+        again=lambda more: _planned(read, more, _anew(problems)),
     )
-    for text in clashes(plan.registrations):
-        problems.add_general(text)
-    problems.raise_any()
-    return plan
 
 
-def _one(
-    channel: Channel, kinds: tuple[type[_Location], ...], name: str, problems: Problems
-) -> tuple[str, _Location] | None:
-    found = [(key, location) for key, location in channel.locations.items() if isinstance(location, kinds)]
-    if len(found) != 1:
-        problems.add(("locations",), f"a channel has one location of class {name}; found {len(found)}")
-        return None
-    return found[0]
-
-
-def _adds(channel: Channel) -> bool:
-    return any(isinstance(one, SourceLocation) and one.unknown_columns == "add" for one in channel.locations.values())
-
-
-def _notes_of_added(came: adding.Added) -> Iterator[str]:
-    for table, columns in came.items():
-        for name, (datatype, _, _) in columns.items():
-            yield f"{table}.{name} ({datatype}) was added when records came that had it"
-
-
-def _check_environment(problems: Problems) -> None:
-    """Report of HVR's variables in the process's environment, which an action of the channel would have to set."""
-    for name in sorted(os.environ):
-        if name.startswith("HVR_KAFKA_"):
-            text = f"the process's environment has {name}, which has no effect there: a channel says all of itself; "
-            action = f"unset it, and write - {{action: Environment, Name: {name}, Value: …}} below actions"
-            problems.add_general(text + action)
-
-
-def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:
-    """Yield what the channel says and has no effect, as in HVR."""
-    for place, action in enumerate(channel.actions):
-        if isinstance(action, ColumnProperties) and action.IgnoreDuringCompare:
-            yield f"$.actions[{place}].IgnoreDuringCompare has no effect: nothing is compared"
-        if isinstance(action, ColumnProperties) and action.ExpressionScope and location.Expression_Scopes == "IGNORE":
-            yield f"$.actions[{place}].ExpressionScope has no effect, as in HVR but for Burst (Expression_Scopes)"
+def _anew(problems: Problems) -> Problems:
+    made = Problems(problems.source)
+    made.tables, made.everywhere = problems.tables, problems.everywhere
+    return made

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from integrator.channel.locations import KafkaLocation
-from integrator.channel.problems import Report
+from integrator.channel.problems import Report, named
 from integrator.contracts.message_format import DEFAULT_THRESHOLD, Bundling, MessageFormat, Options, Oversized
 from integrator.contracts.recipe import TableRecipe
 from integrator.formats import FORMATS
+
+_IS = "Kafka_Message_Bundling is"
+_TOPIC_ALONE = ("Dead_Letter_Topic", "Oversized_Rows: DEAD_LETTER")
 
 
 def bundling_of(location: KafkaLocation, max_bytes: int, report: Report) -> Bundling:
@@ -17,13 +20,14 @@ def bundling_of(location: KafkaLocation, max_bytes: int, report: Report) -> Bund
     keyless = Bundling(mode).keyless
     threshold = location.Kafka_Message_Bundling_Threshold
     if threshold is not None and not keyless:
-        report("Kafka_Message_Bundling_Threshold", f"belongs to TRANSACTION and THRESHOLD, and the bundling is {mode}")
-    if threshold is not None and threshold > max_bytes:
         report(
-            "Kafka_Message_Bundling_Threshold", f"is above HVR_KAFKA_MSG_MAX_BYTES ({max_bytes}), so nothing reaches it"
+            "Kafka_Message_Bundling_Threshold", f"belongs to TRANSACTION and THRESHOLD, and {_IS} {mode}; leave it out"
         )
+    if threshold is not None and threshold > max_bytes:
+        text = f"is above HVR_KAFKA_MSG_MAX_BYTES, so nothing reaches it; write at most {max_bytes}, or raise that"
+        report("Kafka_Message_Bundling_Threshold", text)
     if location.Bundle_Layout is not None and mode == "ROW":
-        report("Bundle_Layout", "belongs to messages of several rows, and the bundling is ROW")
+        report("Bundle_Layout", f"belongs to messages of several rows, and {_IS} ROW; leave it out")
     if location.Bundle_Partition is not None and not keyless:
         report("Bundle_Partition", f"belongs to TRANSACTION and THRESHOLD; messages of {mode} go where their keys say")
     if location.Schema_Registry.Bundle_As_Array and (mode == "ROW" or location.Bundle_Layout == "CONCATENATED"):
@@ -70,7 +74,7 @@ def check_tables(layout: MessageFormat, tables: Sequence[TableRecipe], report: R
         by_topic.setdefault(table.topic, []).append(table.table.name)
     for topic, names in by_topic.items():
         if len(names) > 1:
-            shared = f"the tables {', '.join(names)} share the topic {topic}"
+            shared = f"{named(names)} share the topic {topic}"
             other = "use JsonMode TABLE_ARRAY" if layout.options.json_mode == "TABLE_OBJECT" else "give each a topic"
             report("Kafka_Message_Bundling", f"{shared}, and a {mode} message of this format holds one table; {other}")
 
@@ -79,7 +83,8 @@ def oversized_of(location: KafkaLocation, layout: MessageFormat, topics: Sequenc
     """Return what becomes of rows above the maximum size; what is wrong is reported, by property."""
     how, topic = location.Oversized_Rows, location.Dead_Letter_Topic
     if (topic is not None) != (how == "DEAD_LETTER"):
-        report("Dead_Letter_Topic", "Dead_Letter_Topic and Oversized_Rows: DEAD_LETTER must be set together")
+        key, other = ("Oversized_Rows", "Dead_Letter_Topic: …") if topic is None else _TOPIC_ALONE
+        report(key, f"Dead_Letter_Topic and Oversized_Rows: DEAD_LETTER go together; write {other} beside it")
     if topic is not None and topic in topics:
         report("Dead_Letter_Topic", f"{topic} is a topic of a table too; dead letters need one of their own")
     missing = FORMATS[layout.format].missing

@@ -12,10 +12,11 @@ from integrator.channel import scope as scopes
 from integrator.contracts.recipe import CaptureRecipe
 from integrator.expressions.parse import Part, parse
 from integrator.expressions.substitutions import ExpressionError
+from integrator.names import meant
 from integrator.plan.parameters import TableParameters
 from integrator.plan.restrict import restricted
 from integrator.schema import Column, Table, arrow_type
-from integrator.transform import sql as engine
+from integrator.transform import sql_types as engine
 
 _ESCAPE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
 
@@ -58,7 +59,9 @@ def _in_records(parameters: TableParameters) -> tuple[Table, tuple[tuple[str, st
         if values.get("Absent"):
             if column.name in table.key:
                 parameters.report(
-                    places["Absent"], "Absent", f"{column.name!r} belongs to the key, which cannot be absent"
+                    places["Absent"],
+                    "Absent",
+                    f"{column.name!r} belongs to the key, which cannot be absent; leave Absent out",
                 )
             absent.append(column.name)
             continue
@@ -75,7 +78,7 @@ def _in_records(parameters: TableParameters) -> tuple[Table, tuple[tuple[str, st
 
 def _check_names(parameters: TableParameters) -> None:
     """Report columns that are not the table's where a parameter is set for them that would be applied at the source."""
-    known = ", ".join(column.name for column in parameters.table.columns)
+    known = [column.name for column in parameters.table.columns]
     for name, (values, places) in parameters.columns_at_source.items():
         if parameters.table.column(name) is not None:
             continue
@@ -85,7 +88,9 @@ def _check_names(parameters: TableParameters) -> None:
                     places[parameter], parameter, f"{name!r} is an Extra column, which the source has not"
                 )
             elif parameters.actions[places[parameter]].group != "*":  # else the fields' own check reports it
-                parameters.report(places[parameter], "Name", f"{name!r} is no column of the table; known are {known}")
+                parameters.report(
+                    places[parameter], "Name", f"{name!r} is no column; {meant(name, known, 'its columns are')}"
+                )
 
 
 def _expressions(parameters: TableParameters, in_records: Table) -> tuple[tuple[str, tuple[Part, ...]], ...]:

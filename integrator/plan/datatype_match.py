@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from integrator import schema
+from integrator.names import meant
 from integrator.schema import Column, Type, describe
 
 BYTES_OF_A_CHARACTER = 4  # UTF-8's most, RFC 3629
@@ -69,12 +70,12 @@ def matcher(text: str) -> Callable[[Column], bool]:
         test = _CONDITION.fullmatch(part)
         if not test:
             raise ValueError(
-                f"{part.strip()!r} is no condition; write prec, scale, bytelen, charlen, encoding or null, then = <> "
-                "!= < > <= >=, then a whole number or 'text'"
+                f"{part.strip()!r} is no condition; write prec, scale, bytelen, charlen (a text's length), encoding or "
+                "null, then = <> != < > <= >=, then a whole number or 'text'"
             )
         tests.append((test[1], _COMPARE[test[2]], int(test[3]) if test[3] else test[4]))
     if name not in known_names():
-        raise ValueError(f"{name!r} is no datatype; accepted are {', '.join(sorted(known_names()))}")
+        raise ValueError(f"{name!r} is no datatype; {meant(name, sorted(known_names()))}")
 
     def matches(column: Column) -> bool:
         known = attributes(column)

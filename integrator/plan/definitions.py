@@ -2,54 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from integrator import tables as definitions
 from integrator.channel import paths
-from integrator.channel.load import Source
 from integrator.channel.model import Channel, TableFile
 from integrator.channel.problems import Problems
+from integrator.channel.reader import Source
+from integrator.errors import Problem
+from integrator.names import meant
 from integrator.plan.identity import full_name
 from integrator.schema import Table
+from integrator.tables import ddl
 
 _DEFAULT_SCHEMAS = ("public", "dbo")
 
 
-def read_tables(channel: Channel, problems: Problems) -> tuple[list[Table], list[str]]:
-    """Read the channel's table definitions, and what is to be noted; what is wrong is added to `problems`."""
+@dataclass(frozen=True)
+class Definitions:
+    """The channel's tables, and what is to be noted.
+
+    files: in which entry of the channel's tables each is defined. complete: all could be read, so that there are no
+    others.
+    """
+
+    tables: list[Table]
+    notes: list[str]
+    files: dict[str, int]
+    complete: bool
+
+
+def read_tables(channel: Channel, problems: Problems) -> Definitions:
+    """Read the channel's table definitions; what is wrong is added to `problems`."""
     tables: dict[str, tuple[Table, str]] = {}
+    files: dict[str, int] = {}
     notes: list[str] = []
+    before = len(problems)
     for index, entry in enumerate(channel.tables):
         given = TableFile(file=entry) if isinstance(entry, str) else entry
         item = given.model_copy(update={"file": paths.as_known(given.file)})
+        if not Path(item.file).is_file():  # where the channel names it, which is what is to be mended
+            found = _files_like(item.file, problems.source.file)
+            text = f"there is no file {item.file}; {meant(item.file, found, 'beside it are')}"
+            problems.add(("tables", index) if isinstance(entry, str) else ("tables", index, "file"), text)
+            continue
+        refusal = ddl.refusal_of(item.sql_dialect)
+        if refusal:
+            problems.add(("tables", index, "sql_dialect"), refusal)
+            continue
         definition = definitions.read(item.file, item.sql_dialect)
         problems.extend(definition.problems)
         if definition.skipped:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
             notes.append(f"{item.file}: statements that say nothing of tables were skipped: {counted}")
-        chosen = list(_chosen(definition.tables, item, index, problems))
+        whole = [table for table in definition.tables if not _is_partial(table, definition.problems)]
+        chosen = list(_chosen(whole, item, index, problems))
         for table in chosen:
             if table.name in tables:
                 other, file = tables[table.name]
                 problems.add(("tables", index), _twice(other, file, table, item.file, problems.source))
             tables[table.name] = (table, item.file)
-    return [table for table, _ in tables.values()], notes
+            files.setdefault(table.name, index)
+    return Definitions([table for table, _ in tables.values()], notes, files, len(problems) == before)
+
+
+def _is_partial(table: Table, found: Iterable[Problem]) -> bool:
+    """Return whether something of a table could not be read; what is wrong with the rest of it may come from that."""
+    names = tuple(f"{name}." for name in (table.name, table.base_name, full_name(table)))
+    return any(problem.path.startswith(names) for problem in found)
+
+
+def _files_like(file: str, channel: str) -> list[str]:
+    """Return the table definitions beside a file that is not there; `channel` is none."""
+    above = Path(file).parent
+    if not above.is_dir():
+        return []
+    there = sorted(one for one in above.iterdir() if one.suffix in definitions.NOTATIONS and one != Path(channel))
+    return list(map(str, there))
 
 
 def _chosen(found: list[Table], item: TableFile, index: int, problems: Problems) -> Iterator[Table]:
     """Yield the tables that are wanted, by their names in the channel."""
     known = {name for table in found for name in (full_name(table), table.base_name)}
     for name in sorted(set(item.names) - known):
-        text = f"{item.file} defines no table {name!r}; it defines {', '.join(sorted(map(full_name, found)))}"
-        problems.add(("tables", index, "names"), text)
+        defined = meant(name, sorted(map(full_name, found)), "it defines")
+        problems.add(("tables", index, "names"), f"{item.file} defines no table {name!r}; {defined}")
     named = [(table, item.names.get(full_name(table)) or item.names.get(table.base_name)) for table in found]
     renamed = [replace(table, name=name or table.name) for table, name in named]
     wanted = set(item.only or ())
     for name in item.only or []:
         if not any(name in (one.name, full_name(one)) for one in renamed):
-            problems.add(("tables", index, "only"), f"{item.file} defines no table {name!r}")
+            defined = meant(name, sorted(one.name for one in renamed), "it defines")
+            problems.add(("tables", index, "only"), f"{item.file} defines no table {name!r}; {defined}")
     yield from (one for one in renamed if item.only is None or {one.name, full_name(one)} & wanted)
 
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 from integrator import schema
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text, natural_type
-from integrator.expressions.substitutions import INTEG_SEQ_LENGTH, ExpressionError, op_mapping
+from integrator.expressions.substitutions import INTEG_SEQ_LENGTH, WORDED, ExpressionError, op_mapping
+from integrator.names import meant
 from integrator.schema import Table, Type
-from integrator.transform import sql
+from integrator.transform import sql_types
 from integrator.transform.cast import Refused, cast
 
 # What Arrow would cast, bending values on the way.
@@ -46,15 +47,17 @@ def operations_of(
         return ()
     names = [name.strip() for name in text.split(",")]
     unknown = [name for name in names if name not in OPERATIONS]
+    for name in unknown:
+        report("ExpressionScope", f"{name!r} is no operation of rows; {meant(name, OPERATIONS)}")
     if unknown:
-        report("ExpressionScope", f"{', '.join(unknown)}: not known; accepted are {', '.join(OPERATIONS)}")
         return ()
     if not expression:
-        report("ExpressionScope", "goes with an IntegrateExpression")
+        report("ExpressionScope", "goes with an IntegrateExpression; write one beside it, or leave this out")
     if any(isinstance(part, Op) and part.name == "hvr_op" for part in expression):
-        report("ExpressionScope", "an expression with {hvr_op} can have none")
+        report("ExpressionScope", "an expression with {hvr_op} can have none; leave it out")
     if {"DELETE", "TRUNCATE"} & set(names) and not deletes:
-        report("ExpressionScope", "DELETE and TRUNCATE are sent with a SoftDelete or TimeKey column only")
+        text = "DELETE and TRUNCATE are sent with a SoftDelete or TimeKey column only; add one, or leave them out"
+        report("ExpressionScope", text)
     return tuple(OPERATIONS[name] for name in names)
 
 
@@ -70,20 +73,30 @@ def check_expression(name: str, expression: tuple[Part, ...], declared: Type, ta
             if part.name == "hvr_integ_seq" and isinstance(declared, schema.String):
                 length = declared.length or INTEG_SEQ_LENGTH
                 if length < INTEG_SEQ_LENGTH:
-                    raise ExpressionError(f"{{hvr_integ_seq}} has 45 characters; Length {length} is too short")
+                    raise ExpressionError(
+                        f"{{hvr_integ_seq}} has 45 characters; Length {length} is too short: write Length: 45"
+                    )
     for part in expression:
         if isinstance(part, ColumnValue) and (len(expression) > 1 or isinstance(declared, schema.String)):
             column = table.column(part.name)
             if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
                 raise ExpressionError(f"{{{part.name}}} is {schema.describe(column.type)}, which cannot become text")
     if isinstance(expression[0], Sql):
-        sql.check(expression, table, declared)
+        sql_types.check(expression, table, declared)
         return
     if len(expression) == 1 and isinstance(expression[0], Constant | Text):
         check_constant(expression[0], declared)
+    _check_type(expression, declared, table)
+
+
+def _check_type(expression: tuple[Part, ...], declared: Type, table: Table) -> None:
     natural = natural_type(expression, table)
+    lone = expression[0] if len(expression) == 1 else None
+    if isinstance(lone, Op) and lone.name in WORDED and not isinstance(declared, schema.String):
+        raise ExpressionError(f"{{{lone.name}}} is text, and no {schema.describe(declared)}; write Datatype: varchar")
     if not convertible(natural, declared):
-        raise ExpressionError(f"{schema.describe(natural)} cannot become {schema.describe(declared)}")
+        text = f"{schema.describe(natural)} cannot become {schema.describe(declared)}"
+        raise ExpressionError(f"{text}; write Datatype: {schema.describe(natural).partition('(')[0]}")
 
 
 def check_constant(part: Constant | Text, declared: Type) -> None:
@@ -92,7 +105,7 @@ def check_constant(part: Constant | Text, declared: Type) -> None:
     try:
         cast(pa.array([value], None if value is not None else pa.string()), declared, "UTC")
     except Refused as error:
-        raise ExpressionError(str(error)) from None
+        raise ExpressionError(f"{error}; write one that is, or Datatype: varchar") from None
 
 
 def convertible(given: Type, wanted: Type) -> bool:

@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrator import schema
-from integrator.channel.problems import Problems, Report
+from integrator.channel.problems import Report
+from integrator.channel.reader import Path_
 from integrator.contracts.recipe import Coercion, Field
 from integrator.expressions.parse import Part, as_text, parse
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size
 from integrator.plan.expressions import check_expression, convertible, is_lossy, operations_of
 from integrator.plan.keys import UNHASHED
-from integrator.plan.parameters import ColumnParameters
+from integrator.plan.parameters import ChannelScope, ColumnParameters
 from integrator.schema import Column, Table, Type
 
 NEEDS_DATATYPE = ("Length", "Precision", "Scale", "Nullable")
 
 
-def _at_column(problems: Problems, places: dict[str, int], table: Table) -> Report:
+def _at_column(scope: ChannelScope, places: dict[str, int], own: Table) -> Report:
     """Return what takes the problems of a column, and puts them at the action that sets the parameter, or another."""
 
-    def report(parameter: str, text: str) -> None:
-        text = f"table {table.name}: {text}"
+    def report(parameter: str, text: str, table: str = own.name) -> None:
+        path: Path_ = scope.definition(table)  # where no action speaks of the column
         if places:
-            problems.add_at(places.get(parameter, next(iter(places.values()))), parameter, text)
-        else:  # no action speaks of the column: its definition does
-            problems.add_general(text)
+            path = ("actions", places.get(parameter, next(iter(places.values()))), parameter)
+        scope.problems.add(path, text, table)
 
     return report
 
@@ -43,33 +43,47 @@ class Rules:
     """Whether the style sends deletes and truncates."""
 
 
-def fields_of(table: Table, merged: ColumnParameters, rules: Rules, problems: Problems) -> tuple[Field, ...]:
+def fields_of(table: Table, merged: ColumnParameters, rules: Rules, scope: ChannelScope) -> tuple[Field, ...]:
     """Return the fields of the table's messages: its columns in their order, then the Extra columns."""
     fields: list[Field] = []
     for column in table.columns:
         values, places = merged.get(column.name, ({}, {}))
-        report = _at_column(problems, places, table)
+        report = _at_column(scope, places, table)
         _check_column(values, column, table, report)
         if not values.get("Absent"):
             fields.append(_field(column.name, column, values, _Place(table, rules, report)))
     for name, (values, places) in merged.items():
         if table.column(name) is not None:
             continue
-        report = _at_column(problems, places, table)
+        report = _at_column(scope, places, table)
         if not values.get("Extra"):
-            known = ", ".join(column.name for column in table.columns)
-            report("Name", f"{name!r} is no column, and not Extra; known are {known}")
+            accepted = "a new one needs Extra: true and a Datatype; its columns are"
+            report("Name", f"{name!r} is no column; {scope.column_meant(name, table, accepted)}")
         elif "Datatype" not in values and not values.get("SoftDelete"):
-            report("Extra", f"the Extra column {name!r} needs a Datatype or SoftDelete")
+            report(
+                "Extra", f"the Extra column {name!r} needs a Datatype or SoftDelete; for text write Datatype: varchar"
+            )
         else:
             _check_extra(name, values, report)
             fields.append(_field(name, None, values, _Place(table, rules, report)))
-    seen: set[str] = set()
-    for field in fields:
-        if field.name in seen:
-            problems.add_general(f"table {table.name}: two columns are named {field.name!r}")
-        seen.add(field.name)
+    _check_names(fields, merged, table, scope)
     return tuple(fields)
+
+
+def _check_names(fields: list[Field], merged: ColumnParameters, table: Table, scope: ChannelScope) -> None:
+    """Report two columns of one name, at the action that names one of them, and messages without any."""
+    seen: dict[str, Field] = {}
+    for field in fields:
+        other = seen.setdefault(field.name, field)
+        if other is not field:
+            named = next((one for one in (field, other) if one.column != one.name and one.column), field)
+            places = merged.get(named.column or named.name, ({}, {}))[1]
+            _at_column(scope, places, table)("BaseName", f"two columns are named {field.name!r}; choose another name")
+    if all(field.extra for field in fields):
+        absent = [places["Absent"] for values, places in merged.values() if values.get("Absent")]
+        text = "all columns are absent, and nothing of a row would be sent; send one, or leave the table out: "
+        text += f"{{action: TableProperties, table: {table.name}, Absent: true}}"
+        scope.problems.add_at(absent[-1] if absent else None, "Absent", text, table.name)
 
 
 def _check_column(values: dict[str, Any], column: Column, table: Table, report: Report) -> None:
@@ -78,7 +92,8 @@ def _check_column(values: dict[str, Any], column: Column, table: Table, report: 
     if values.get("SoftDelete"):
         report("SoftDelete", f"{column.name!r} is a column of the table; SoftDelete goes with an Extra column")
     if values.get("Absent") and (column.name in table.key or values.get("Key")):
-        report("Absent", f"{column.name!r} belongs to the key, which cannot be absent")
+        text = f"{column.name!r} belongs to the key, which cannot be absent; let others be the key, or mask it"
+        report("Absent", text)
     for parameter in ("Key", "DistributionKey"):
         if values.get(parameter) and isinstance(column.type, UNHASHED):
             report(parameter, f"{column.name!r} is {schema.describe(column.type)}, which cannot be in a key")
@@ -116,7 +131,7 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
     if "Datatype" not in values:
         for parameter in NEEDS_DATATYPE:
             if parameter in values:
-                report(parameter, f"{parameter} needs a Datatype beside it")
+                report(parameter, f"{parameter} needs a Datatype beside it; {_present(column)}")
     soft_delete = bool(values.get("SoftDelete"))
     if column is None and values.get("Nullable") is False and values.get("IntegrateExpression") is None:
         kind = _declared(values, column, soft_delete, lambda *_: None)
@@ -142,7 +157,11 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
     coerced = rules.coercion.policy != "FATAL" and "ROUNDING" in rules.coercion.types
     coerced = coerced and not isinstance(declared, schema.Time)  # without its day a moment is not rounded
     if column is not None and lossy and not (coerced and is_lossy(column.type, declared)):
-        report("Datatype", f"{name!r}: {schema.describe(column.type)} cannot become {schema.describe(declared)}")
+        can = ", ".join(
+            name for name in schema.DATATYPES if convertible(column.type, schema.datatype(name, None, 38, 9))
+        )
+        text = f"{name!r}: {schema.describe(column.type)} cannot become {schema.describe(declared)}"
+        report("Datatype", f"{text}; it can become {can}")
     return Field(
         name=values.get("BaseName") or name,
         type=declared,
@@ -155,6 +174,13 @@ def _field(name: str, column: Column | None, values: dict[str, Any], place: _Pla
         operations=operations,
         lossy=lossy,
     )
+
+
+def _present(column: Column | None) -> str:
+    """Return what a column's Datatype is without one."""
+    if column is None or isinstance(column.type, schema.String):
+        return "for text write Datatype: varchar"
+    return f"the column is {schema.describe(column.type)} now"
 
 
 def _declared(

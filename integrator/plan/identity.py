@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from integrator.channel.actions import TableProperties
-from integrator.channel.load import Path_
+from integrator.channel.reader import Path_
 from integrator.plan.parameters import PLACES, ChannelScope, effective
 from integrator.schema import Table
 

@@ -5,23 +5,23 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from integrator.channel import scope as scopes
 from integrator.channel.actions import Environment
-from integrator.channel.load import Source
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
+from integrator.channel.reader import Source
 from integrator.channel.secret import SENSITIVE
-from integrator.plan import kafka_access
+from integrator.names.units import Unit, in_unit
+from integrator.plan import brokers, kafka_access
 from integrator.plan.kafka_properties import extra_properties
 
 DEFAULT_MAX_BYTES = 1_000_000
 MIN_MAX_BYTES = 4096
 DEFAULT_DELIVERY_TIMEOUT_S = 300
-DEFAULT_PORT = 9092
 
 # linger and batch size: the default batches of a few records cost a round trip each (debezium/debezium#7725).
 DEFAULTS = {
@@ -32,6 +32,11 @@ DEFAULTS = {
     "queue.buffering.max.messages": "500000",
     "queue.buffering.max.kbytes": "32768",
 }
+
+
+_KEYS = {"bootstrap.servers": "Kafka_Brokers", "compression.type": "Kafka_Message_Compress"}
+_UNITS: dict[str, Unit] = {"HVR_KAFKA_MSG_MAX_BYTES": "bytes", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT": "seconds"}
+"""What variables count."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,15 @@ class KafkaSettings:
     exactly_once: bool = False
 
 
-def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problems: Problems) -> KafkaSettings:
+Client = Callable[[Mapping[str, str]], Iterable[tuple[str, str]]]
+"""Returns which properties the client of Kafka refuses, by name, and why; without a name: that they go together."""
+
+
+def kafka_settings(
+    channel: Channel, name: str, location: KafkaLocation, problems: Problems, client: Client
+) -> KafkaSettings:
     """Return the settings for the Kafka location `name`; what is wrong is added to `problems`."""
-    source = problems.source
+    source, before = problems.source, len(problems)
     chosen: dict[str, str] = {}
     places: dict[str, int] = {}
     actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
@@ -55,8 +66,7 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
     kafka_access.hide(location, source.secrets)
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
-        values, set_at, disagreements = scopes.merge(named, channel, (name,), "*", source)
-        problems.extend(disagreements)
+        values, set_at = scopes.merge(named, channel, (name,), "*", problems)
         if values:
             chosen[variable], places[variable] = values["Value"], set_at["Value"]
     for place, action in actions:
@@ -64,14 +74,16 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
             text = "an Environment holds for the whole job: table must be *"
             problems.add(("actions", place, "table"), text)
 
-    def report(variable: str, text: str) -> None:
-        problems.add(("actions", places[variable], "Value"), f"{variable}: {text}")
+    def report(parameter: str, text: str, table: str = "") -> None:
+        problems.add(("actions", places[parameter], "Value"), f"{parameter}: {text}", table)
 
     def number(variable: str, default: int, least: int, most: int) -> int:
         text = chosen.get(variable, str(default))
-        if text.isdigit() and least <= int(text) <= most:
+        if text.isascii() and text.isdigit() and least <= int(text) <= most:
             return int(text)
-        report(variable, f"{text!r} is not accepted; a whole number from {least} to {most} is")
+        counted = in_unit(text, _UNITS[variable]) if variable in _UNITS else None
+        remedy = f"; write {counted}" if isinstance(counted, int) and least <= counted <= most else ""
+        report(variable, f"{text!r} is not accepted; a whole number from {least} to {most} is{remedy}")
         return default
 
     max_bytes = number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES, 1_000_000_000)
@@ -85,11 +97,21 @@ def kafka_settings(channel: Channel, name: str, location: KafkaLocation, problem
     if exactly_once:
         _check_transactions(extra, report)
 
-    kafka_access.check_brokers(location.Kafka_Brokers, problems.at_location(name), source.secrets)
+    brokers.check_brokers(location.Kafka_Brokers, name, problems)
     access = kafka_access.access_properties(location, problems.at_location(name), source.directory)
     kafka_access.check_beside(extra, access, report)
+    producer = _defaults(location, max_bytes, timeout, extra) | access | extra
+    for refused, why in client(producer):
+        if not refused and len(problems) > before:  # what does not go together is told already
+            continue
+        if refused in extra:
+            report("HVR_KAFKA_PROPERTY", why)
+        else:
+            text = f"librdkafka refuses this: {why}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
+            key = kafka_access.key_of(refused) or _KEYS.get(refused) or kafka_access.key_in(location, why)
+            problems.add(("locations", name, *filter(None, (key,))), text)
     return KafkaSettings(
-        producer=_defaults(location, max_bytes, timeout, extra) | access | extra,
+        producer=producer,
         max_bytes=max_bytes,
         delivery_timeout_s=timeout,
         rate_limit=number("HVR_KAFKA_RATE_LIMIT", 1, 1, 10_000_000) if "HVR_KAFKA_RATE_LIMIT" in chosen else 0,
@@ -137,14 +159,9 @@ def _defaults(location: KafkaLocation, max_bytes: int, timeout_s: int, extra: di
         # I3: a message that is tried again may not be passed by one after it
         defaults["max.in.flight.requests.per.connection"] = "1"
     return defaults | {
-        "bootstrap.servers": ",".join(_with_port(broker) for broker in location.Kafka_Brokers),
+        "bootstrap.servers": ",".join(map(brokers.address_of, location.Kafka_Brokers)),
         "compression.type": location.Kafka_Message_Compress.lower(),
         "partitioner": location.Kafka_Partitioner,
         "message.max.bytes": str(max_bytes),
         "message.timeout.ms": str(timeout_s * 1000),
     }
-
-
-def _with_port(broker: str) -> str:
-    host = broker.rpartition("]")[2] if broker.startswith("[") else broker
-    return broker if ":" in host else f"{broker}:{DEFAULT_PORT}"

@@ -5,7 +5,7 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from integrator.channel.access import KafkaAccess
@@ -75,14 +75,6 @@ def hide(location: KafkaAccess, secrets: Secrets) -> None:
     jaas.hide(location.Sasl_Jaas_Config, secrets)
 
 
-def check_brokers(brokers: Sequence[str], report: Report, secrets: Secrets) -> None:
-    """Report of brokers with a user, which librdkafka would take for a part of the host's name."""
-    for broker in brokers:
-        if "@" in broker:
-            secrets.add(broker.rpartition("@")[0].rpartition("/")[2].partition(":")[2])  # I7
-            report("Kafka_Brokers", "a broker is host:port; for a user, use Stream_User and Stream_Password")
-
-
 def access_properties(location: KafkaAccess, report: Report, directory: str) -> dict[str, str]:
     """Return librdkafka's properties: none where the location says nothing, which is PLAINTEXT.
 
@@ -98,7 +90,12 @@ def access_properties(location: KafkaAccess, report: Report, directory: str) -> 
     for key, kind in _FILES.items():
         path = getattr(location, key)
         if path is not None and PEM_TEXT not in path and not Path(path).is_file():
-            report(key, f"there is no file {as_known(path)!r}; {kind} is expected")
+            other = (
+                ", or Kafka_Tls: true where the system knows the authority"
+                if key == "Stream_Public_Certificate"
+                else ""
+            )
+            report(key, f"there is no file {as_known(path)!r}; {kind} is expected{other}")
     if not tls and mechanism is None:
         return {}
     user = {**_OAUTH_USER, **_OAUTH} if method == "OAUTHBEARER" else _USER
@@ -164,6 +161,17 @@ def _check_tls(location: KafkaAccess, report: Report, *, tls: bool) -> None:
         report("Stream_Client_Public_Certificate", text)
     if location.Stream_Public_Certificate is not None and "Kafka_Tls" in location.model_fields_set:
         report("Kafka_Tls", "Stream_Public_Certificate turns TLS on already; leave this out")
+
+
+def key_of(name: str) -> str:
+    """Return the key of the Kafka location that sets a property of librdkafka's; nothing where none does."""
+    return _SET_BY.get(name.replace(".pem", ".location"), "").partition(",")[0]
+
+
+def key_in(location: KafkaAccess, text: str) -> str:
+    """Return the key that sets a property which librdkafka's `text` names; nothing where it names none."""
+    named = (key_of(name) for name in _SET_BY if name in text)
+    return next((key for key in named if key and getattr(location, key, None) is not None), "")
 
 
 def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Report) -> None:

@@ -44,7 +44,7 @@ def layout_of(
     report, at_location = problems.at_actions(places), problems.at_location(name)
     chosen = [kind for kind in KINDS if values.get(kind)]
     if len(chosen) > 1:
-        report(chosen[1], f"a location has one format, and {chosen[0]} is another")
+        report(chosen[1], f"a location has one format, and {chosen[0]} is another; leave one of them out")
     kind = chosen[0] if chosen else "Json"
     if location.Kafka_Schema_Registry is not None:
         for parameter in (*chosen, *(p for p in values if p in BELONGS and "Json" not in BELONGS[p])):
@@ -60,7 +60,7 @@ def layout_of(
     if envelope and before:
         report("BeforeUpdateColumns", f"the {envelope} envelope has both images of an update: leave it out")
     if values.get("BeforeUpdateColumnsWhenChanged") and not before:
-        report("BeforeUpdateColumnsWhenChanged", "needs BeforeUpdateColumns beside it")
+        report("BeforeUpdateColumnsWhenChanged", 'needs BeforeUpdateColumns beside it, such as "old&"')
     mode = values.get("JsonMode") or ("SCHEMA_PAYLOAD" if not envelope else ENVELOPES[envelope].format)
     mode = "ROW_FRAGMENTS" if mode == "JSON" else mode
     format_name = _format(kind, mode, location)
@@ -107,7 +107,7 @@ def _check_location(location: KafkaLocation, format_name: str, envelope: str, re
 def _check_belongs(kind: str, values: dict[str, Any], report: Report) -> None:
     for parameter, kinds in BELONGS.items():
         if parameter in values and kind not in kinds:
-            report(parameter, f"{parameter} belongs to {' and '.join(kinds)}, and the format is {kind}")
+            report(parameter, f"{parameter} belongs to {' and '.join(kinds)}, and the format is {kind}; leave it out")
 
 
 def _format(kind: str, mode: str, location: KafkaLocation) -> str:

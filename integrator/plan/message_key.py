@@ -15,7 +15,7 @@ from integrator.expressions.substitutions import ExpressionError
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.schema import Table
-from integrator.transform import sql
+from integrator.transform import sql_types
 
 DEFAULT_KEY = "{hvr_key_hash}"
 
@@ -42,7 +42,10 @@ def key_of(
     key_format = KEYS[serializer]
     expression = values.get("MessageKey")
     if key_format.schema_type and not registry:
-        report("MessageKeySerializer", f"{serializer} needs a schema registry (Kafka_Schema_Registry)")
+        report(
+            "MessageKeySerializer",
+            f"{serializer} needs a schema registry; give its URL as Kafka_Schema_Registry, or use STRING",
+        )
     if not key_format.text and expression is not None:
         report("MessageKey", f"{serializer} writes the key columns of the row: leave the expression out")
     if serializer == "NONE":
@@ -57,10 +60,10 @@ def key_of(
     columns = tuple(field.as_column(nullable=field.nullable) for field in of_key)
     if key_format.of_struct is not None:
         for column, why in refusals(key_format.of_struct, columns, layout.options):
-            report("MessageKeySerializer", f"key column {column} of table {table.name}, {serializer}: {why}")
+            report("MessageKeySerializer", f"key column {column}, {serializer}: {why}", table.name)
         unnamed = key_format.of_struct.record_refusal(f"{table.name}_key")
         if unnamed:
-            report("MessageKeySerializer", f"the key's record {table.name}_key, {serializer}: {unnamed}")
+            report("MessageKeySerializer", f"the key's record {table.name}_key, {serializer}: {unnamed}", table.name)
     return KeyRecipe(serializer, columns=columns)
 
 
@@ -96,13 +99,13 @@ def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tu
 def _parsed(parameter: Any, text: str, table: Table, report: Report) -> tuple[Part, ...]:
     try:
         parts = parse(text, table, parameter)
-        sql.check(parts, table, schema.String())
+        sql_types.check(parts, table, schema.String())
     except ExpressionError as error:
-        report(parameter, f"table {table.name}: {error}")
+        report(parameter, str(error), table.name)
         return ()
     for part in parts:
         column = table.column(part.name) if isinstance(part, ColumnValue) else None
         if column is not None and isinstance(column.type, schema.Array | schema.Bytes | schema.Struct):
             kind = f"{{{column.name}}} is {schema.describe(column.type)}, which cannot become text"
-            report(parameter, f"table {table.name}: {kind}")
+            report(parameter, kind, table.name)
     return parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,8 +11,10 @@ from integrator.channel.actions import ColumnProperties, TableProperties
 from integrator.channel.base import Scoped
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
-from integrator.channel.problems import Problems
+from integrator.channel.problems import Problems, named
+from integrator.channel.reader import Path_
 from integrator.contracts.message_format import MessageFormat
+from integrator.names import listed, nearest
 from integrator.plan.datatype_match import matcher
 from integrator.schema import Table
 
@@ -57,7 +59,7 @@ class TableParameters:
 
     def report(self, place: int | None, parameter: str, text: str) -> None:
         """Add a problem of a parameter of the action at `place`."""
-        self.problems.add_at(place, parameter, f"table {self.table.name}: {text}")
+        self.problems.add_at(place, parameter, text, self.table.name)
 
 
 At = Literal["source", "kafka", "either"]
@@ -75,8 +77,30 @@ class ChannelScope:
     cap_loc: str
     layout: MessageFormat
     problems: Problems
+    tables: tuple[Table, ...] = ()
+    files: Mapping[str, int] = field(default_factory=dict)
+    """Where each table is defined: the place of its file in the channel's tables."""
     notes: list[str] = field(default_factory=list)
     """What is to be known of the plan and is not wrong."""
+
+    def definition(self, table: str) -> Path_:
+        """Return the path of the channel at which a table is defined."""
+        return ("tables", self.files[table]) if table in self.files else ("tables",)
+
+    def column_meant(self, name: str, table: Table, accepted: str) -> str:
+        """Return which column may be meant by a name that `table` has not, or that of another table.
+
+        accepted: what to write where none is, and the table's columns follow.
+        """
+        having = [one.name for one in self.tables if one.column(name) is not None]
+        if having:
+            return f"{named(having)} {'have' if len(having) > 1 else 'has'} it: write table: {having[0]}"
+        columns = [column.name for column in table.columns]
+        for one in (table, *self.tables):
+            near = nearest(name, (column.name for column in one.columns))
+            if near:
+                return f"do you mean {near}{'' if one is table else f', of table {one.name}'}?"
+        return listed(columns, accepted)
 
     @property
     def registry(self) -> bool:
@@ -118,9 +142,7 @@ def _merged(scope: ChannelScope, table: Table, actions: Iterable[tuple[int, Scop
     ignored = {"source": scopes.elsewhere, "kafka": lambda _: frozenset(), "either": lambda _: scopes.NAMED_AT_SOURCE}[
         at
     ]
-    values, places, wrong = scopes.merge(actions, scope.channel, locations, table.name, scope.problems.source, ignored)
-    scope.problems.extend(wrong)
-    return values, places
+    return scopes.merge(actions, scope.channel, locations, table.name, scope.problems, ignored)
 
 
 def effective_by_place(scope: ChannelScope, table: Table, kind: type[Scoped]) -> PlacedParameters:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from integrator.channel.locations import KafkaLocation
-from integrator.channel.problems import Problems
+from integrator.channel.problems import Problems, named
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
 from integrator.formats.keys import SchemaType
@@ -73,13 +75,16 @@ def settings_of(location: KafkaLocation, name: str, problems: Problems) -> Regis
     for url in urls:
         if "@" in url:  # I7: user and password stand before it
             secrets.add(url.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
-            report("Kafka_Schema_Registry", "a URL has no user; use Kafka_Schema_User and its password")
-        elif not url.startswith(("http://", "https://")):
-            report("Kafka_Schema_Registry", f"{url!r} is no URL; it begins with http:// or https://")
+            text = "a URL has no user; use Kafka_Schema_User and Kafka_Schema_Registry_Password"
+            report("Kafka_Schema_Registry", text)
+        elif wrong := _wrong_url(url):
+            report("Kafka_Schema_Registry", f"{url!r} {wrong}")
     if (user is None) != (password is None):
-        report("Kafka_Schema_User", "user and password (Kafka_Schema_Registry_Password) go together")
+        there, absent = ("Kafka_Schema_User", "Kafka_Schema_Registry_Password")[:: 1 if password is None else -1]
+        report(there, f"needs {absent} beside it")
     if user is not None and access.Bearer_Token is not None:
         report("Schema_Registry", "user and password, or a Bearer_Token, but not both")
+    _check_files(location, name, problems)
     for secret in (password, access.Bearer_Token, access.Client_Private_Key_Password):
         secrets.add(secret or "")
     client: dict[str, Any] = {
@@ -108,6 +113,29 @@ def settings_of(location: KafkaLocation, name: str, problems: Problems) -> Regis
     )
 
 
+def _wrong_url(url: str) -> str:
+    """Return what is wrong with a registry's URL, and what to write; nothing where it is one."""
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        return f"is no URL: {error}; write http://HOST:8081"
+    if parts.scheme not in ("http", "https"):
+        bare = url.partition("://")[2] or url
+        return f"is no URL of a registry; write http://{bare}, or https://{bare}"
+    if not host or url.split() != [url] or port == 0:
+        return "is no URL of a registry; write http://HOST:8081"
+    return ""
+
+
+def _check_files(location: KafkaLocation, name: str, problems: Problems) -> None:
+    for key in ("CA_Certificate", "Client_Certificate", "Client_Private_Key"):
+        file = getattr(location.Schema_Registry, key)
+        if file is not None and not Path(file).is_file():
+            text = f"there is no file {file!r}; a PEM file is expected"
+            problems.add(("locations", name, "Schema_Registry", key), text)
+
+
 Strategies = dict[tuple[str, str], str]
 """By table and part, the name of the strategy."""
 
@@ -131,13 +159,14 @@ def registrations(recipe: Recipe, strategies: Strategies) -> tuple[Registration,
 
 def clashes(found: Iterable[Registration]) -> list[str]:
     """Return what is wrong where two tables would share a subject with different schemas."""
-    first: dict[str, Registration] = {}
-    wrong = []
+    shared: dict[str, list[Registration]] = {}
     for registration in found:
-        other = first.setdefault(registration.subject, registration)
-        if other.text != registration.text:
-            wrong.append(
-                f"the {registration.part} schemas of tables {other.table} and {registration.table} would share the "
-                f"subject {registration.subject}; give them topics of their own, or use TopicRecordNameStrategy"
-            )
+        shared.setdefault(registration.subject, []).append(registration)
+    wrong = []
+    for subject, each in shared.items():
+        others = [one.table for one in each if one.text != each[0].text]
+        if others:
+            names = named([each[0].table, *others])
+            text = f"the {each[0].part} schemas of {names} would share the subject {subject}"
+            wrong.append(f"{text}; give them topics of their own, or use TopicRecordNameStrategy")
     return wrong

@@ -10,7 +10,7 @@ from integrator.expressions.parse import SQL, fixed_text, parse, sql
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.parameters import TableParameters
 from integrator.schema import Table
-from integrator.transform import sql as engine
+from integrator.transform import sql_types as engine
 from integrator.transform.restrict import reaching
 
 

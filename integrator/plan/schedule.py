@@ -12,6 +12,8 @@ from integrator.channel.actions import Scheduling
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
 
+_FIELDS = "write minute hour day month weekday, as in cron"
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -49,5 +51,6 @@ def _refusal(text: str) -> str | None:
     try:
         next(CronSim(text, datetime(2000, 1, 1)))  # noqa: DTZ001 - any time will do
     except (CronSimError, StopIteration) as error:
-        return f"{text!r} is no time: {error or 'it never comes'}; write minute hour day month weekday, as in cron"
+        several = f"several times have | between: {text.replace(';', '|')}" if ";" in text else _FIELDS
+        return f"{text!r} is no time: {error or 'it never comes'}; {several}"
     return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from integrator.channel.actions import Capture, Integrate, Restrict, TableProperties
 from integrator.channel.problems import Report
+from integrator.channel.reader import Path_
 from integrator.contracts.fragments import Shape
 from integrator.contracts.recipe import CaptureRecipe, Coercion, Messages, Read, Recipe, TableRecipe
 from integrator.encode import messages
@@ -14,6 +16,7 @@ from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.messages import format_of
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
+from integrator.names import meant
 from integrator.plan.capture import capture_of
 from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
@@ -44,7 +47,7 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
     coercion = _coercion(scope, table, properties, set_at)
     sends_deletes = _style(merged) != "Standard" or bool(scope.layout.envelope)
     rules = Rules(coercion, scope.location.Expression_Scopes == "APPLY", deletes=sends_deletes)
-    fields = fields_of(table, merged, rules, problems)
+    fields = fields_of(table, merged, rules, scope)
     own_key = explicit_key(table, merged)
     keyed = replace(table, key=own_key or implicit_key(table, merged))
     named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
@@ -83,11 +86,23 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
     )
     if not scope.channel.errors.log_messages:
         made = replace(made, masked=_masked(made))
-    _check_sayable(scope, made)
-    if not made.distribution_key:
-        text = f"table {table.name}: no column can be its key; give it one (Key)"
-        problems.add_general(text)
+    _check_sayable(scope, made, _made_at(merged))
+    if not made.distribution_key and not all(field.extra for field in fields):
+        problems.add(scope.definition(table.name), _NO_KEY, table.name)
     return made if len(problems) == before else None
+
+
+_NO_KEY = "none of its columns can be its key; give it one, {action: ColumnProperties, Name: …, Key: true}"
+
+
+def _made_at(merged: ColumnParameters) -> dict[str, Path_]:
+    """Return the actions that make columns of messages, by the columns' names there."""
+    made: dict[str, Path_] = {}
+    for name, (values, places) in merged.items():
+        for parameter in ("BaseName", "Datatype", "Extra"):
+            if parameter in places:
+                made.setdefault(values.get("BaseName") or name, ("actions", places[parameter], parameter))
+    return made
 
 
 def _masked(table: TableRecipe) -> tuple[str, ...]:
@@ -123,7 +138,7 @@ def _binary(scope: ChannelScope, properties: dict[str, Any], places: dict[str, i
     binary = properties.get("MapBinary", "")
     if binary and scope.layout.format not in ("JSON", "CSV"):
         text = f"belongs to plain JSON and Csv; the format is {scope.layout.format}"
-        scope.problems.add(("actions", places["MapBinary"], "MapBinary"), text)
+        scope.problems.add_at(places["MapBinary"], "MapBinary", text)
     return binary
 
 
@@ -131,10 +146,16 @@ def _coercion(scope: ChannelScope, table: Table, values: dict[str, Any], places:
     policy, text = values.get("CoerceErrorPolicy", "FATAL"), values.get("CoerceErrorType")
     types = tuple(part.strip() for part in text.split(",")) if text is not None else TYPES
     unknown = [name for name in types if name not in TYPES]
-    if unknown or (text is not None and policy == "FATAL"):
-        wrong = f"{', '.join(unknown)}: not known; accepted are {', '.join(TYPES)}"
-        wrong = wrong if unknown else "has no effect while CoerceErrorPolicy is FATAL"
-        scope.problems.add(("actions", places["CoerceErrorType"], "CoerceErrorType"), f"table {table.name}: {wrong}")
+    for name in unknown:
+        scope.problems.add_at(
+            places["CoerceErrorType"],
+            "CoerceErrorType",
+            f"{name!r} is no such misfit; {meant(name, TYPES)}",
+            table.name,
+        )
+    if not unknown and text is not None and policy == "FATAL":
+        wrong = "has no effect while CoerceErrorPolicy is FATAL; write CoerceErrorPolicy: WARNING beside it"
+        scope.problems.add_at(places["CoerceErrorType"], "CoerceErrorType", wrong, table.name)
     return Coercion(policy, types)
 
 
@@ -162,14 +183,14 @@ def _style(merged: ColumnParameters) -> str:
     return "SoftDelete" if any(values.get("SoftDelete") for values, _ in merged.values()) else "Standard"
 
 
-def _check_sayable(scope: ChannelScope, table: TableRecipe) -> None:
-    """Add a problem for what the format cannot say: column, reason and remedy."""
+def _check_sayable(scope: ChannelScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
+    """Add a problem for what the format cannot say: column, reason and remedy. places: of columns that actions make."""
     fmt, layout = format_of(scope.layout), scope.layout
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
     columns = messages.columns(table, probe, Shape())
 
-    def report(text: str) -> None:
-        scope.problems.add_general(f"table {table.table.name}, {text}")
+    def report(text: str, column: str = "") -> None:
+        scope.problems.add(places.get(column, scope.definition(table.table.name)), text, table.table.name)
 
     name = messages.record(table, probe)
     unnamed = fmt.record_refusal(name)
@@ -177,10 +198,13 @@ def _check_sayable(scope: ChannelScope, table: TableRecipe) -> None:
         report(f"{layout.format}, record {name}: {unnamed}")
     options = messages.options_of(table, probe)
     for column, why in refusals(fmt, columns, options):
-        report(f"column {column}, {layout.format}: {why}")
+        action = f"{{action: ColumnProperties, table: {table.table.name}, Name: {column}, BaseName: …}}"
+        report(f"column {column}, {layout.format}: {why.replace('(BaseName)', action)}", column)
     names = [column.name for column in columns]
+    of_fields = {field.name for field in table.fields}
     for twice in sorted({name for name in names if names.count(name) > 1}):
-        report(f"column {twice}: another would have the same name; choose another BaseName or BeforeUpdateColumns")
+        if layout.before or twice not in of_fields:  # else the fields' own check reports it
+            report(f"column {twice}: another would have the same name; choose another BeforeUpdateColumns", twice)
     text = layout.options.encoding != "UTF-8" or layout.options.newlines
     if layout.format == "CSV" and options.binary == "COPY" and text:
         for blob in columns:

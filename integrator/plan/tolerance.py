@@ -21,7 +21,7 @@ def tolerance_of(channel: Channel, topics: Sequence[str], problems: Problems) ->
     if errors.topic is not None and errors.topic in topics:
         problems.add(
             ("errors", "deadletterqueue.topic.name"),
-            f"{errors.topic} is a topic of rows too; rejected lines need one of their own",
+            f"{errors.topic} is a topic of rows too; rejected lines need one of their own: write another name",
         )
     if errors.log_messages and not errors.log:
         problems.add(("errors", "log.include.messages"), "has no use without log.enable: true")

@@ -34,13 +34,13 @@ def tombstones_of(values: dict[str, Any], keys: Keys, layout: MessageFormat, rep
     asked, envelope = values.get("OnDeleteSendTombstone"), ENVELOPES.get(layout.envelope)
     keyless = key.serializer == "NONE"
     if asked and keyless:
-        report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none")
+        report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none; leave it out, or have keys")
     wanted = bool(envelope and envelope.tombstones and not keyless) if asked is None else bool(asked)
     missing = _missing(keys) if wanted and not keyless else ()
     if missing or (wanted and _runs_together(key.expression, len(table.key))):
-        lacks = f"its message key lacks {', '.join(missing)}" if missing else "its message key lacks separators"
-        text = f"table {table.name}: {lacks}, so that a tombstone would erase rows that were not deleted"
-        report("OnDeleteSendTombstone", f"{text}; {_remedy(keys, missing)}, or set OnDeleteSendTombstone: false")
+        lacks = f"the message key lacks {', '.join(missing) or 'separators'}"
+        text = f"a tombstone would erase rows that were not deleted; {lacks}: {_remedy(keys, missing)}"
+        report("OnDeleteSendTombstone", f"{text}, or set OnDeleteSendTombstone: false", table.name)
     return wanted
 
 
@@ -79,12 +79,12 @@ def _remedy(keys: Keys, missing: tuple[str, ...]) -> str:
     table, parts = keys.table, keys.key.expression
     if not parts:
         return f"send {', '.join(missing)} as it is: without Absent, IntegrateExpression and a narrower Datatype"
-    is_hash = all(isinstance(part, Op) for part in parts)
+    is_hash = any(isinstance(part, Op) and part.name == "hvr_key_hash" for part in parts)
     in_text = [column for column in table.columns if column.name in table.key and _is_exact(column)]
     if not is_hash and len(in_text) == len(table.key):
-        return f"say MessageKey: '{'-'.join(f'{{{name}}}' for name in table.key)}'"
+        return "say MessageKey: '{{hvr_key_names -}}'"
     leave_out = "" if is_hash else ", without MessageKey"
     if keys.flagged:
         flags = [f"{{action: ColumnProperties, table: {table.name}, Name: {name}, {_FLAG}}}" for name in missing]
         return f"flag these columns too: {', '.join(flags)}{leave_out}"
-    return f"hash all of the key: {{action: TableProperties, table: {table.name}, DistributionKeyLimit: 0}}{leave_out}"
+    return f"hash all of the key: {{action: TableProperties, DistributionKeyLimit: 0}}{leave_out}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from integrator.channel.load import Path_
+from integrator.channel.reader import Path_
 from integrator.expressions.parse import constant_text, parse
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.parameters import ChannelScope
@@ -29,9 +29,11 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
     try:
         topic = constant_text(parse(template, table, "topic"), values)
     except ExpressionError as error:
-        scope.problems.add(place, str(error))
+        scope.problems.add(place, str(error), table.name)
         return ""
     if not TOPIC.fullmatch(topic) or topic in (".", ".."):
-        text = f"the topic of table {table.name} would be {topic!r}; accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
-        scope.problems.add(place, text)
+        written = re.sub(r"[^a-zA-Z0-9._-]+", "-", topic)
+        text = f"Kafka accepts no such topic; it would be {topic!r}, and accepted are 1 to 249 of a-z A-Z 0-9 . _ -"
+        text += f", such as {written}" if TOPIC.fullmatch(written) and written != topic else ""
+        scope.problems.add(place, text, table.name)
     return topic

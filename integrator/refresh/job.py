@@ -24,6 +24,7 @@ from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
+from integrator.names import meant
 from integrator.plan import Plan
 from integrator.refresh import bars, moment
 from integrator.refresh import ledger as ledgers
@@ -103,7 +104,9 @@ def _tables_at(plan: Plan) -> SnapshotLocation | JdbcLocation:
 def _check(plan: Plan, options: Options) -> None:
     known = {table.table.name: table for table in plan.recipe.tables}
     problems = [
-        f"--table {name!r} is no table; known are {', '.join(known)}" for name in options.tables if name not in known
+        f"--table {name!r} is no table; {meant(name, known, 'known are')}"
+        for name in options.tables
+        if name not in known
     ]
     if options.truncate_record:
         others = [

@@ -19,6 +19,7 @@ from integrator import schema
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import TableRecipe
 from integrator.errors import EnvironmentFault
+from integrator.plan.source import path_of
 from integrator.schema import Column, Table
 
 POSTGRES, MYSQL, MARIADB = "postgresql", "mysql", "mariadb"
@@ -139,10 +140,7 @@ def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
 
 
 def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> DataFrame:
-    names = {"{hvr_tbl_name}": table.name, "{hvr_tbl_base_name}": table.base_name, "{hvr_schema}": table.schema or ""}
-    path = location.path
-    for name, value in names.items():
-        path = path.replace(name, value)
+    path = path_of(location, table)
     options = {"mode": "FAILFAST", **_FILES.get(location.format, {}), **location.options}
     reader = spark.read.format(location.format).options(**options)
     if location.format == "json":

@@ -6,35 +6,21 @@ moment, and the next URL when one is down.
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
-from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from integrator.contracts.message_format import SchemaId
 from integrator.contracts.recipe import Recipe, TableRecipe
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
+from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan
 from integrator.plan.registry import Registration, RegistrySettings
-from integrator.registry.bounded import (
-    MOST_ID,
-    AnswerTooLarge,
-    BoundedSession,
-    is_guid,
-    is_id,
-    printable,
-    printable_lines,
-)
+from integrator.registry.bounded import MOST_ID, BoundedSession, is_guid, is_id, printable
 from integrator.registry.compatible import incompatibility
-
-NOT_FOUND, CONFLICT, INVALID = 404, 409, 422
-DENIED = (401, 403)
-REDIRECTED = (301, 302, 303, 307, 308)
+from integrator.registry.explained import explained, pretty, refusal, says_none
 
 
 def resolve(plan: Plan) -> Plan:
@@ -59,13 +45,25 @@ def resolve(plan: Plan) -> Plan:
 
 
 def check(plan: Plan) -> list[str]:
-    """Return of each schema whether the registry has it, or would take it; registers nothing. Raises as `resolve`."""
+    """Return of each schema whether the registry has it, or would take it; registers nothing.
+
+    Raises as `resolve`, with what is wrong with all of them.
+    """
     if plan.registry is None:
         return []
     settings = plan.registry
     client = _client(settings)
     plan = replace(plan, recipe=_with_numbers(plan, client))
-    return [f"{one.subject}: {_checked(client, settings, one)}" for one in plan.registrations]
+    found: list[str] = []
+    refused: list[ConfigurationError] = []
+    for one in plan.registrations:
+        try:
+            found.append(f"{one.subject}: {_checked(client, settings, one)}")
+        except ConfigurationError as error:
+            refused.append(error)
+    if refused:
+        raise refused[0] if len(refused) == 1 else ConfigurationError("\n".join(map(str, refused)))
+    return found
 
 
 def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registration: Registration) -> str:
@@ -80,9 +78,9 @@ def _checked(client: SchemaRegistryClient, settings: RegistrySettings, registrat
     try:
         fits = client.test_compatibility(registration.subject, Schema(registration.text, registration.type))
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
-        raise _explained(error, settings, registration, latest) from None
+        raise explained(error, settings, registration, latest) from None
     if not fits:
-        raise _refused("the registry says it is not compatible", registration, latest)
+        raise refusal("the registry says it is not compatible", registration, latest)
     return "a new version, compatible"
 
 
@@ -122,7 +120,7 @@ def _registered(client: SchemaRegistryClient, settings: RegistrySettings, regist
             registration.subject, Schema(registration.text, registration.type), settings.normalize
         )
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
-        raise _explained(error, settings, registration, latest) from None
+        raise explained(error, settings, registration, latest) from None
     return _id(settings, registration, made)
 
 
@@ -146,13 +144,13 @@ def _found(
             else f"it is {theirs}"
         )
         if why:
-            raise _refused(f"its latest version cannot read our messages: {why}", registration, latest)
+            raise refusal(f"its latest version cannot read our messages: {why}", registration, latest)
         return latest
     found = _lookup(client, settings, registration)
     if found is None:
         raise ConfigurationError(
             f"{registration.subject}: the schema of table {registration.table} is not registered, and Auto_Register is "
-            f"false; register it, or let the integrator do it:\n{_pretty(registration.text)}"
+            f"false; register it, or let the integrator do it:\n{pretty(registration.text)}"
         )
     return found
 
@@ -199,68 +197,11 @@ def _if_there(
     try:
         found = ask()
     except Exception as error:  # noqa: BLE001 - the client's kinds are many; each is explained
-        if isinstance(error, SchemaRegistryError) and error.http_status_code == NOT_FOUND:
+        if says_none(error):
             return None
-        raise _explained(error, settings, registration, None) from None
+        raise explained(error, settings, registration, None) from None
     if found.schema_id is not None:  # where it has none, that is said by who needs it
         _check_id(found, printable(found.subject))
     if not isinstance(found.schema.schema_str, str | None):
         raise EnvironmentFault(f"{printable(found.subject)}: the registry gave a schema that is no text")
     return found
-
-
-def _explained(
-    error: Exception, settings: RegistrySettings, registration: Registration | None, latest: RegisteredSchema | None
-) -> IntegratorError:
-    """Return our error for one of the client's: who acts, on what."""
-    where = f"{registration.subject}: " if registration else ""
-    urls = ", ".join(settings.urls)
-    if not isinstance(error, SchemaRegistryError):
-        if isinstance(error, AnswerTooLarge):
-            return EnvironmentFault(
-                f"{where}the server at {urls} gives {error}, which no schema registry does; mend "
-                "Kafka_Schema_Registry; nothing was sent"
-            )
-        reason = f"{type(error).__name__}: {printable(error)}"
-        return EnvironmentFault(
-            f"{where}no schema registry answers at {urls} ({reason}); start it, or mend "
-            "Kafka_Schema_Registry; nothing was sent"
-        )
-    message = printable(error.error_message or "")
-    if error.http_status_code == CONFLICT and registration is not None:
-        return _refused(message or "not compatible", registration, latest)
-    if error.http_status_code == INVALID and registration is not None:
-        return ConfigurationError(
-            f"{where}the registry cannot read the schema: {message}\n{_pretty(registration.text)}"
-        )
-    if error.http_status_code in DENIED:
-        return ConfigurationError(
-            f"{where}the registry at {urls} refuses us ({error.http_status_code}: {message}); mend "
-            "Kafka_Schema_User and its password, the token or the certificate"
-        )
-    if error.http_status_code in REDIRECTED:
-        return ConfigurationError(
-            f"{where}the server at {urls} redirects to another address ({error.http_status_code}), where our "
-            "credentials do not go; give Kafka_Schema_Registry the address of the registry itself"
-        )
-    return EnvironmentFault(f"{where}the registry at {urls} failed: {error.http_status_code} {message}")
-
-
-def _refused(reason: str, registration: Registration, latest: RegisteredSchema | None) -> ConfigurationError:
-    """Return the error for a schema that the registry will not have: its reason, the difference, and the choices."""
-    before = _pretty((latest.schema.schema_str if latest else "") or "").splitlines()
-    ours = _pretty(registration.text).splitlines()
-    difference = printable_lines("\n".join(difflib.unified_diff(before, ours, "registered", "ours", lineterm="", n=1)))
-    return ConfigurationError(
-        f"{registration.subject}: the registry refuses the schema of table {registration.table}: {printable(reason)}\n"
-        f"{difference}\n"
-        "choices: let new columns be nullable; set the subject's compatibility to NONE; write to another topic or "
-        "subject (Kafka_Default_Topic, ValueSubjectStrategy); or keep the old column (ColumnProperties Datatype)"
-    )
-
-
-def _pretty(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return text

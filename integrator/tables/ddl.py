@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot.errors import SqlglotError
 
 from integrator.errors import Problem
+from integrator.names import meant
 from integrator.schema import Table
 from integrator.tables.alter import Altering
 from integrator.tables.create import Creating
@@ -53,6 +54,8 @@ _HARMLESS_OF_TYPES = (
     "OWNER TO", "ADD VALUE", "RENAME VALUE", "ADD CONSTRAINT", "ADD CHECK", "VALIDATE", "SET DEFAULT", "DROP DEFAULT",
     "DROP CONSTRAINT", "RENAME CONSTRAINT", "SET (",
 )  # fmt: skip
+_ALIASES = {"mssql": "tsql", "sqlserver": "tsql", "mariadb": "mysql", "plsql": "oracle", "pg": "postgres"}
+"""What databases are called whose SQL has another name here."""
 _ROUTINES = {"FUNCTION", "PROCEDURE", "TRIGGER", "EVENT", "GRANT", "REVOKE", "DENY"}
 """Words of statements that may have CREATE TABLE in them."""
 _LIKE_TSQL = re.compile(r"(?im)^\s*go\s*$|\[[a-z]")
@@ -67,14 +70,22 @@ _HARMLESS = (
 )  # fmt: skip
 
 
+def refusal_of(sql_dialect: str) -> str:
+    """Return what is wrong with the name of a database's SQL; nothing where it is known."""
+    if sql_dialect in STANDARD or sql_dialect in sqlglot.Dialects.__members__.values():
+        return ""
+    known = sorted({*STANDARD, *(str(member.value) for member in sqlglot.Dialects if member.value)})
+    return f"{sql_dialect!r} is no SQL that is known; {meant(_ALIASES.get(sql_dialect.lower(), sql_dialect), known)}"
+
+
 def read(path: str, text: str, sql_dialect: str) -> Reading:
     """Read the tables that `text` defines; what is wrong with any statement is a problem, and others are counted.
 
     `path` names the file in problems; `sql_dialect` is db2, or a name sqlglot knows (postgres, mysql, oracle, tsql, …).
     """
-    if sql_dialect not in STANDARD and sql_dialect not in sqlglot.Dialects.__members__.values():
-        known = ", ".join(sorted({*STANDARD, *(str(member.value) for member in sqlglot.Dialects if member.value)}))
-        return [], [Problem(path, 0, "", f"{sql_dialect!r} is no SQL that is known; accepted are {known}")], Counter()
+    refusal = refusal_of(sql_dialect)
+    if refusal:
+        return [], [Problem(path, 0, "", refusal)], Counter()
     tables, wrong, skipped = _read(text, sql_dialect)
     problems = [Problem(path, one.line, one.where, str(one)) for one in wrong]
     if problems and (other := _understood_as(text, sql_dialect)):

@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from integrator import schema
+from integrator.names import nearest
 from integrator.schema import Column, Type
 
 Kind = exp.DType
@@ -155,6 +156,14 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
 """What a database means by a type, where that is not what most mean; and its default digits of a second."""
 
 
+_STANDARD = (
+    "boolean", "smallint", "integer", "bigint", "real", "double precision", "decimal", "numeric", "char", "varchar",
+    "text", "uuid", "json", "jsonb", "bytea", "date", "time", "timestamp", "timestamptz", "interval", "number",
+    "varchar2", "nvarchar", "datetime", "varbinary", "blob", "clob",
+)  # fmt: skip
+"""Types that one may be meant for that is not known."""
+
+
 def type_of(kind: exp.DataType, sql_dialect: str, named: Named) -> Type:
     """Return the type that a column's SQL type stands for. Raises KeyError, with the reason.
 
@@ -180,8 +189,9 @@ def type_of(kind: exp.DataType, sql_dialect: str, named: Named) -> Type:
     else:
         make = OF_DATABASE.get(sql_dialect, {}).get(kind.this) or TYPES.get(kind.this)
     if make is None:
+        near = nearest(kind.sql().partition("(")[0], [*_STANDARD, *NAMED])
         text = "declare it as text, as one of the standard types, or define it above (CREATE DOMAIN, CREATE TYPE)"
-        raise KeyError(f"the type {kind.sql()} is not known; {text}")
+        raise KeyError(f"the type {kind.sql()} is not known; {f'do you mean {near}?' if near else text}")
     return make(sizes)
 
 

@@ -18,10 +18,11 @@ from sqlglot import exp
 
 from integrator.arrow.arrays import Mask, first, items_of, mask
 from integrator.errors import shortened
-from integrator.expressions.parse import Part, Sql
-from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError, with_article
-from integrator.schema import String, Table, Type, arrow_type, describe
-from integrator.transform.cast import Refused, cast, is_list
+from integrator.expressions.parse import Sql
+from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError, accepted_in, with_article
+from integrator.names import meant, nearest
+from integrator.schema import Table, arrow_type
+from integrator.transform.cast import is_list
 
 _MOST_DEEP = 500
 """How deep terms are nested, as those of a sum are: 1,000 take the engine 2 s to plan, 5,000 take it 40 s, and 30,000
@@ -106,18 +107,20 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
         if refused is None and isinstance(node, exp.Anonymous) and str(node.this).lower() in _REFUSED_NAMES:
             refused = "a clock, or chance"
         if refused is not None:
+            clock = "; the time of integration is {hvr_integ_tstamp}, without sql:" if "clock" in refused else ""
             raise ExpressionError(
-                f"sql: {refused} is not possible: an expression sees its row alone, and gives the same again"
+                f"sql: {refused} is not possible: an expression sees its row alone, and gives the same again{clock}"
             )
     found = tuple(dict.fromkeys(column.name for column in tree.find_all(exp.Column)))
     for name in found:
         if table.column(name) is None and (
             name not in SUBSTITUTIONS or sql.context not in SUBSTITUTIONS[name].contexts
         ):
-            known = ", ".join(column.name for column in table.columns)
+            columns = [column.name for column in table.columns]
+            known = [*columns, *accepted_in(sql.context)] if nearest(name, columns) or "hvr" in name else columns
             raise ExpressionError(
-                f"sql: {name!r} is neither a column of {table.name}, which has {known}, nor a substitution that may "
-                f"stand in {with_article(sql.context)}"
+                f"sql: {name!r} is neither a column nor a substitution that may stand in {with_article(sql.context)}; "
+                f"{meant(name, known, 'its columns are')}"
             )
     return found
 
@@ -130,26 +133,6 @@ def result_type(sql: Sql, table: Table) -> pa.DataType:
         return _compiled(sql.text, _schema(empty)).type
     except SqlFailed as error:
         raise ExpressionError(f"sql: {error}") from None
-
-
-def check(parts: tuple[Part, ...], table: Table, kind: Type) -> None:
-    """Raise ExpressionError where SQL cannot be, or its values cannot become `kind`."""
-    for part in parts:
-        if isinstance(part, Sql):
-            found = result_type(part, table)
-            if pa.types.is_binary(found) and isinstance(kind, String):
-                raise ExpressionError("sql: bytes are no text; write encode(…, 'hex')")
-            try:
-                cast(pa.array([], found), kind, "UTC")
-            except Refused as error:
-                raise ExpressionError(f"sql: {found} cannot become {describe(kind)} ({error})") from None
-
-
-def check_condition(sql: Sql, table: Table) -> None:
-    """Raise ExpressionError where SQL cannot be, or is neither true nor false."""
-    found = result_type(sql, table)
-    if not (pa.types.is_boolean(found) or pa.types.is_null(found)):
-        raise ExpressionError(f"sql: a condition is true or false, and this is {found}")
 
 
 def _arrow_type(name: str, table: Table) -> pa.DataType:

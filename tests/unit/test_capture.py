@@ -316,14 +316,14 @@ def test_an_address_is_no_condition_an_update_stays_one(tmp_path):
 
 PROBLEMS = [
     ("{action: Capture, Coalesce: true, table: keyless}", "Coalesce needs a key"),
-    ("{action: Restrict, CaptureCondition: '{nothing} = 1'}", "neither a substitution nor a column of t"),
-    ("{action: Restrict, CaptureCondition: 'k ='}", "CaptureCondition: table t: sql: "),
+    ("{action: Restrict, CaptureCondition: '{nothing} = 1'}", "neither a substitution nor a column; its columns are"),
+    ("{action: Restrict, CaptureCondition: 'k ='}", "CaptureCondition: tables t, keyless: sql: "),
     ("{action: Restrict, CaptureCondition: '(select 1) = 1'}", "a subquery is not possible"),
-    ("{action: Restrict, CaptureCondition: 'k + 1'}", "a condition is true or false, and this is int64"),
+    ("{action: Restrict, CaptureCondition: 'k + 1'}", "a condition is true or false, and this is bigint"),
     ("{action: Restrict, CaptureCondition: 'k', table: t, group: KAFKA}", "CaptureCondition does nothing at 'KAFKA'"),
     ("{action: Restrict, AddressTo: 'nowhere'}", "'nowhere' does not match kaf, KAFKA or an alias"),
     ("{action: Restrict, group: KAFKA, AddressSubscribe: 'x'}", "no row has an address"),
-    ("{action: Restrict, AddressTo: '{nothing}'}", "neither a substitution nor a column of t"),
+    ("{action: Restrict, AddressTo: '{nothing}'}", "neither a substitution nor a column; its columns are"),
     ("{action: Capture, AugmentIncomplete: SOME}", "'SOME' is not one of 'NONE', 'LOB' or 'ALL'"),
 ]
 

@@ -18,9 +18,9 @@ BASE = {
 
 CASES = [
     # the part that is written otherwise, and what is said
-    ({"channel": "channel: Shop-1"}, ":1: $.channel: String should match pattern"),
-    ({"channel": "chanel: shop"}, ":1: $.chanel: this key is not known here"),
-    ({"channel": "chanel: shop"}, ":1: $.channel: this key is missing"),
+    ({"channel": "channel: Shop-1"}, ":1: $.channel: 'Shop-1' is no name: it has at most 12 lower-case letters"),
+    ({"channel": "chanel: shop"}, ":1: $.chanel: this key is not known here; do you mean channel?"),
+    ({"channel": ""}, ":2: $.channel: this key is missing: Its name"),
     ({"channel": "channel: shop\nchannel: two"}, ":2: $.channel: the key is given twice"),
     ({"channel": "channel: ["}, "broken YAML"),
     ({"channel": "channel: 2026-99-99"}, ":1: $.channel: '2026-99-99' cannot be read"),
@@ -28,17 +28,20 @@ CASES = [
     ({"channel": 'channel: "\x01"'}, "broken YAML"),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: [a]}}"},
-        "one location of class files or socket; found 0",
+        "one location of class files or socket; found none: add one",
     ),
     (
         {"locations": "locations: {kaf: {class: kafka, Kafka_Brokers: []}}"},
-        "$.locations.kaf.Kafka_Brokers: List should",
+        "$.locations.kaf.Kafka_Brokers: an entry at least is wanted here",
     ),
     (
         {"locations": "locations: {src: {class: pipe}}"},
-        "$.locations.src: 'pipe' is not one of 'files', 'socket', 'snapshot', 'jdbc', 'kafka'",
+        "$.locations.src.class: 'pipe' is no class of location; accepted are files, socket, snapshot, jdbc, kafka",
     ),
-    ({"locations": "locations: {src: {path: x}}"}, "$.locations.src: the key for the kind is missing: 'class'"),
+    (
+        {"locations": "locations: {src: {path: x}}"},
+        "$.locations.src.class: the key class is missing; do you mean class: files?",
+    ),
     (
         {"locations": BASE["locations"].replace("dialect: hvr", "dialect: hvr, table: nope")},
         ":3: $.locations.src.table: 'nope' is no table; known are audit, customers, orders, products",
@@ -53,11 +56,11 @@ CASES = [
     ),
     (
         {"locations": BASE["locations"].replace("[localhost]", "[localhost], Kafka_Default_Topic: 'a b'")},
-        "the topic of table audit would be 'a b'; accepted are",
+        "all 4 tables: Kafka accepts no such topic; it would be 'a b', and accepted are",
     ),
     ({"locations": BASE["locations"].replace("localhost", "'${NOT_THERE}'")}, "the environment has no NOT_THERE"),
     ({"locations": BASE["locations"].replace("localhost", "'${file:/not/there}'")}, "cannot be read: No such file"),
-    ({"tables": "tables: [nothing.sql]"}, "nothing.sql: the table definition cannot be read"),
+    ({"tables": "tables: [nothing.sql]"}, ":5: $.tables[0]: there is no file "),
     ({"tables": f"tables: [{ROOT}/README.md]"}, "README.md: a table definition ends in one of .sql"),
     ({"tables": f"tables: [{SHOP_SQL}, {SHOP_SQL}]"}, "table 'orders' is defined twice"),
     ({"tables": f"tables: [{{file: {SHOP_SQL}, only: [x]}}]"}, "schemas/shop.sql defines no table 'x'"),
@@ -67,10 +70,22 @@ CASES = [
 ACTIONS = [
     ("{action: Transform}", "HVR's Transform is not supported: SQL changes rows"),
     ("{action: AdaptDDL}", "unknown_columns: ignore"),
-    ("{action: Integrate, Burst: true}", "it is in HVR: not for Kafka, which is integrated continuously"),
-    ("{action: ColumnProperties, Name: x, TrimWhiteSpace: true}", "it is in HVR: a parameter of TableProperties"),
-    ("{action: ColumnProperties, Name: x, IntegrateExpresion: a}", "do you mean IntegrateExpression? accepted are"),
-    ("{action: Colour}", "$.actions[0]: 'Colour' is not one of 'ColumnProperties', 'TableProperties', 'Capture'"),
+    (
+        "{action: Integrate, Burst: true}",
+        "this key, of HVR, is not known here: not for Kafka, which is integrated continuously",
+    ),
+    (
+        "{action: ColumnProperties, Name: x, TrimWhiteSpace: true}",
+        "this key, of HVR, is not known here: a parameter of TableProperties",
+    ),
+    (
+        "{action: ColumnProperties, Name: x, IntegrateExpresion: a}",
+        "$.actions[0].IntegrateExpresion: this key is not known here; do you mean IntegrateExpression?",
+    ),
+    (
+        "{action: Colour}",
+        "$.actions[0].action: 'Colour' is no action; accepted are ColumnProperties, TableProperties, Capture",
+    ),
     (
         "{action: ColumnProperties, Name: x, group: SOURCE, Extra: true}",
         "Extra does nothing at 'SOURCE'; write KAFKA, kaf or *",
@@ -90,14 +105,14 @@ ACTIONS = [
     ("{action: ColumnProperties, Name: x, group: NOPE, Absent: true}", "'NOPE' is no location or location group"),
     (
         "{action: ColumnProperties, Name: x, Absent: true}",
-        "table audit: 'x' is no column, and not Extra; known are id,",
+        "all 4 tables: 'x' is no column; a new one needs Extra: true and a Datatype; its columns are id,",
     ),
     ("{action: ColumnProperties, Name: x, Extra: true}", "the Extra column 'x' needs a Datatype or SoftDelete"),
     ("{action: ColumnProperties, Name: id, table: audit, Absent: true}", "belongs to the key, which cannot be absent"),
     ("{action: ColumnProperties, Name: big, table: audit, Length: 5}", "Length needs a Datatype beside it"),
     (
         "{action: ColumnProperties, Name: big, table: audit, Datatype: txt}",
-        "'txt' is no datatype; accepted are boolean,",
+        "'txt' is no datatype; do you mean text?",
     ),
     ("{action: ColumnProperties, Name: avatar, table: customers, Datatype: date}", "blob cannot become date"),
     ("{action: ColumnProperties, Name: big, table: audit, Extra: true, Datatype: text}", "is a column of the table"),

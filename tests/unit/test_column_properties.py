@@ -123,7 +123,10 @@ PROBLEMS = [
     ("Name: name, CaptureExpression: x, CaptureExpressionType: SQL_PER_ROW", "INLINE"),
     ("Name: name, CaptureExpression: '{hvr_op}'", "{hvr_op} cannot stand in a CaptureExpression"),
     ("Name: k, group: SOURCE, Absent: true", "belongs to the key, which cannot be absent"),
-    ("Name: name, IntegrateExpression: x, ExpressionScope: UPSERT", "UPSERT: not known; accepted are DELETE, INSERT,"),
+    (
+        "Name: name, IntegrateExpression: x, ExpressionScope: UPSERT",
+        "'UPSERT' is no operation of rows; accepted are DELETE, INSERT,",
+    ),
     ("Name: name, ExpressionScope: INSERT", "goes with an IntegrateExpression"),
     ("Name: name, IntegrateExpression: '{hvr_op}', ExpressionScope: INSERT", "an expression with {hvr_op} can have"),
     ("Name: name, IntegrateExpression: x, ExpressionScope: DELETE", "are sent with a SoftDelete or TimeKey column"),
@@ -172,9 +175,9 @@ def test_an_expression_is_evaluated_for_the_rows_of_its_scope_only(tmp_path):
 
 
 AT_SOURCE = [
-    ("Name: typo, group: src, TrimDatatype: 5", "'typo' is no column of the table; known are k, name,"),
-    ("Name: typo, group: SOURCE, CaptureExpression: x", "'typo' is no column of the table"),
-    ("Name: typo, group: SOURCE, BaseName: x", "'typo' is no column of the table"),
+    ("Name: typo, group: src, TrimDatatype: 5", "'typo' is no column; its columns are k, name,"),
+    ("Name: typo, group: SOURCE, CaptureExpression: x", "'typo' is no column"),
+    ("Name: typo, group: SOURCE, BaseName: x", "'typo' is no column"),
     ("Name: name, group: SOURCE, BaseName: price", "two columns would be named 'price' in the records"),
     ("Name: new, group: KAFKA, Extra: true, Datatype: text, TrimDatatype: 5", "'new' is an Extra column"),
     ("Name: new, Extra: true, Datatype: text, TrimDatatype: 5", "'new' is an Extra column, which the source has not"),

@@ -185,8 +185,8 @@ def test_what_a_run_says_and_no_action_asks_for_is_a_mistake(tmp_path):
     run = RunOptions(frozenset({"maskd"}), (("who", "us"), ("whom", "them")))
     with pytest.raises(ConfigurationError) as raised:
         pure.tables(tmp_path, DDL, [action], run=run)
-    assert "no action uses the context 'maskd'; those are masked" in str(raised.value)
-    assert "no action uses the variable 'whom'; those are who" in str(raised.value)
+    assert "no action uses the context 'maskd'; do you mean masked?" in str(raised.value)
+    assert "no action uses the variable 'whom'; do you mean who?" in str(raised.value)
 
 
 def test_a_variable_in_quotes_in_sql_is_its_value_whatever_that_is(tmp_path):
@@ -239,10 +239,10 @@ REFUSED = [
     ("new", "{k %[allow_missing]}", "%[allow_missing] is not known; accepted is %[allow_missings]"),
     ("new", "{hvr_op %Y}", "only time stamps, hvr_op_str and hvr_key_names have something after their name"),
     ("new", "{{hvr_col_name}}", "the action is for no column"),
-    ("new", "{hvr_slice_num}", "{hvr_slice_num} belongs to refresh"),
+    ("new", "{hvr_slice_num}", "{hvr_slice_num}, of HVR: belongs to SliceCountCondition"),
     ("new", "{hvr_var_min}", "is a variable that this run does not have; give it: --variable NAME=VALUE"),
-    ("new", "{hvr_unknown}", "{hvr_unknown} is not known here; accepted are hvr_op,"),
-    ("new", "{nothing}", "neither a substitution nor a column of t, which has k, v, at"),
+    ("new", "{hvr_unknown}", "{hvr_unknown} is no substitution; accepted are hvr_op,"),
+    ("new", "{nothing}", "neither a substitution nor a column; its columns are k, v, at"),
     ("new", "{{hvr_op}}", "double braces go with hvr_key_names and hvr_col_name"),
     ("new", "{hvr_op_str 1=x}", "is no mapping"),
 ]

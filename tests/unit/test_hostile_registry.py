@@ -13,7 +13,7 @@ import pytest
 
 from integrator import plan
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.registry import bounded
+from integrator.registry import bounded, explained
 from integrator.registry import client as registry
 
 PASSWORD = "planted-registry-password"
@@ -174,7 +174,7 @@ def test_a_schema_of_another_makes_a_readable_refusal(schema, format_of, tmp_pat
     assert len(str(raised.value)) < 20_000
 
 
-@pytest.mark.parametrize("status", registry.REDIRECTED)
+@pytest.mark.parametrize("status", explained.REDIRECTED)
 def test_a_redirect_carries_no_credentials_away(status, tmp_path):
     with serving(of_id(1)) as (elsewhere, seen):
         away = [("Location", f"{elsewhere}/subjects")]

@@ -74,7 +74,7 @@ def test_a_semicolon_in_a_substitution_divides_no_headers(tmp_path):
 def test_a_tombstone_needs_a_key_whose_values_are_apart(key, tmp_path):
     ddl = "create table a(x int, y int, v text, primary key(x, y));"
     said = pure.refusal(tmp_path, ddl, f"{{action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{key}'}}")
-    assert "its message key lacks separators" in said
+    assert "the message key lacks separators" in said
 
 
 def test_a_tombstone_may_have_the_values_of_the_key_with_something_between(tmp_path):

@@ -75,7 +75,7 @@ PROBLEMS = [
     ("IntegrateStartTimes: 'every day'", "'every day' is no time: "),
     ("IntegrateStartTimes: '61 * * * *'", "write minute hour day month weekday, as in cron"),
     ("IntegrateStartTimes: '0 0 31 2 *'", "'0 0 31 2 *' is no time: "),
-    ("LatencySLA: 0", "greater than or equal to 1"),
+    ("LatencySLA: 0", "a number of 1 at least"),
     ("LatencySLA: 5, table: t", "table must be *"),
 ]
 

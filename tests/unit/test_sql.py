@@ -90,7 +90,10 @@ def test_each_row_has_its_own_value_and_null_stays_null(tmp_path):
 
 
 REFUSED = [
-    ("upper(nothing)", "'nothing' is neither a column of t, which has k, name,"),
+    (
+        "upper(nothing)",
+        "'nothing' is neither a column nor a substitution that may stand in an IntegrateExpression; its columns are k, name,",
+    ),
     ("upper(name", "sql: "),
     ("colour(name)", "colour"),
     ("(select max(k))", "a subquery is not possible"),
@@ -119,7 +122,7 @@ def test_what_an_expression_may_not(expression, expected, tmp_path):
 
 
 def test_a_type_that_cannot_become_the_columns_is_a_problem_of_the_channel(tmp_path):
-    assert "bool cannot become date" in pure.refusal(tmp_path, DDL, action("k > 1", "date"))
+    assert "boolean, which cannot become date" in pure.refusal(tmp_path, DDL, action("k > 1", "date"))
 
 
 FAILS = [

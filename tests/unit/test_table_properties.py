@@ -136,14 +136,17 @@ PROBLEMS = [
     (r"CharacterMapping: '\q>c'", r"\q is no escape; accepted are"),
     ("MissingRepresentationNumeric: many", "'many' is no integer, which 'n' is"),
     ("MissingRepresentationDate: never", "'never' is no timestamp(3), which 'at' is"),
-    ("CoerceErrorPolicy: WARNING, CoerceErrorType: 'NUMBERS'", "NUMBERS: not known; accepted are NUMERIC_RANGE,"),
+    (
+        "CoerceErrorPolicy: WARNING, CoerceErrorType: 'NUMBERS'",
+        "'NUMBERS' is no such misfit; accepted are NUMERIC_RANGE,",
+    ),
     ("CoerceErrorType: ROUNDING", "has no effect while CoerceErrorPolicy is FATAL"),
-    ("DistributionKeyLimit: -1", "greater than or equal to 0"),
+    ("DistributionKeyLimit: -1", "a number of 0 at least"),
     ("TrimTime: SOMETIMES", "'SOMETIMES' is not one of 'YES', 'NO' or 'MIDNIGHT'"),
     ("MissingRepresentationNumeric: -1", 'text is wanted here: write "-1", in quotes'),
     (
         "TrimWhitespace: true",
-        "this key is not known here; do you mean TrimWhiteSpace? accepted are group, table, Context,",
+        "this key is not known here; do you mean TrimWhiteSpace?",
     ),
 ]
 

@@ -161,8 +161,12 @@ BAD = [
     ("t.avsc", '{"type":"record","name":"t","fields":[{"name":"a","type":"duck"}]}', "t.a: the Avro type 'duck'"),
     ("t.yaml", "tables: [", "broken YAML"),
     ("t.yaml", "tables: [{name: t, columns: [{name: a, datatype: duck}]}]", "t.a: 'duck' is no datatype"),
-    ("t.yaml", "tables: [{name: t, key: [b], columns: [{name: a, datatype: text}]}]", "t.key: names no column: b"),
-    ("t.yaml", "tables: [{name: t, colums: []}]", "Extra inputs are not permitted"),
+    (
+        "t.yaml",
+        "tables: [{name: t, key: [b], columns: [{name: a, datatype: text}]}]",
+        "t.key: 'b' is no column of the table; its columns are a",
+    ),
+    ("t.yaml", "tables: [{name: t, colums: []}]", "colums: this key is not known here; do you mean columns?"),
 ]
 
 

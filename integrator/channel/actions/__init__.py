@@ -11,7 +11,6 @@ from pydantic import Field
 
 from integrator.channel.actions.capture import Capture
 from integrator.channel.actions.column_properties import ColumnProperties
-from integrator.channel.actions.elsewhere import ABSENT_ACTIONS, ELSEWHERE
 from integrator.channel.actions.environment import Environment
 from integrator.channel.actions.file_format import FileFormat
 from integrator.channel.actions.integrate import Integrate
@@ -37,6 +36,6 @@ Action = Annotated[
 ]
 
 __all__ = [
-    "ABSENT_ACTIONS", "ACTIONS", "ELSEWHERE", "Action", "Capture", "ColumnProperties", "Environment", "FileFormat",
+    "ACTIONS", "Action", "Capture", "ColumnProperties", "Environment", "FileFormat",
     "Integrate", "Restrict", "Scheduling", "TableProperties",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from integrator.channel.base import InContext, parameter
+from integrator.channel.base import Counted, InContext, parameter
 
 Size = Annotated[int, Field(ge=0)] | str
 Scope = Literal["DELETE", "INSERT", "UPDATE_AFTER", "UPDATE_BEFORE_KEY", "UPDATE_BEFORE_NONKEY", "TRUNCATE"]
@@ -82,7 +82,7 @@ class ColumnProperties(InContext):
         differs="HVR heeds it for Burst only, so on Kafka not at all; here it is heeded if the Kafka location says "
         "Expression_Scopes: APPLY, and shown as without effect by `plan` if not.",
     )
-    TrimDatatype: Annotated[int, Field(ge=1)] | None = parameter(
+    TrimDatatype: Annotated[int, Field(ge=1), Counted("bytes")] | None = parameter(
         None,
         "Text and bytes are cut to so many bytes, never inside a character; how often is counted in the log.",
         example="100000",

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from integrator.channel.base import Scoped, parameter
+from integrator.channel.base import Counted, Scoped, parameter
 
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 Modes = Literal["SCHEMA_PAYLOAD", "PAYLOAD", "ROW_FRAGMENTS", "ROW_ARRAY", "TABLE_OBJECT", "TABLE_ARRAY"]
@@ -38,7 +38,9 @@ class FileFormat(Scoped):
     ParquetVersion: Literal["v1", "v2", "v3"] = parameter(
         "v2", "v1: basic types; v2: decimals; v3: times.", example="v3"
     )
-    PageSize: Annotated[int, Field(ge=1)] = parameter(1024 * 1024, "Bytes of a Parquet page.", example="65536")
+    PageSize: Annotated[int, Field(ge=1), Counted("bytes")] = parameter(
+        1024 * 1024, "Bytes of a Parquet page.", example="65536"
+    )
     BlockCompress: Literal["NONE", "DEFLATE", "GZIP", "LZ4"] | None = parameter(
         None, "Inside Avro: DEFLATE (default) or NONE; inside Parquet: GZIP (default), LZ4 or NONE.", example="NONE"
     )

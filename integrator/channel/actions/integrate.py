@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from integrator.channel.base import InContext, parameter
+from integrator.channel.base import Counted, InContext, parameter
 
 SubjectStrategy = Literal[
     "TopicNameSuffixStrategy", "TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy"
@@ -28,13 +28,13 @@ class Integrate(InContext):
 """
 
     action: Literal["Integrate"]
-    CycleByteLimit: Annotated[int, Field(ge=0)] | None = parameter(
+    CycleByteLimit: Annotated[int, Field(ge=0), Counted("bytes")] | None = parameter(
         None,
         "Bytes of change files in one cycle, 256 MiB by default; a file is never split; 0 is no limit.",
         example="10000000",
         differs="Counted as the files are; HVR's default is 10,000,000 compressed bytes.",
     )
-    Delay: Annotated[int, Field(ge=0)] | None = parameter(
+    Delay: Annotated[int, Field(ge=0), Counted("seconds")] | None = parameter(
         None,
         "Change files are read so many seconds after they were written at the earliest.",
         example="600",

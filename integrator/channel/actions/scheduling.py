@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from integrator.channel.base import Scoped, parameter
+from integrator.channel.base import Counted, Scoped, parameter
 
 
 class Scheduling(Scoped):
@@ -27,7 +27,7 @@ class Scheduling(Scoped):
     IntegrateOnceOnStart: bool = parameter(
         False, "With IntegrateStartTimes: also when the daemon starts. Without: then, and never again.", example="true"
     )
-    LatencySLA: Annotated[int, Field(ge=1)] | None = parameter(
+    LatencySLA: Annotated[int, Field(ge=1), Counted("seconds")] | None = parameter(
         None,
         "Seconds from commit to acknowledged: a cycle above it is logged as a warning.",
         example="60",

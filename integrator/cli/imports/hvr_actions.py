@@ -11,10 +11,11 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from integrator.channel.actions import ABSENT_ACTIONS, ACTIONS, ELSEWHERE
+from integrator.channel.actions import ACTIONS
 from integrator.channel.scope import AT_SOURCE, ONLY_AT_SOURCE
 from integrator.cli.imports.draft import Draft
 from integrator.cli.imports.hvr_definition import ALL, HvrAction, HvrChannel, HvrHub
+from integrator.names import hvr
 
 _TEMPLATE = re.compile(r"\{[^{}]+\}|'[^'{}]*'|-?\d+|null")
 """A CaptureExpression that is no SQL: one substitution, or one literal."""
@@ -66,7 +67,7 @@ def take(hub: HvrHub, channel: HvrChannel, places: Places, draft: Draft) -> None
         elif action.kind == "AdaptDDL":
             _take_adapt(action, side, draft)
         elif action.kind not in ACTIONS:
-            draft.idle(str(action), ABSENT_ACTIONS.get(action.kind, "no such action is known"))
+            draft.idle(str(action), hvr.ACTIONS.get(action.kind, "no such action is known"))
         else:
             made = _taken(action, side, places, draft)
             draft.actions += _spread(made, action, channel, draft) if made else []
@@ -81,7 +82,7 @@ def _take_adapt(action: HvrAction, side: str, draft: Draft) -> None:
     elif side != "kafka":
         draft.idle(str(action), "columns cannot be added where Kafka_Message_Bundling is TRANSACTION")
     for name in action.parameters:
-        draft.idle(f"{action} {name}", _REASONS.get(name, ABSENT_ACTIONS["AdaptDDL"]))
+        draft.idle(f"{action} {name}", _REASONS.get(name, hvr.ACTIONS["AdaptDDL"]))
 
 
 def _taken(action: HvrAction, side: str, places: Places, draft: Draft) -> dict[str, Any] | None:
@@ -99,7 +100,9 @@ def _taken(action: HvrAction, side: str, places: Places, draft: Draft) -> dict[s
         elif name in model.model_fields:
             given[name] = _value(value, model.model_fields[name].annotation)
         else:
-            draft.idle(f"{action} {hvr_name}", _REASONS.get(name) or ELSEWHERE.get(name) or "no counterpart is known")
+            draft.idle(
+                f"{action} {hvr_name}", _REASONS.get(name) or hvr.PARAMETERS.get(name) or "no counterpart is known"
+            )
     if given.get("CaptureExpressionType", "INLINE") != "INLINE":
         draft.idle(f"{action} CaptureExpressionType", _REASONS["CaptureExpressionType"])
         del given["CaptureExpressionType"]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from integrator.cli.imports.draft import Draft
+from integrator.names import foreign
 from integrator.plan.kafka_access import MECHANISMS
-from integrator.plan.kafka_properties import RESERVED
 
 _SAME = (
     "client.id", "batch.size", "linger.ms", "max.in.flight.requests.per.connection", "client.dns.lookup",
@@ -96,7 +96,7 @@ def _take(name: str, value: str, draft: Draft, key: str, prefix: str) -> None:
         case _ if name in _SAME:
             draft.properties.append(f"{name}={_LOOKUPS.get(value, value) if name == 'client.dns.lookup' else value}")
         case _:
-            draft.idle(key, _IDLE.get(name) or RESERVED.get(name) or "no counterpart is known")
+            draft.idle(key, _IDLE.get(name) or _instead(name) or "no counterpart is known")
 
 
 def _take_store(name: str, value: str, draft: Draft, key: str, *, pem: bool, prefix: str) -> None:
@@ -122,7 +122,13 @@ def _take_store(name: str, value: str, draft: Draft, key: str, *, pem: bool, pre
         case "ssl.keystore.location":
             draft.idle(key, JKS.format("Stream_Client_Public_Certificate and Stream_Client_Private_Key"))
         case _:
-            draft.idle(key, RESERVED.get(name) or "no counterpart is known")
+            draft.idle(key, _instead(name) or "no counterpart is known")
+
+
+def _instead(name: str) -> str:
+    """Return what a channel has in the place of a property that cannot be set; nothing for one that is not known."""
+    known = foreign(name, "property")
+    return known.ours if known is not None and not known.sets else ""
 
 
 def _take_file(properties: tuple[str, ...], path: str, draft: Draft, key: str) -> None:

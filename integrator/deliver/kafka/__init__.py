@@ -2,6 +2,7 @@
 
 producer       the Kafka client, once a worker
 librdkafka     its C interface, and messages as that takes them
+refused        properties that it refuses, before anything is sent
 delivery       one task's messages, counted to the last
 topic_batcher  messages wait for more of their topic
 report         what came of it

@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from integrator.channel.locations import TopicCreation
 from integrator.deliver.kafka.diagnosis import diagnose
 from integrator.deliver.kafka.producer import QUIET
-from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.errors import EnvironmentFault
 
 TIMEOUT_S = 10.0
 _ATTEMPT_S = 1.0
@@ -24,17 +24,6 @@ _PRODUCER_ONLY = (
     "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",
     "request.timeout.ms",
 )  # fmt: skip
-
-
-def check(properties: dict[str, str]) -> None:
-    """Have librdkafka look at the producer's properties; no broker is asked. Raises ConfigurationError."""
-    try:
-        AdminClient({**QUIET, **{name: value for name, value in properties.items() if name != "bootstrap.servers"}})
-    except KafkaException as error:
-        raise ConfigurationError(
-            f"librdkafka refuses its settings: {error.args[0].str()}; mend HVR_KAFKA_PROPERTY, or the Kafka location's "
-            "properties (docs/reference.md)"
-        ) from None
 
 
 def ensure(
@@ -53,16 +42,21 @@ def ensure(
     client, missing = _missing(properties, topics)
     others = [topic for topic in missing if topic not in made]
     if others and creation is None:
-        raise EnvironmentFault(
-            f"missing at {properties['bootstrap.servers']}: the topics {', '.join(others)}; create them, or let the "
-            "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location; where the "
-            "brokers have ACLs, our user needs Describe and Write on them"
-        )
+        raise EnvironmentFault(missing_text(properties, others))
     if others and creation is not None:
         _create(client, others, creation)
     for topic in set(missing).intersection(made):
         _create(client, [topic], TopicCreation(Partitions=1, Replication_Factor=made[topic]))
     return missing
+
+
+def missing_text(properties: Mapping[str, str], absent: Sequence[str]) -> str:
+    """Return that topics are missing, and what to do."""
+    return (
+        f"missing at {properties['bootstrap.servers']}: the topics {', '.join(absent)}; create them, or let the "
+        "channel do it with Create_Topics: {Partitions: …, Replication_Factor: …} at its Kafka location; where the "
+        "brokers have ACLs, our user needs Describe and Write on them"
+    )
 
 
 def missing(properties: dict[str, str], topics: Sequence[str]) -> list[str]:

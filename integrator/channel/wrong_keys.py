@@ -1,0 +1,79 @@
+"""Keys that are not known, are missing, or say of which kind a mapping is: what to write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from pydantic import BaseModel
+
+from integrator.channel.actions import ACTIONS
+from integrator.channel.mistake import NOTHING, Found, Mistake
+from integrator.channel.shape import LOCATIONS, field_at, homes_of, keys_of, model_at
+from integrator.names import IN_PROPERTY, Kind, Name, foreign, listed, meant, nearest, plain
+
+_KINDS: tuple[Kind, ...] = ("parameter", "key", "property", "variable")
+
+
+def _unknown(found: Found) -> Mistake:
+    above, key = found.path[:-1], str(found.path[-1])
+    kind = model_at(above, found.data)
+    known = keys_of(kind) if kind is not None else {}
+    near, theirs, homes = nearest(key, known), foreign(key, *_KINDS), homes_of(key)
+    within = key.removeprefix(f"{above[-1]}." if above else "")
+    near = within if within in known else near
+    if near and (plain(near) == plain(key) or within != key):
+        return Mistake(found.path, f"this key is not known here; do you mean {near}?", near)
+    if theirs is not None:
+        text = f"this key, of {theirs.of}, is not known here: {theirs.ours}{_property(theirs, found)}"
+        return Mistake(found.path, text, theirs.key if theirs.key in known else "")
+    if homes:
+        also = f"do you mean {near}? " if near else ""
+        return Mistake(found.path, f"this key is not known here; {also}{key} belongs to {' or '.join(homes)}", near)
+    return Mistake(found.path, f"this key is not known here; {meant(key, known)}", near)
+
+
+def _property(theirs: Name, found: Found) -> str:
+    """Return the rest of the action that sets a property, with the value that was given if it may be shown."""
+    if not theirs.ours.endswith(IN_PROPERTY):
+        return ""
+    is_shown = isinstance(found.given, str | int | float) and not found.is_secret
+    return f'"{theirs.name}={found.given if is_shown else "…"}"}}'
+
+
+def _missing(found: Found) -> Mistake:
+    field = field_at(found.path, found.data)
+    described = (field.description or "") if field is not None else ""
+    return Mistake(found.path, f"this key is missing: {described.rstrip('.')}".removesuffix(": "))
+
+
+def _tags(found: Found) -> tuple[str, Mapping[str, type[BaseModel]]]:
+    """Return the key that says of which kind a mapping is, and the kinds."""
+    return ("action", ACTIONS) if found.path[0] == "actions" else ("class", LOCATIONS)
+
+
+def _unknown_tag(found: Found) -> Mistake:
+    tag, kinds = _tags(found)
+    given, path = found.context["tag"], (*found.path, tag)
+    theirs = foreign(given, "action") if tag == "action" else None
+    if theirs is not None:
+        return Mistake(path, f"{theirs.of}'s {theirs.name} {theirs.ours}; {listed(kinds)}")
+    near = nearest(given, kinds)
+    what = "action" if tag == "action" else "class of location"
+    return Mistake(path, f"{given!r} is no {what}; {meant(given, kinds)}", meant=near or NOTHING)
+
+
+def _missing_tag(found: Found) -> Mistake:
+    tag, kinds = _tags(found)
+    given = set(found.given) if isinstance(found.given, dict) else set()
+    fits = [word for word, kind in kinds.items() if given and given <= set(keys_of(kind))]
+    text = f"the key {tag} is missing; " + (f"do you mean {tag}: {fits[0]}?" if fits else listed(kinds))
+    return Mistake((*found.path, tag), text, meant=fits[0] if fits else NOTHING)
+
+
+EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {
+    "extra_forbidden": _unknown,
+    "missing": _missing,
+    "union_tag_invalid": _unknown_tag,
+    "union_tag_not_found": _missing_tag,
+}
+"""By kind of error."""

@@ -1,0 +1,137 @@
+"""Values of another kind than their key's: text, lists, numbers with units, words, mappings; what to write."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from integrator.channel.mistake import NOTHING, Found, Mistake
+from integrator.channel.patterns import PATTERNS
+from integrator.channel.shape import field_at, keys_of, model_at, unit_of, words_of
+from integrator.names import foreign, listed, nearest
+from integrator.names.units import in_unit
+
+_PLAIN = re.compile(r"[\w./-]+(:\w+)?")
+"""Text that needs no quotes in a list."""
+_TRUTHS = {
+    **dict.fromkeys(("1", "yes", "true", "on", "y"), True),
+    **dict.fromkeys(("0", "no", "false", "off", "n"), False),
+}
+_BOUNDS = {
+    "greater_than": ("gt", "above {}"),
+    "greater_than_equal": ("ge", "of {} at least"),
+    "less_than_equal": ("le", "of {} at most"),
+}
+
+
+def _word(found: Found) -> Mistake:
+    field = field_at(found.path, found.data)
+    known = words_of(field) if field is not None else []
+    near, theirs = nearest(found.given, known), foreign(found.given, "word", "variable")
+    text = f"{found.shown} is not one of {found.context['expected']}"
+    if theirs is not None:
+        word = theirs.ours.removeprefix("use ")
+        meant = word if word in known else NOTHING
+        return Mistake(found.path, f"{text}; {found.given}, of {theirs.of}: {theirs.ours}", meant=meant)
+    return Mistake(found.path, f"{text}; do you mean {near}?" if near else text, meant=near or NOTHING)
+
+
+def _text(found: Found) -> Mistake | None:
+    written = found.written.get(found.path)
+    if found.given is None:
+        return Mistake(found.path, "text is wanted here, and nothing is given")
+    if written is None:
+        return None
+    quoted = "…" if found.is_secret else json.dumps(written, ensure_ascii=False)
+    if isinstance(found.given, dict) and not written.startswith("{"):
+        tight = re.sub(r":\s+", ":", written, count=1)
+        text = f"text is wanted here, and a colon with a blank after it makes a mapping: write {tight}, or {quoted}"
+        return Mistake(found.path, text, meant=tight)
+    return Mistake(found.path, f"text is wanted here: write {quoted}, in quotes", meant=written)
+
+
+def _list(found: Found) -> Mistake | None:
+    if not isinstance(found.given, str | int | float):
+        return None
+    items = [one.strip() for one in str(found.given).split(",")]
+    written = ", ".join(one if _PLAIN.fullmatch(one) else json.dumps(one, ensure_ascii=False) for one in items)
+    return Mistake(found.path, f"a list is wanted here: write [{'…' if found.is_secret else written}]", meant=items)
+
+
+def _number(found: Found) -> Mistake:
+    field = field_at(found.path, found.data)
+    given, unit = found.given, unit_of(field) if field is not None else None
+    wanted = "a number" if found.kind.startswith("float") else "a whole number"
+    wanted += f" of {unit} is wanted here" if unit else " is wanted here"
+    if isinstance(given, str) and re.fullmatch(r"-?\d+(\.\d+)?", given):
+        number = float(given) if "." in given else int(given)
+        return Mistake(found.path, f"{wanted}, without quotes: write {given}", meant=number)
+    counted = in_unit(given, unit) if isinstance(given, str) and unit else None
+    if counted is not None and (isinstance(counted, int) or found.kind.startswith("float")):
+        return Mistake(found.path, f"{wanted}, without its unit: for {given} write {counted}", meant=counted)
+    return Mistake(found.path, f"{wanted}; found {found.shown}")
+
+
+def _truth(found: Found) -> Mistake:
+    truth = _TRUTHS.get(str(found.given).lower())
+    if truth is None:
+        return Mistake(found.path, f"true or false is wanted here; found {found.shown}")
+    written = "true" if truth else "false"
+    return Mistake(found.path, f"true or false is wanted here, without quotes: write {written}", meant=truth)
+
+
+def _mapping(found: Found) -> Mistake:
+    kind = model_at(found.path, found.data)
+    known = keys_of(kind) if kind is not None else {}
+    fits = [key for key, field in known.items() if found.given in words_of(field)]
+    if len(fits) == 1:
+        text = f"a mapping is wanted here: write {{{fits[0]}: {found.given}}}"
+        return Mistake(found.path, text, meant={fits[0]: found.given})
+    if len(found.path) == 2 and found.path[0] == "locations":
+        return Mistake(found.path, "a location is a mapping; is it a key of the one above? indent it as those are")
+    return Mistake(found.path, f"a mapping is wanted here, {listed(known, 'with the keys')}; found {found.shown}")
+
+
+def _pattern(found: Found) -> Mistake | None:
+    pattern = PATTERNS.get(str(found.context["pattern"]))
+    if pattern is None:
+        return None
+    fit = pattern.fit(found.given) if isinstance(found.given, str) and not found.is_secret else ""
+    text = f"{found.shown} {pattern.meaning}" + (f"; write {fit}" if fit else "")
+    return Mistake(found.path, text, meant=fit or NOTHING)
+
+
+def _bound(found: Found) -> Mistake:
+    name, words = _BOUNDS[found.kind]
+    return Mistake(found.path, f"a number {words.format(found.context[name])} is wanted here; found {found.shown}")
+
+
+def _short(found: Found) -> Mistake:
+    what = "an entry" if found.kind == "too_short" else "a character"
+    return Mistake(found.path, f"{what} at least is wanted here; found {found.shown}")
+
+
+def _long(found: Found) -> Mistake:
+    most = found.context["max_length"]
+    return Mistake(found.path, f"{most} character{'' if most == 1 else 's'} at most; found {found.shown}")
+
+
+def _said(found: Found) -> Mistake:
+    return Mistake(found.path, str(found.context["error"]))
+
+
+EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {
+    "literal_error": _word,
+    "string_type": _text,
+    "list_type": _list,
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "float_type", "float_parsing"), _number),
+    **dict.fromkeys(("bool_type", "bool_parsing"), _truth),
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), _mapping),
+    "string_pattern_mismatch": _pattern,
+    **dict.fromkeys(_BOUNDS, _bound),
+    **dict.fromkeys(("too_short", "string_too_short"), _short),
+    "string_too_long": _long,
+    "value_error": _said,
+}
+"""By kind of error."""

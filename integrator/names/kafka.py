@@ -1,0 +1,143 @@
+"""Properties of Kafka's clients: librdkafka's, and those of Java's producer.
+
+https://github.com/confluentinc/librdkafka/blob/master/CONFIGURATION.md,
+https://kafka.apache.org/documentation/#producerconfigs.
+"""
+
+from __future__ import annotations
+
+from integrator.names.contract import Name, keys, named, same, settable
+
+_CODE = "it loads native code into the integrator's processes, which a channel must not do"
+_JAVA_CODE = "it names a class of Java's, and librdkafka has none"
+FORMATS = "the Kafka location's format makes keys and values: leave it out (FileFormat, MessageKeySerializer)"
+_PEM = "use {}, a PEM file or its text (of a JKS file: keytool -importkeystore -deststoretype pkcs12, openssl pkcs12)"
+_AUTHORITY = _PEM.format("Stream_Public_Certificate") + ", or Kafka_Tls: true where the system knows the authority"
+_CERTIFICATE = _PEM.format("Stream_Client_Public_Certificate")
+_KEY = _PEM.format("Stream_Client_Private_Key")
+TIMEOUT = "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT, in seconds"
+_LARGEST = "use HVR_KAFKA_MSG_MAX_BYTES"
+_METRICS = "the integrator's own are at its HTTP endpoint (docs/operation.md)"
+_TLS = "OpenSSL chooses it; ssl.cipher.suites and ssl.sigalgs.list limit it"
+_STICKY = "sticky.partitioning.linger.ms is librdkafka's"
+_RELOGIN = "sasl.kerberos.min.time.before.relogin is librdkafka's"
+_ACCESS = "use {} of the Kafka location"
+
+_SETTABLE_AND_OURS = {
+    "security.protocol": _ACCESS.format("Kafka_Tls: true for …SSL, and Kafka_Authentication_Method for SASL_…"),
+    "sasl.mechanism": _ACCESS.format("Kafka_Authentication_Method"),
+    "sasl.mechanisms": _ACCESS.format("Kafka_Authentication_Method"),
+    "sasl.username": _ACCESS.format("Stream_User"),
+    "sasl.password": _ACCESS.format("Stream_Password"),
+    "sasl.kerberos.service.name": _ACCESS.format("Kafka_Kerberos_Service"),
+    "sasl.kerberos.principal": _ACCESS.format("Kafka_Kerberos_Client_Principal"),
+    "sasl.kerberos.keytab": _ACCESS.format("Kafka_Kerberos_Keytab"),
+    "sasl.oauthbearer.token.endpoint.url": _ACCESS.format("Kafka_Oauth_Token_Url"),
+    "sasl.oauthbearer.client.id": _ACCESS.format("Stream_User"),
+    "sasl.oauthbearer.client.secret": _ACCESS.format("Stream_Password"),
+    "sasl.oauthbearer.scope": _ACCESS.format("Kafka_Oauth_Scope"),
+    "ssl.ca.location": _ACCESS.format("Stream_Public_Certificate"),
+    "ssl.certificate.location": _ACCESS.format("Stream_Client_Public_Certificate"),
+    "ssl.key.location": _ACCESS.format("Stream_Client_Private_Key"),
+    "ssl.key.password": _ACCESS.format("Stream_Client_Private_Key_Password"),
+}
+"""Who we are to the brokers: HVR_KAFKA_PROPERTY takes it, and the location has keys for it."""
+
+_PROPERTIES = {
+    "message.max.bytes": _LARGEST,
+    "message.timeout.ms": TIMEOUT,
+    "delivery.timeout.ms": TIMEOUT,
+    "delivery.report.only.error": "the counting of acknowledgements rests on it",
+    "partitioner": "use Kafka_Partitioner",
+    "transactional.id": "use delivery: exactly_once",
+    "transaction.timeout.ms": "use delivery: exactly_once",
+    "plugin.library.paths": _CODE,
+    "ssl.engine.location": _CODE,
+    "max.request.size": _LARGEST,
+    "max.block.ms": TIMEOUT,
+    "key.serializer": FORMATS,
+    "value.serializer": FORMATS,
+    "partitioner.class": "use Kafka_Partitioner",
+    "partitioner.ignore.keys": "use Bundle_Partition",
+    "partitioner.adaptive.partitioning.enable": _STICKY,
+    "partitioner.availability.timeout.ms": _STICKY,
+    "interceptor.classes": _JAVA_CODE,
+    "metric.reporters": _METRICS,
+    "metrics.num.samples": _METRICS,
+    "metrics.recording.level": _METRICS,
+    "metrics.sample.window.ms": _METRICS,
+    "auto.include.jmx.reporter": _METRICS,
+    "metadata.max.idle.ms": "topic.metadata.refresh.interval.ms is librdkafka's",
+    "socket.connection.setup.timeout.max.ms": "socket.connection.setup.timeout.ms is all that librdkafka has",
+    "security.providers": _JAVA_CODE,
+    "ssl.truststore.location": _AUTHORITY,
+    "ssl.truststore.password": _AUTHORITY,
+    "ssl.truststore.type": _AUTHORITY,
+    "ssl.truststore.certificates": "use Stream_Public_Certificate, which takes the PEM text too",
+    "ssl.keystore.type": _CERTIFICATE,
+    "ssl.keystore.certificate.chain": "use Stream_Client_Public_Certificate, which takes the PEM text too",
+    "ssl.keystore.key": "use Stream_Client_Private_Key, which takes the PEM text too",
+    "ssl.protocol": _TLS,
+    "ssl.enabled.protocols": _TLS,
+    "ssl.provider": _JAVA_CODE,
+    "ssl.trustmanager.algorithm": _JAVA_CODE,
+    "ssl.keymanager.algorithm": _JAVA_CODE,
+    "ssl.secure.random.implementation": _JAVA_CODE,
+    "ssl.engine.factory.class": _JAVA_CODE,
+    "sasl.login.class": _JAVA_CODE,
+    "sasl.login.callback.handler.class": "use Kafka_Authentication_Method OAUTHBEARER with Kafka_Oauth_Token_Url",
+    "sasl.client.callback.handler.class": _JAVA_CODE,
+    "sasl.kerberos.ticket.renew.window.factor": _RELOGIN,
+    "sasl.kerberos.ticket.renew.jitter": _RELOGIN,
+    "group.id": "nothing is consumed from Kafka: leave it out",
+    "auto.offset.reset": "nothing is consumed from Kafka: leave it out",
+}
+
+_KEYS = {
+    "bootstrap.servers": "Kafka_Brokers",
+    "metadata.broker.list": "Kafka_Brokers",
+    "compression.type": "Kafka_Message_Compress",
+    "compression.codec": "Kafka_Message_Compress",
+    "sasl.jaas.config": "Sasl_Jaas_Config",
+}
+
+_SETTABLE = same(
+    (
+        "acks", "request.required.acks", "linger.ms", "queue.buffering.max.ms", "batch.size", "batch.num.messages",
+        "client.id", "client.dns.lookup", "enable.idempotence", "retries", "retry.backoff.ms",
+        "message.send.max.retries", "max.in.flight", "max.in.flight.requests.per.connection", "request.timeout.ms",
+        "queue.buffering.max.messages", "queue.buffering.max.kbytes", "socket.connection.setup.timeout.ms",
+        "connections.max.idle.ms", "metadata.max.age.ms", "enable.ssl.certificate.verification",
+    )
+) | {
+    "buffer.memory": "queue.buffering.max.kbytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "ssl.endpoint.identification.algorithm": "ssl.endpoint.identification.algorithm",
+    "compression.gzip.level": "compression.level",
+    "compression.lz4.level": "compression.level",
+    "compression.zstd.level": "compression.level",
+}  # fmt: skip
+
+_METHODS = {
+    "PLAIN": "use USER_PASS",
+    "GSSAPI": "use KERBEROS",
+    "SCRAM": "use SCRAM-SHA-256 or SCRAM-SHA-512, as the brokers have it",
+    "AWS_MSK_IAM": "not there: Amazon MSK has SCRAM-SHA-512 and client certificates beside IAM",
+}
+_SERIALIZERS = {
+    "StringSerializer": "use STRING",
+    "KafkaAvroSerializer": "use KAFKA_AVRO, or KAFKA_AVRO_SCHEMA for the key columns",
+    "KafkaJsonSchemaSerializer": "use KAFKA_JSON, or KAFKA_JSON_SCHEMA for the key columns",
+    "KafkaProtobufSerializer": "use KAFKA_PROTOBUF_SCHEMA",
+}
+
+OF = "Kafka's clients"
+NAMES = [
+    *keys(OF, _KEYS, "property"),
+    *(Name(name, OF, "property", text, sets=name) for name, text in _SETTABLE_AND_OURS.items()),
+    *settable(OF, _SETTABLE),
+    *named(OF, "property", _PROPERTIES),
+    *named("Kafka's sasl.mechanism", "word", _METHODS),
+    *named("Kafka's and Confluent's serializers", "word", _SERIALIZERS),
+]

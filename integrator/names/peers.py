@@ -1,0 +1,146 @@
+"""Names of Kafka Connect, Confluent's converters, Debezium, Airbyte, Conduit, Maxwell, Flink and Spark.
+
+https://kafka.apache.org/documentation/#connectconfigs,
+https://docs.confluent.io/platform/current/schema-registry/connect.html,
+https://debezium.io/documentation/reference/stable/connectors/postgresql.html,
+https://docs.airbyte.com/integrations/destinations/kafka, https://github.com/ConduitIO/conduit-connector-kafka,
+https://maxwells-daemon.io/config, https://nightlies.apache.org/flink/flink-docs-stable/docs/connectors/datastream/kafka.
+"""
+
+from __future__ import annotations
+
+from integrator.names.contract import Name, keys, named, settable
+from integrator.names.kafka import FORMATS, TIMEOUT
+
+_SMT = "ColumnProperties and Restrict change rows, and FileFormat Envelope their shape"
+_BELOW_ERRORS = "use errors: {{{}: …}} at the top of the channel"
+_AT_SOURCE = "use debezium: {{{}: …}} of the source location"
+_CAPTURE = "changes are captured before they come here: leave it out"
+_EACH_CYCLE = "each cycle waits for its acknowledgements; leave it out"
+_OWN_TABLES = "use tables: the definitions of the tables that are sent"
+_REGISTRY = "use Schema_Registry: {{{}: …}} of the Kafka location"
+
+_CONNECT = {
+    "key.converter": FORMATS,
+    "value.converter": FORMATS,
+    "header.converter": "use MessageHeaders of Integrate",
+    "key.converter.schemas.enable": "use MessageKeySerializer of Integrate: CONNECT_SCHEMA or CONNECT_PAYLOAD",
+    "value.converter.schemas.enable": "use FileFormat Json: true with JsonMode SCHEMA_PAYLOAD or PAYLOAD",
+    "decimal.format": "use Json_Decimals of the Kafka location",
+    "transforms": _SMT,
+    "predicates": _SMT,
+    "connector.class": "use class of each location",
+    "tasks.max": "Spark's cores are the tasks: leave it out",
+    "topics": "use Kafka_Default_Topic of the Kafka location, or Topic of Integrate",
+    "exactly.once.support": "use delivery: exactly_once",
+    "exactly.once.source.support": "use delivery: exactly_once",
+    "transaction.boundary": "a cycle is a transaction with delivery: exactly_once",
+    "topic.creation.enable": "use Create_Topics of the Kafka location",
+    "topic.creation.default.partitions": "use Create_Topics: {Partitions: …} of the Kafka location",
+    "topic.creation.default.replication.factor": "use Create_Topics: {Replication_Factor: …} of the Kafka location",
+    "errors.tolerance": _BELOW_ERRORS.format("tolerance"),
+    "errors.retry.timeout": _BELOW_ERRORS.format("retry.timeout"),
+    "errors.retry.delay.max.ms": _BELOW_ERRORS.format("retry.delay.max.ms"),
+    "errors.log.enable": _BELOW_ERRORS.format("log.enable"),
+    "errors.log.include.messages": _BELOW_ERRORS.format("log.include.messages"),
+    "errors.deadletterqueue.topic.name": _BELOW_ERRORS.format("deadletterqueue.topic.name"),
+    "errors.deadletterqueue.topic.replication.factor": _BELOW_ERRORS.format("deadletterqueue.topic.replication.factor"),
+    "errors.deadletterqueue.context.headers.enable": _BELOW_ERRORS.format("deadletterqueue.context.headers.enable"),
+    "deadletterqueue": "write the whole name as one key: deadletterqueue.topic.name: …",
+}
+_CONFLUENT = {
+    "basic.auth.user.info": "use Kafka_Schema_User and Kafka_Schema_Registry_Password of the Kafka location",
+    "basic.auth.credentials.source": "use Kafka_Schema_User and Kafka_Schema_Registry_Password; leave this out",
+    "bearer.auth.token": _REGISTRY.format("Bearer_Token"),
+    "auto.register.schemas": _REGISTRY.format("Auto_Register"),
+    "use.latest.version": _REGISTRY.format("Use_Latest_Version"),
+    "normalize.schemas": _REGISTRY.format("Normalize"),
+    "subject.name.strategy": "use ValueSubjectStrategy and KeySubjectStrategy of Integrate",
+    "value.subject.name.strategy": "use ValueSubjectStrategy of Integrate",
+    "key.subject.name.strategy": "use KeySubjectStrategy of Integrate",
+}
+_DEBEZIUM = {
+    "topic.prefix": "use Kafka_Default_Topic of the Kafka location, such as PREFIX.{hvr_tbl_name}",
+    "table.include.list": _OWN_TABLES,
+    "table.exclude.list": _OWN_TABLES,
+    "column.exclude.list": "use ColumnProperties with Absent: true",
+    "column.mask.hash": "use ColumnProperties with CaptureExpression: \"sql: encode(sha256(COLUMN), 'hex')\"",
+    "message.key.columns": "use MessageKey of Integrate, or ColumnProperties with Key: true",
+    "tombstones.on.delete": "use OnDeleteSendTombstone of Integrate",
+    "provide.transaction.metadata": "use {hvr_tx_seq} and {hvr_tx_countdown} in columns or headers",
+    "decimal.handling.mode": _AT_SOURCE.format("decimal_handling_mode"),
+    "time.precision.mode": _AT_SOURCE.format("time_precision_mode"),
+    "binary.handling.mode": _AT_SOURCE.format("binary_handling_mode"),
+    "unavailable.value.placeholder": _AT_SOURCE.format("unavailable_value"),
+    "snapshot.mode": "use run.py refresh, with a location of class jdbc or snapshot",
+    "slot.name": _CAPTURE,
+    "publication.name": _CAPTURE,
+    "plugin.name": "use dialect of the source location",
+    "database.hostname": "use url of a location of class jdbc, for refresh; changes are captured before they come here",
+    "database.server.name": "use Kafka_Default_Topic of the Kafka location, such as PREFIX.{hvr_tbl_name}",
+    "heartbeat.interval.ms": "not needed: no log position is held back here",
+}
+_PEERS = {
+    "Airbyte": {
+        "sync.producer": _EACH_CYCLE,
+        "test.topic": "use run.py check --connect --test-topic TOPIC",
+        "protocol": "use Kafka_Tls and Kafka_Authentication_Method of the Kafka location",
+        "partition.key.field": "use MessageKey of Integrate",
+    },
+    "Conduit": {
+        "tls.enabled": "use Stream_Public_Certificate or Kafka_Tls",
+        "tls.caCert": "use Stream_Public_Certificate",
+        "tls.clientCert": "use Stream_Client_Public_Certificate",
+        "tls.clientKey": "use Stream_Client_Private_Key",
+        "tls.insecureSkipVerify": "enable.ssl.certificate.verification=false is librdkafka's",
+        "saslMechanism": "use Kafka_Authentication_Method",
+        "deliveryTimeout": TIMEOUT,
+        "sdk.batch.size": "use batch.size in HVR_KAFKA_PROPERTY, or Kafka_Message_Bundling",
+        "sdk.batch.delay": "use linger.ms in HVR_KAFKA_PROPERTY",
+        "sdk.rate.perSecond": "use HVR_KAFKA_RATE_LIMIT",
+        "sdk.record.format": "use FileFormat with Envelope: OPENCDC or DEBEZIUM",
+    },
+    "Maxwell": {
+        "producer": "leave it out: Kafka is the target",
+        "kafka.topic": "use Kafka_Default_Topic of the Kafka location",
+        "kafka.key.format": "use MessageKey and MessageKeySerializer of Integrate",
+        "producer.partition.by": "use MessageKey of Integrate, or ColumnProperties with DistributionKey: true",
+        "dead.letter.topic": "use Dead_Letter_Topic with Oversized_Rows, or errors: {deadletterqueue.topic.name: …}",
+        "filter": "use tables, Restrict, and ColumnProperties with Absent: true",
+    },
+    "Flink": {
+        "delivery.guarantee": "use delivery: at_least_once or exactly_once",
+        "sink.delivery-guarantee": "use delivery: at_least_once or exactly_once",
+        "scan.startup.mode": "use run.py state --back-to, or run.py refresh",
+        "value.format": FORMATS,
+        "key.format": FORMATS,
+        "properties.bootstrap.servers": "use Kafka_Brokers of the Kafka location",
+    },
+    "Spark": {
+        "checkpointLocation": "use state: the directory of the channel's progress",
+        "kafka.bootstrap.servers": "use Kafka_Brokers of the Kafka location",
+        "maxFilesPerTrigger": "use CycleByteLimit of Integrate",
+        "maxOffsetsPerTrigger": "use CycleByteLimit of Integrate",
+        "includeHeaders": "use MessageHeaders of Integrate",
+        "trigger": "use IntegrateStartTimes of Scheduling, or poll_seconds of the source location",
+    },
+}
+_SUBSTITUTIONS = {
+    "namespace": "use {hvr_schema}, where the definition of each table names its schema",
+    "stream": "use {hvr_tbl_name}, or {hvr_tbl_base_name} for its name in the database",
+}
+
+NAMES = [
+    *named("Kafka Connect", "property", _CONNECT),
+    *keys("Confluent's converters", {"schema.registry.url": "Kafka_Schema_Registry"}, "property"),
+    *named("Confluent's converters", "property", _CONFLUENT),
+    *named("Debezium", "property", _DEBEZIUM),
+    *(name for of, names in _PEERS.items() for name in named(of, "property", names)),
+    *keys("Airbyte", {"topic.pattern": "Kafka_Default_Topic"}, "property"),
+    *keys("Conduit", {"servers": "Kafka_Brokers"}, "property"),
+    *keys("Conduit", {"saslUsername": "Stream_User", "saslPassword": "Stream_Password"}, "property"),
+    *settable("Conduit", {"clientID": "client.id", "batchBytes": "batch.size"}),
+    *named("Airbyte", "substitution", _SUBSTITUTIONS),
+    Name("topic", "Conduit and others", "key", "use Kafka_Default_Topic, or Topic of Integrate", "Kafka_Default_Topic"),
+    Name("brokers", "other clients", "key", "use Kafka_Brokers of the Kafka location", "Kafka_Brokers"),
+]

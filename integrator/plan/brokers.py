@@ -1,0 +1,64 @@
+"""Kafka_Brokers -> addresses that librdkafka can look for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from integrator.channel.problems import Problems
+
+DEFAULT_PORT = 9092
+_PORTS = range(1, 65536)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+._-]*://")
+_PROTOCOLS = {
+    "ssl": "; for TLS write Kafka_Tls: true",
+    "sasl_ssl": "; for TLS write Kafka_Tls: true, for SASL Kafka_Authentication_Method",
+    "sasl_plaintext": "; for SASL write Kafka_Authentication_Method",
+}
+_HOST = re.compile(r"\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9_])?\.?")
+
+
+def check_brokers(brokers: Sequence[str], location: str, problems: Problems) -> None:
+    """Report of brokers that are no host and port; librdkafka would look for such hosts, and never find them."""
+    for at, broker in enumerate(brokers):
+        place = ("locations", location, "Kafka_Brokers", at)
+        if "@" in broker:
+            problems.source.secrets.add(broker.rpartition("@")[0].rpartition("/")[2].partition(":")[2])  # I7
+            problems.add(place, "a broker is host:port; for a user, use Stream_User and Stream_Password")
+        elif wrong := _wrong_broker(broker):
+            problems.add(place, f"{broker!r} {wrong}")
+
+
+def _wrong_broker(broker: str) -> str:
+    """Return what is wrong with a broker's address, and what to write; nothing where it is one."""
+    tight = "".join(broker.split())
+    if "," in broker:
+        listed = ", ".join(f'"{one}"' for one in tight.split(",") if one)
+        return f"is several brokers in one text; write [{listed}]"
+    scheme = _SCHEME.match(tight)
+    if scheme:
+        bare = tight[scheme.end() :].partition("/")[0]
+        return f"has a scheme; write {bare}{_PROTOCOLS.get(scheme[0][:-3].lower(), '')}"
+    if tight != broker or not broker:
+        return f"has blanks; write {tight}" if tight else "is empty; write host:port"
+    host, port = _host_and_port(broker)
+    if host.count(":") and not host.startswith("["):
+        return f"is an IPv6 address without brackets; write [{host}]:{port}, or [{broker}] for the port {DEFAULT_PORT}"
+    if port is not None and not (port.isascii() and port.isdigit() and int(port) in _PORTS):
+        return f"has no port from 1 to 65535 after its colon; write {host}:{DEFAULT_PORT}, or the port that it has"
+    return (
+        "" if _HOST.fullmatch(host) else f"has no host before its port; write host:port, such as kafka1:{DEFAULT_PORT}"
+    )
+
+
+def _host_and_port(broker: str) -> tuple[str, str | None]:
+    if broker.startswith("["):
+        host, bracket, rest = broker.partition("]")
+        return host + bracket, rest.removeprefix(":") if rest else None
+    host, colon, port = broker.rpartition(":")
+    return (host, port) if colon else (broker, None)
+
+
+def address_of(broker: str) -> str:
+    """Return a broker's address with its port."""
+    return broker if _host_and_port(broker)[1] is not None else f"{broker}:{DEFAULT_PORT}"

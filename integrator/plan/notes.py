@@ -1,0 +1,38 @@
+"""What is to be known of a plan and is not wrong: what `check` and `plan` remark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from integrator.channel.actions import ColumnProperties
+from integrator.channel.locations import KafkaLocation
+from integrator.channel.model import Channel
+from integrator.channel.problems import named
+from integrator.contracts.recipe import TableRecipe
+from integrator.tables.discovered_columns import Added
+
+
+def notes_of(channel: Channel, location: KafkaLocation) -> Iterator[str]:
+    """Yield what the channel says and has no effect, as in HVR."""
+    for place, action in enumerate(channel.actions):
+        if isinstance(action, ColumnProperties) and action.IgnoreDuringCompare:
+            yield f"$.actions[{place}].IgnoreDuringCompare has no effect: nothing is compared"
+        if isinstance(action, ColumnProperties) and action.ExpressionScope and location.Expression_Scopes == "IGNORE":
+            yield f"$.actions[{place}].ExpressionScope has no effect, as in HVR but for Burst (Expression_Scopes)"
+
+
+def notes_of_added(came: Added) -> Iterator[str]:
+    """Yield the columns that came while the channel ran."""
+    for table, columns in came.items():
+        for name, (datatype, _, _) in columns.items():
+            yield f"{table}.{name} ({datatype}) was added when records came that had it"
+
+
+def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
+    """Yield of which tables deletes do not become messages."""
+    silent = [table.table.name for table in tables if table.style == "Standard" and not table.tombstones]
+    if silent:
+        yield (
+            f"{named(silent, len(tables))}: deletes and truncates are not sent (style Standard); a column with "
+            "TimeKey: true or SoftDelete: true has them sent, OnDeleteSendTombstone: true sends tombstones"
+        )
