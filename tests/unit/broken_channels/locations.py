@@ -1,0 +1,66 @@
+"""Mistakes in locations: names, kinds, dialects."""
+
+from tests.unit.broken_channels.contract import broken
+
+CASES = [
+    broken(
+        "a kind is misspelled",
+        ("class: files", "class: file"),
+        "4: $.locations.src.class: 'file' is no class of location; do you mean files?",
+        ("class: file", "class: files"),
+    ),
+    broken(
+        "a kind is missing",
+        ("    class: files\n", ""),
+        "3: $.locations.src.class: the key class is missing; do you mean class: files?",
+        ("    path: in\n", "    class: files\n    path: in\n"),
+    ),
+    broken(
+        "a key of a location is misspelled",
+        ("path: in", "paht: in"),
+        "5: $.locations.src.paht: this key is not known here; do you mean path?",
+        ("paht", "path"),
+    ),
+    broken(
+        "a dialect is misspelled",
+        ("dialect: wal2json", "dialect: wal2jsn"),
+        "6: $.locations.src.dialect: 'wal2jsn' is no dialect; do you mean wal2json?",
+        ("wal2jsn", "wal2json"),
+    ),
+    broken(
+        "a dialect with a capital",
+        ("dialect: wal2json", "dialect: Debezium"),
+        "6: $.locations.src.dialect: 'Debezium' is no dialect; do you mean debezium?",
+        ("Debezium", "debezium"),
+    ),
+    broken(
+        "a location with capitals",
+        ("  src:", "  SRC:"),
+        "3: $.locations.SRC: 'SRC' is no name: it has at most 12 lower-case letters, digits and underscores, a letter first; write src",
+        ("SRC:", "src:"),
+    ),
+    broken(
+        "a group in small letters",
+        ("path: in", "path: in\n    group: source"),
+        "6: $.locations.src.group: 'source' is no group: it has capitals, digits and underscores, a letter first; write SOURCE",
+        ("group: source", "group: SOURCE"),
+    ),
+    broken(
+        "two sources",
+        ("  kaf:", "  more: {class: files, path: in}\n  kaf:"),
+        "2: $.locations: a channel has one location of class files or socket; found src, more: leave one of them out",
+        ("  more: {class: files, path: in}\n", ""),
+    ),
+    broken(
+        "no source",
+        (
+            "    class: files\n    path: in\n    dialect: wal2json\n",
+            "    class: kafka\n    Kafka_Brokers: [localhost]\n",
+        ),
+        [
+            "2: $.locations: a channel has one location of class files or socket; found none: add one, such as {class: files, path: DIRECTORY}",
+            "2: $.locations: a channel has one location of class kafka; found src, kaf: leave one of them out",
+        ],
+        ("    class: kafka\n    Kafka_Brokers: [localhost]\n", "    class: files\n    path: in\n"),
+    ),
+]
