@@ -6,6 +6,8 @@ https://kafka.apache.org/documentation/#producerconfigs.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from integrator.names.contract import Name, keys, named, same, settable
 
 _CODE = "it loads native code into the integrator's processes, which a channel must not do"
@@ -21,27 +23,26 @@ _METRICS = "the integrator's own are at its HTTP endpoint (docs/operation.md)"
 _TLS = "OpenSSL chooses it; ssl.cipher.suites and ssl.sigalgs.list limit it"
 _STICKY = "sticky.partitioning.linger.ms is librdkafka's"
 _RELOGIN = "sasl.kerberos.min.time.before.relogin is librdkafka's"
-_ACCESS = "use {} of the Kafka location"
 
-_SETTABLE_AND_OURS = {
-    "security.protocol": _ACCESS.format("Kafka_Tls: true for …SSL, and Kafka_Authentication_Method for SASL_…"),
-    "sasl.mechanism": _ACCESS.format("Kafka_Authentication_Method"),
-    "sasl.mechanisms": _ACCESS.format("Kafka_Authentication_Method"),
-    "sasl.username": _ACCESS.format("Stream_User"),
-    "sasl.password": _ACCESS.format("Stream_Password"),
-    "sasl.kerberos.service.name": _ACCESS.format("Kafka_Kerberos_Service"),
-    "sasl.kerberos.principal": _ACCESS.format("Kafka_Kerberos_Client_Principal"),
-    "sasl.kerberos.keytab": _ACCESS.format("Kafka_Kerberos_Keytab"),
-    "sasl.oauthbearer.token.endpoint.url": _ACCESS.format("Kafka_Oauth_Token_Url"),
-    "sasl.oauthbearer.client.id": _ACCESS.format("Stream_User"),
-    "sasl.oauthbearer.client.secret": _ACCESS.format("Stream_Password"),
-    "sasl.oauthbearer.scope": _ACCESS.format("Kafka_Oauth_Scope"),
-    "ssl.ca.location": _ACCESS.format("Stream_Public_Certificate"),
-    "ssl.certificate.location": _ACCESS.format("Stream_Client_Public_Certificate"),
-    "ssl.key.location": _ACCESS.format("Stream_Client_Private_Key"),
-    "ssl.key.password": _ACCESS.format("Stream_Client_Private_Key_Password"),
+_OURS_TOO = {
+    "sasl.mechanism": "Kafka_Authentication_Method",
+    "sasl.mechanisms": "Kafka_Authentication_Method",
+    "sasl.username": "Stream_User",
+    "sasl.password": "Stream_Password",
+    "sasl.kerberos.service.name": "Kafka_Kerberos_Service",
+    "sasl.kerberos.principal": "Kafka_Kerberos_Client_Principal",
+    "sasl.kerberos.keytab": "Kafka_Kerberos_Keytab",
+    "sasl.oauthbearer.token.endpoint.url": "Kafka_Oauth_Token_Url",
+    "sasl.oauthbearer.client.id": "Stream_User",
+    "sasl.oauthbearer.client.secret": "Stream_Password",
+    "sasl.oauthbearer.scope": "Kafka_Oauth_Scope",
+    "ssl.ca.location": "Stream_Public_Certificate",
+    "ssl.certificate.location": "Stream_Client_Public_Certificate",
+    "ssl.key.location": "Stream_Client_Private_Key",
+    "ssl.key.password": "Stream_Client_Private_Key_Password",
 }
 """Who we are to the brokers: HVR_KAFKA_PROPERTY takes it, and the location has keys for it."""
+_PROTOCOL = "use Kafka_Tls: true for …SSL, and Kafka_Authentication_Method for SASL_…, of the Kafka location"
 
 _PROPERTIES = {
     "message.max.bytes": _LARGEST,
@@ -135,7 +136,8 @@ _SERIALIZERS = {
 OF = "Kafka's clients"
 NAMES = [
     *keys(OF, _KEYS, "property"),
-    *(Name(name, OF, "property", text, sets=name) for name, text in _SETTABLE_AND_OURS.items()),
+    Name("security.protocol", OF, "property", _PROTOCOL, sets="security.protocol"),
+    *(replace(one, sets=one.name) for one in keys(OF, _OURS_TOO, "property")),
     *settable(OF, _SETTABLE),
     *named(OF, "property", _PROPERTIES),
     *named("Kafka's sasl.mechanism", "word", _METHODS),

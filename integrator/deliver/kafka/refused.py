@@ -32,7 +32,7 @@ def refused(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     try:
         for name, value in properties.items():
             if loaded.rd_kafka_conf_set(configuration, name.encode(), value.encode(), text, len(text)):
-                why = _unknown(name) if name not in _known() else f"{text.value.decode(errors='replace')}"
+                why = _unknown(name) if name not in _known() else text.value.decode(errors="replace").strip()
             else:
                 why = _half_read(name, value)
             if why:

@@ -35,7 +35,7 @@ CASES = [
         "Java's names of access",
         kafka("security.protocol: SASL_SSL", "sasl.mechanism: SCRAM-SHA-512", "sasl.username: me", "sasl.password: pw"),
         [
-            "11: $.locations.kaf.security.protocol: this key, of Kafka's clients, is not known here: use Kafka_Tls: true for …SSL, and Kafka_Authentication_Method for SASL_… of the Kafka location",
+            "11: $.locations.kaf.security.protocol: this key, of Kafka's clients, is not known here: use Kafka_Tls: true for …SSL, and Kafka_Authentication_Method for SASL_…, of the Kafka location",
             "12: $.locations.kaf.sasl.mechanism: this key, of Kafka's clients, is not known here: use Kafka_Authentication_Method of the Kafka location",
             "13: $.locations.kaf.sasl.username: this key, of Kafka's clients, is not known here: use Stream_User of the Kafka location",
             "14: $.locations.kaf.sasl.password: this key, of Kafka's clients, is not known here: use Stream_Password of the Kafka location",
