@@ -318,6 +318,20 @@ def test_a_database_that_is_not_there_is_named(broker, tmp_path, name):
     assert "hush" not in said
 
 
+def test_check_tries_the_database_table_by_table(server, broker, tmp_path, name):
+    server.psql("drop table if exists here; create table here(id int primary key, v text)")
+    good = "create table here(id int primary key, v text);"
+    path = channel(tmp_path, broker.servers, name, location_of(server), good)
+    assert "1 tables can be read" in run(path, "check", "--refresh", "--connect")
+    wrong = good.replace("v text", "w text") + "create table gone(id int primary key);"
+    path = channel(tmp_path, broker.servers, name, location_of(server), wrong)
+    said = [line for line in run(path, "check", "--refresh", "--connect", code=2).splitlines() if "$.locations" in line]
+    assert len(said) == 2
+    assert all("channel.yaml:5: $.locations.tab.url: " in line for line in said)
+    assert ["gone" in line for line in sorted(said, key=len)].count(True) == 1
+    assert any('column "w" does not exist' in line for line in said)
+
+
 def test_rows_that_are_not_sent_are_counted(refresh, broker, tmp_path, name):
     pyarrow.parquet.write_table(TABLE, tmp_path / "orders.parquet")
     location = f'{{class: snapshot, path: "{tmp_path}/orders.parquet", format: parquet}}'
