@@ -12,7 +12,7 @@ CONTEXT = r"^!?[a-z][a-z0-9_]*$"
 TABLE = r"^[a-z_][a-z0-9_]{0,123}$"
 TOPIC = r"^[a-zA-Z0-9._-]{1,249}$"
 ADDRESS = r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):[0-9]{1,5}$"
-JDBC = r"^jdbc:[a-z]+:"
+JDBC = r"^jdbc:[a-z0-9]+:"
 _MOST = 12
 
 

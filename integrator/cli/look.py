@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+from integrator.channel.paths import as_known
 from integrator.channel.problems import named
 from integrator.channel.sources import FilesLocation, SnapshotLocation, SocketLocation
 from integrator.errors import EnvironmentFault, Problem
@@ -39,7 +40,7 @@ def _of_files(plan: Plan) -> Iterator[str]:
         without = [name for name, path in paths.items() if not _is_there(path)]
         if without:
             first = paths[without[0]]
-            yield f"{named(without, len(paths))}: there is no file {first}; make it, or mend the path"
+            yield f"{named(without, len(paths))}: there is no file {as_known(first)}; make it, or mend the path"
 
 
 def listed(location: FilesLocation) -> Iterator[str]:
@@ -48,7 +49,7 @@ def listed(location: FilesLocation) -> Iterator[str]:
     try:
         listing.files()
     except EnvironmentFault as error:
-        yield f"{error}{_beside(location.path)}"
+        yield f"{str(error).replace(location.path, as_known(location.path), 1)}{_beside(location.path)}"
 
 
 def _beside(path: str) -> str:
@@ -57,7 +58,7 @@ def _beside(path: str) -> str:
     if _REMOTE in path or given.exists() or not given.parent.is_dir():
         return ""
     near = nearest(given.name, (one.name for one in given.parent.iterdir()))
-    return f"; do you mean {given.parent / near}?" if near else ""
+    return f"; do you mean {as_known(str(given.parent / near))}?" if near else ""
 
 
 def _is_there(path: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from integrator.channel.locations import KafkaLocation
+from integrator.channel.paths import as_known
 from integrator.channel.problems import Problems, named
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
@@ -132,7 +133,7 @@ def _check_files(location: KafkaLocation, name: str, problems: Problems) -> None
     for key in ("CA_Certificate", "Client_Certificate", "Client_Private_Key"):
         file = getattr(location.Schema_Registry, key)
         if file is not None and not Path(file).is_file():
-            text = f"there is no file {file!r}; a PEM file is expected"
+            text = f"there is no file {as_known(file)!r}; a PEM file is expected"
             problems.add(("locations", name, "Schema_Registry", key), text)
 
 

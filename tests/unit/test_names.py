@@ -10,18 +10,19 @@ from integrator.errors import ConfigurationError
 from integrator.names import NAMES, foreign, meant, nearest, plain
 from integrator.names.units import in_unit
 from integrator.schema import DATATYPES
+from tests.parts.channels import SHOP_SQL
 
 CHANNEL = """\
 channel: shop
 locations:
   src: {class: files, path: in, dialect: hvr}
   kaf: {class: kafka, Kafka_Brokers: [localhost]KAFKA}
-tables: [schemas/shop.sql]
+tables: [TABLES]
 actions:
   - {action: ColumnProperties, table: audit, Name: x, Extra: true, Datatype: DATATYPE, IntegrateExpression: "EXPRESSION"}
   - ACTION
 """
-PLAIN = {"KAFKA": "", "DATATYPE": "varchar", "EXPRESSION": "a", "ACTION": "{action: Capture}"}
+PLAIN = {"TABLES": SHOP_SQL, "KAFKA": "", "DATATYPE": "varchar", "EXPRESSION": "a", "ACTION": "{action: Capture}"}
 PLACES = {
     # what a name is: where it is written, and the line of the file
     "action": ("ACTION", "{{action: {}}}", 8),
@@ -37,7 +38,7 @@ PLACES = {
 def said(tmp_path, **words):
     path, text = tmp_path / "channel.yaml", CHANNEL
     for place, written in {**PLAIN, **words}.items():
-        text = text.replace(place, written)
+        text = text.replace(place, str(written))
     path.write_text(text)
     with pytest.raises(ConfigurationError) as raised:
         plan.make(str(path), "UTC")

@@ -27,6 +27,7 @@ REASON = "[ops] a new disk for the broker that has the first replica of most of 
 
 @pytest.fixture
 def channel(tmp_path):
+    (tmp_path / "in").mkdir()
     path = tmp_path / "a-rather-long-name-of-a-channel-file-which-says-what-it-is-for.yaml"
     path.write_text(
         f"""

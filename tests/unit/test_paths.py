@@ -32,7 +32,7 @@ PLACES = [
     (f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}", TLS, "", False, lambda m: m.source.tls.authority),
     ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.path),
     ("class: snapshot, path: s3://b/x, format: csv, jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
-    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
+    ("class: jdbc, url: 'jdbc:db2://h/x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
     (FILES, "Stream_Public_Certificate: FILE", "", False, "ssl.ca.location"),
     (
         FILES,
@@ -94,14 +94,15 @@ def refusal(channel):
 def test_each_path_is_relative_to_the_channels_file(
     source, kafka, variable, refreshing, of, here, tmp_path, monkeypatch
 ):
-    channel = written(tmp_path / "conf", source, kafka, variable)
+    tables = "{file: shop.sql, only: [orders]}" if "snapshot" in source else "shop.sql"
+    channel = written(tmp_path / "conf", source, kafka, variable, tables)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / here)
     made = plan.make(os.path.relpath(channel), "UTC", refreshing=refreshing)
     place = made.recipe.send.producer[of] if isinstance(of, str) else of(made)
     assert place == str(tmp_path / "conf" / "ca.pem")
     assert made.state == str(tmp_path / "conf" / "state" / "shop")
-    assert len(made.recipe.tables) == 4
+    assert len(made.recipe.tables) == (1 if "snapshot" in source else 4)
 
 
 def test_a_secrets_file_is_beside_the_channel(tmp_path, monkeypatch):
@@ -152,6 +153,7 @@ def test_messages_name_files_as_they_may_be_opened_here(tmp_path, monkeypatch):
     assert refusal(channel).startswith(f"{tmp_path}/conf/shop.sql:1: ")
 
 
+USER = "Kafka_Authentication_Method: USER_PASS, Stream_Password: x"
 MOVED = [
     # what is written otherwise, and the path that was found where the command is started
     ({"tables": "old.sql"}, "$.tables[0]", "old.sql"),
@@ -159,7 +161,7 @@ MOVED = [
     ({"source": "class: files, path: old, dialect: hvr"}, "$.locations.src.path", "old"),
     ({"source": "class: files, path: 'old/*.jsonl', dialect: hvr"}, "$.locations.src.path", "old/*.jsonl"),
     ({"kafka": "Stream_Public_Certificate: old.sql"}, "$.locations.kaf.Stream_Public_Certificate", "old.sql"),
-    ({"kafka": "Stream_User: '${file:old.sql}'"}, "$.locations.kaf.Stream_User", "old.sql"),
+    ({"kafka": f"{USER}, Stream_User: '${{file:old.sql}}'"}, "$.locations.kaf.Stream_User", "old.sql"),
     ({"variable": "ssl.crl.location=old.sql"}, "$.actions[0].Value", "old.sql"),
 ]
 
@@ -229,6 +231,7 @@ REMEDIES = {
 def test_each_remedy_of_it_is_one(remedy, old_state, tmp_path, capsys, monkeypatch):
     _, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
     REMEDIES[remedy](printed, old_state, monkeypatch)
+    (tmp_path / "conf" / "in").mkdir()
     code, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
     assert (code, "no problems" in printed) == (0, True)
     kept = Path(plan.make(str(old_state), "UTC").state)

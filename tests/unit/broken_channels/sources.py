@@ -7,7 +7,7 @@ CASES = [
     broken(
         "a directory of changes that is not there",
         ("path: in", "path: inn"),
-        "5: $.locations.src.path: …/inn: there is no such directory or file; make it, or mend the path; do you mean in?",
+        "5: $.locations.src.path: inn: there is no such directory or file; make it, or mend the path; do you mean in?",
         ("path: inn", "path: in"),
     ),
     broken(
