@@ -1,4 +1,4 @@
-"""Plain data -> the model of a channel. Where it is wrong, every mistake is told, and what is left is still a channel.
+"""Plain data -> the model of a channel. Where it is wrong, each mistake is reported; what is left is still a channel.
 
 What somebody means is taken in the place of what is wrong (a near key, a word in capitals, a number without its unit);
 what nobody can guess is removed. So the plan of the rest is checked too, and one run of `check` finds all.
@@ -82,7 +82,7 @@ class _Mending:
         self._renamed: set[Path_] = set()
 
     def mend(self, error: ValidationError) -> None:
-        """Tell each mistake once, and mend it."""
+        """Report each mistake once, and mend it."""
         mistakes: dict[Path_, Mistake] = {}
         for one in error.errors():
             path = _path(self.data, one["loc"])

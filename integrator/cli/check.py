@@ -1,6 +1,6 @@
 """`check`: this machine looked at; with --connect the source, brokers, topics and the schema registry tried, too.
 
-What is wrong is told at once, whatever it is of.
+What is wrong is reported at once, whatever it is of.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def kafka_settings(
     kafka_access.check_beside(extra, access, report)
     producer = _defaults(location, max_bytes, timeout, extra) | access | extra
     for refused, why in client(producer):
-        if not refused and len(problems) > before:  # what does not go together is told already
+        if not refused and len(problems) > before:  # what does not go together is reported already
             continue
         if refused in extra:
             report("HVR_KAFKA_PROPERTY", why)

@@ -1,4 +1,4 @@
-"""`check` looks at this machine; with --connect it tries what is beyond it, and tells all that is wrong at once."""
+"""`check` looks at this machine; with --connect it tries what is beyond it, and reports all that is wrong at once."""
 
 import http.server
 import json

@@ -36,7 +36,7 @@ _CONVERTER = {
     "schemas.cache.config": "schemas are made once, at the start",
     "connect.meta.data": "Avro has Connect's types always (docs/registry.md)",
     "enhanced.avro.schema.support": "Avro has Connect's types always (docs/registry.md)",
-    "scrub.invalid.names": "a name that Avro cannot have is a problem that check tells; BaseName gives it another",
+    "scrub.invalid.names": "a name that Avro cannot have is a problem that check reports; BaseName gives it another",
     "optional.for.nullables": "columns that may be null are optional always",
 }
 

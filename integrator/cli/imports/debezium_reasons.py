@@ -39,7 +39,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"interval\.handling\.mode", "an interval is text, such as P1Y2M3DT4H5M6S"),
     (r"bigint\.unsigned\.handling\.mode", "bigint unsigned is decimal(20)"),
     (r"(field\.name|schema\.name)\.adjustment\.mode|sanitize\.field\.names",
-     "a name that a format cannot have is a problem that check tells; BaseName gives it another"),
+     "a name that a format cannot have is a problem that check reports; BaseName gives it another"),
     (r"converters|custom\.metric\.tags|post\.processors", "classes of Java's cannot be had here"),
     (r"offset\..*|config\.providers.*|.*\.storage\..*|internal\..*", "it is Kafka Connect's"),
     (r"transaction\.boundary\..*|exactly\.once\.support", "delivery: exactly_once is for each cycle"),

@@ -35,7 +35,7 @@ _NONE = {
 _UNKNOWN = "what it does is not done here, so that what it hides or drops is sent, until an action does the same"
 _ENVELOPE = "it changes Debezium's envelope, which is as it is; after ExtractNewRecordState it would change rows"
 _UNIQUE = (
-    "keys have no field that tells tables apart, which key.enforce.uniqueness adds: where rows of tables that share a "
+    "keys have no field that keeps tables apart, which key.enforce.uniqueness adds: where rows of tables that share a "
     "topic have one key, write MessageKey: '{hvr_tbl_name}-{{hvr_key_names -}}' and MessageKeySerializer: STRING"
 )
 

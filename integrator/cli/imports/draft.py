@@ -150,7 +150,7 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
     try:
         made = check(draft, out, timezone)
     except ConfigurationError as error:
-        mend = "the channel is written with these problems: mend them in it, and integrator check tells what is left"
+        mend = "the channel is written with these problems: mend them in it, and integrator check shows what is left"
         problems = error.problems or [Problem(str(out), 0, "", str(error))]
         head = f"{out}: channel {draft.name}"
         return "\n  ".join([head, *draft.notes]), ConfigurationError([*problems, Problem(str(out), 0, "", mend)])
