@@ -67,10 +67,8 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> Loaded:
     problems += mistakes
     if channel is None:
         raise ConfigurationError([*problems, *_table_problems(data, source)])
-    state = str(data.get("state", Channel.model_fields["state"].default))
-    movable = not any(isinstance(one, SocketLocation) for one in channel.locations.values())
-    if elsewhere := paths.state_elsewhere(state, channel.state, channel.channel, movable=movable):
-        problems.append(source.problem(("state",), elsewhere))
+    if text := _state_elsewhere(data, channel, removed):
+        problems.append(source.problem(("state",), text))
     return Loaded(channel, source, problems, removed)
 
 
@@ -85,6 +83,15 @@ def _root(file: str, text: str) -> yaml.Node | None:
         raise ConfigurationError([Problem(file, 0, "", f"broken YAML: {error}")]) from error
     except RecursionError:
         raise ConfigurationError([Problem(file, 0, "", "broken YAML: its values are nested too deeply")]) from None
+
+
+def _state_elsewhere(data: dict[str, Any], channel: Channel, removed: Removed) -> str:
+    """Return what to do where the progress is where relative paths were looked for before; nothing where it is not."""
+    if removed.caused(("channel",), "") or removed.caused(("state",), ""):
+        return ""
+    state = str(data.get("state", Channel.model_fields["state"].default))
+    movable = not any(isinstance(one, SocketLocation) for one in channel.locations.values())
+    return paths.state_elsewhere(state, channel.state, channel.channel, movable=movable)
 
 
 def _table_problems(data: Any, source: Source) -> list[Problem]:

@@ -61,13 +61,10 @@ def channel_of(
 ) -> tuple[Channel | None, list[Problem], Removed]:
     """Return the channel that is left, if any is, every mistake, and what was removed."""
     mending = _Mending(data, written, source)
+    context = {"dialects": dialects, paths.DIRECTORY: source.directory}
     for _ in range(_ROUNDS):
         try:
-            return (
-                Channel.model_validate(mending.data, context={"dialects": dialects, paths.DIRECTORY: source.directory}),
-                mending.problems,
-                mending.removed,
-            )
+            return Channel.model_validate(mending.data, context=context), mending.problems, mending.removed
         except ValidationError as error:
             mending.mend(error)
     return None, mending.problems, mending.removed

@@ -21,6 +21,14 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/|file:")
 _VARIABLE_PART = re.compile(r"[*?\[{]")
 
 
+class ElsewhereError(ValueError):
+    """A path is not at its place, but where relative paths were looked for before: `meant`."""
+
+    def __init__(self, text: str, meant: str) -> None:
+        super().__init__(text)
+        self.meant = meant
+
+
 def directory_of(channel: str) -> str:
     """Return the directory of a channel's file: the same, whatever way leads to it."""
     return os.path.realpath(Path(channel).parent)
@@ -54,6 +62,11 @@ def as_known(path: str) -> str:
     return path.removeprefix(f"{here}/") if here != "/" else path
 
 
+def as_written(place: str, directory: str) -> str:
+    """Return how a channel in `directory` names a place: below that directory without its name."""
+    return place.removeprefix(f"{directory}/")
+
+
 def in_channel(path: str, channel: str) -> str:
     """Return how a channel's file names a path that is given where the command was started."""
     directory = directory_of(channel)
@@ -81,10 +94,10 @@ def place_of(path: str, info: ValidationInfo) -> str:
 
 
 def local(path: str, info: ValidationInfo) -> str:
-    """Return the place of a path. Raises ValueError if it is not there, but where such paths were looked for before."""
+    """Return the place of a path. Raises ElsewhereError if it is only where they were looked for before."""
     place = place_of(path, info)
     if text := elsewhere(path, place):
-        raise ValueError(text)
+        raise ElsewhereError(text, before(path))
     return place
 
 

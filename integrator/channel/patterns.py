@@ -18,7 +18,7 @@ _MOST = 12
 
 @dataclass(frozen=True)
 class Pattern:
-    """What is said of a text that does not match. fit: the text that does and is meant, or nothing."""
+    """What is wrong with a text that does not match. fit: the text that does and is meant, or nothing."""
 
     meaning: str
     fit: Callable[[str], str]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from integrator.channel.mistake import NOTHING, Found, Mistake
+from integrator.channel.paths import ElsewhereError
 from integrator.channel.patterns import PATTERNS
 from integrator.channel.shape import field_at, keys_of, model_at, unit_of, words_of
 from integrator.names import foreign, listed, nearest
@@ -118,7 +119,8 @@ def _long(found: Found) -> Mistake:
 
 
 def _said(found: Found) -> Mistake:
-    return Mistake(found.path, str(found.context["error"]))
+    error = found.context["error"]
+    return Mistake(found.path, str(error), meant=error.meant if isinstance(error, ElsewhereError) else NOTHING)
 
 
 EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {

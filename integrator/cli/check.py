@@ -54,7 +54,7 @@ def _source(plan: Plan) -> Iterator[str]:
     name, location = plan.recipe.messages.cap_loc, plan.source
     found: list[Problem] = []
     if isinstance(location, FilesLocation) and "://" in location.path:
-        found += [plan.located(("locations", name, "path"), text) for text in look.listed(location)]
+        found += [plan.located(("locations", name, "path"), text) for text in look.listed(location, plan.directory)]
     if isinstance(location, SocketLocation) and location.connect:
         found += [plan.located(("locations", name, "connect"), text) for text in look.reached(location.connect)]
     if isinstance(location, JdbcLocation):

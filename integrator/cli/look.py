@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from integrator.channel.paths import as_known
+from integrator.channel.paths import as_known, as_written
 from integrator.channel.problems import named
 from integrator.channel.sources import FilesLocation, SnapshotLocation, SocketLocation
 from integrator.errors import EnvironmentFault, Problem
@@ -34,7 +34,7 @@ def problems(plan: Plan) -> list[Problem]:
 def _of_files(plan: Plan) -> Iterator[str]:
     location = plan.source
     if isinstance(location, FilesLocation) and _REMOTE not in location.path:
-        yield from listed(location)
+        yield from listed(location, plan.directory)
     if isinstance(location, SnapshotLocation) and _REMOTE not in location.path:
         paths = {table.table.name: path_of(location, table.in_source) for table in plan.recipe.tables}
         without = [name for name, path in paths.items() if not _is_there(path)]
@@ -43,22 +43,22 @@ def _of_files(plan: Plan) -> Iterator[str]:
             yield f"{named(without, len(paths))}: there is no file {as_known(first)}; make it, or mend the path"
 
 
-def listed(location: FilesLocation) -> Iterator[str]:
-    """Yield why change files cannot be listed."""
+def listed(location: FilesLocation, directory: str) -> Iterator[str]:
+    """Yield why change files cannot be listed. directory: of the channel's file."""
     listing = Listing(location.path, location.pattern, tuple(location.ignore), location.order)
     try:
         listing.files()
     except EnvironmentFault as error:
-        yield f"{str(error).replace(location.path, as_known(location.path), 1)}{_beside(location.path)}"
+        yield f"{str(error).replace(location.path, as_known(location.path), 1)}{_beside(location.path, directory)}"
 
 
-def _beside(path: str) -> str:
+def _beside(path: str, directory: str) -> str:
     """Return what may be meant by a path of this machine that is not there: one beside it that is like it."""
     given = Path(path)
     if _REMOTE in path or given.exists() or not given.parent.is_dir():
         return ""
     near = nearest(given.name, (one.name for one in given.parent.iterdir()))
-    return f"; do you mean {as_known(str(given.parent / near))}?" if near else ""
+    return f"; do you mean {as_written(str(given.parent / near), directory)}?" if near else ""
 
 
 def _is_there(path: str) -> bool:

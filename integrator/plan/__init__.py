@@ -45,7 +45,7 @@ class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept.
 
     again: makes the plan anew, of what was read then, with the columns that came since. kafka: the Kafka location's
-    name. located: makes a problem at a path of the channel's file.
+    name. located: makes a problem at a path of the channel's file. directory: of that file.
     """
 
     channel: str
@@ -67,6 +67,7 @@ class Plan:
     secrets: Secrets = field(compare=False, repr=False)
     kafka: str
     located: Callable[[Path_, str], Problem] = field(compare=False, repr=False)
+    directory: str = field(compare=False)
     again: Callable[[adding.Added], Plan] = field(compare=False, repr=False)
 
     @property
@@ -215,6 +216,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         secrets=source.secrets,
         kafka=kafka_name,
         located=source.problem,
+        directory=source.directory,
         again=lambda more: _planned(read, more, _anew(problems)),
     )
 

@@ -44,9 +44,8 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
         given = TableFile(file=entry) if isinstance(entry, str) else entry
         item = given.model_copy(update={"file": paths.as_known(given.file)})
         if not Path(item.file).is_file():  # where the channel names it, which is what is to be mended
-            found = _files_like(item.file, problems.source.file)
-            text = f"there is no file {item.file}; {meant(item.file, found, 'beside it are')}"
-            problems.add(("tables", index) if isinstance(entry, str) else ("tables", index, "file"), text)
+            place = ("tables", index) if isinstance(entry, str) else ("tables", index, "file")
+            problems.add(place, _absent(given.file, problems.source))
             continue
         refusal = ddl.refusal_of(item.sql_dialect)
         if refusal:
@@ -74,13 +73,13 @@ def _is_partial(table: Table, found: Iterable[Problem]) -> bool:
     return any(problem.path.startswith(names) for problem in found)
 
 
-def _files_like(file: str, channel: str) -> list[str]:
-    """Return the table definitions beside a file that is not there; `channel` is none."""
-    above = Path(file).parent
-    if not above.is_dir():
-        return []
-    there = sorted(one for one in above.iterdir() if one.suffix in definitions.NOTATIONS and one != Path(channel))
-    return list(map(str, there))
+def _absent(file: str, source: Source) -> str:
+    """Return that a file is not there, and which the channel may name in its place."""
+    above, channel = Path(file).parent, Path(source.directory) / Path(source.file).name
+    beside = sorted(above.iterdir()) if above.is_dir() else []
+    there = [str(one) for one in beside if one.suffix in definitions.NOTATIONS and one != channel]
+    asked, *known = [paths.as_written(one, source.directory) for one in (file, *there)]
+    return f"there is no file {paths.as_known(file)}; {meant(asked, known, 'beside it are')}"
 
 
 def _chosen(found: list[Table], item: TableFile, index: int, problems: Problems) -> Iterator[Table]:
@@ -109,6 +108,6 @@ def _twice(one: Table, file: str, other: Table, other_file: str, source: Source)
     renamed = other if keeps else one
     name = "_".join(filter(None, (renamed.schema, renamed.name if renamed.schema else f"{renamed.name}_2")))
     renamed_to = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
-    named = str(Path(other_file if renamed is other else file).absolute()).removeprefix(f"{source.directory}/")
+    named = paths.as_written(str(Path(other_file if renamed is other else file).absolute()), source.directory)
     entry = f"{{file: {named}, names: {{{full_name(renamed)}: {renamed_to}}}}}"
     return f"{text}, as {full_name(one)} and {full_name(other)}; name one otherwise in the channel: tables: [{entry}]"

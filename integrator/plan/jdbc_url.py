@@ -1,7 +1,8 @@
 """The URL of a database, as its JDBC driver reads it.
 
 https://jdbc.postgresql.org/documentation/use/, https://dev.mysql.com/doc/connector-j/en/connector-j-reference-jdbc-url-format.html,
-https://learn.microsoft.com/sql/connect/jdbc/building-the-connection-url.
+https://learn.microsoft.com/sql/connect/jdbc/building-the-connection-url,
+https://www.ibm.com/docs/en/db2-for-zos/13.0.0?topic=cdsudidsdjs-url-format-data-server-driver-jdbc-sqlj-type-2-connectivity.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from integrator.names import nearest
 _ALIASES = {"postgres": "postgresql", "mssql": "sqlserver", "maria": "mariadb"}
 _KNOWN = ("postgresql", "mysql", "mariadb", "sqlserver", "oracle", "db2")
 _WITH_DATABASE = ("postgresql", "mysql", "mariadb", "db2")
+_LOCAL = {"postgresql": r"[\w-]+(\?.*)?", "db2": r"[\w-]+(:.*=.*;)?"}
+"""A database without a host, and what may follow it: of this machine, or that Db2's client knows by its name."""
 _EXAMPLES = {
     "sqlserver": "jdbc:sqlserver://HOST:1433;databaseName=DATABASE",
     "oracle": "jdbc:oracle:thin:@//HOST:1521/SERVICE",
@@ -32,7 +35,7 @@ def wrong_url(url: str) -> str:
         return "" if "@" in rest else f"it has no @ before the host; write {example}"
     found = re.match(r"(?:\w+:)*//([^/;?]*)(/([^?;]*))?", rest)
     if found is None:
-        is_local = database == "postgresql" and re.fullmatch(r"[\w-]+(\?.*)?", rest)  # a database on this machine
+        is_local = database in _LOCAL and re.fullmatch(_LOCAL[database], rest)
         return "" if is_local else f"it has no // before the host; write {example}"
     hosts, _, name = found.groups()
     wrong = next((one for one in hosts.rpartition("@")[2].split(",") if "(" not in one and _is_wrong(one)), None)

@@ -66,11 +66,23 @@ def extra_properties(text: str, report: Report, directory: str) -> dict[str, str
         elif known is not None and known.sets in _ACKS and value.strip() in ("0", "none"):
             report("HVR_KAFKA_PROPERTY", "acks=0 acknowledges nothing, so nothing could be synced; use 1 or all")
         else:
-            _set(name, value, known, extra, report, directory)
+            _set(name, value, known, extra, report)
+    for name in FILES & extra.keys():
+        extra[name] = _place(name, extra[name].strip(), report, directory)
     return extra
 
 
-def _set(name: str, value: str, known: Name | None, extra: dict[str, str], report: Report, directory: str) -> None:
+def _place(name: str, file: str, report: Report, directory: str) -> str:
+    """Return where a file is that a property names; a file that is where it was looked for before is reported."""
+    if file == _SEARCHED:
+        return file
+    place = paths.resolved(file, directory)
+    if text := paths.elsewhere(file, place):
+        report("HVR_KAFKA_PROPERTY", f"{name}: {text}")
+    return place
+
+
+def _set(name: str, value: str, known: Name | None, extra: dict[str, str], report: Report) -> None:
     """Add a property to `extra`, under librdkafka's name and with its value of it."""
     ours = known.sets if known is not None else name.replace("_", ".")
     convert = _CONVERTED.get(known.name) if known is not None else None
@@ -81,8 +93,4 @@ def _set(name: str, value: str, known: Name | None, extra: dict[str, str], repor
         return
     if ours in extra:
         report("HVR_KAFKA_PROPERTY", f"{name} says {ours}, which stands there already; leave one of them out")
-    if ours in FILES and (file := converted.strip()) != _SEARCHED:
-        converted = paths.resolved(file, directory)
-        if text := paths.elsewhere(file, converted):
-            report("HVR_KAFKA_PROPERTY", f"{name}: {text}")
     extra[ours] = converted

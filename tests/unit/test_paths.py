@@ -32,7 +32,7 @@ PLACES = [
     (f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}", TLS, "", False, lambda m: m.source.tls.authority),
     ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.path),
     ("class: snapshot, path: s3://b/x, format: csv, jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
-    ("class: jdbc, url: 'jdbc:db2://h/x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
+    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
     (FILES, "Stream_Public_Certificate: FILE", "", False, "ssl.ca.location"),
     (
         FILES,
@@ -177,6 +177,37 @@ def test_what_is_only_where_the_command_is_started_is_named(other, place, path, 
     assert f"for the one in the directory of the command, write {tmp_path}/{path}" in said[0]
 
 
+def test_problems_of_later_phases_are_reported_beside_it(tmp_path, monkeypatch):
+    channel = written(tmp_path / "conf", tables="old.sql", kafka="Kafka_Default_Topic: '{hvr_tabel_name}'")
+    shutil.copy(SHOP_SQL, tmp_path / "old.sql")
+    monkeypatch.chdir(tmp_path)
+    first, second = sorted(refusal(channel).splitlines(), reverse=True)
+    assert "$.tables[0]: relative paths are relative to the channel's file" in first
+    assert "$.locations.kaf.Kafka_Default_Topic: " in second
+
+
+LIKE = [
+    # what is written otherwise, and what is there and meant: a path as the channel names it
+    ({"tables": "shp.sql"}, "$.tables[0]", "shop.sql"),
+    ({"tables": "defs/shp.sql"}, "$.tables[0]", "defs/shop.sql"),
+    ({"source": "class: files, path: inn, dialect: hvr"}, "$.locations.src.path", "in"),
+    ({"source": "class: files, path: data/inn, dialect: hvr"}, "$.locations.src.path", "data/in"),
+]
+
+
+@pytest.mark.parametrize("here", ["conf", ".", "/"])
+@pytest.mark.parametrize(("other", "place", "meant"), LIKE)
+def test_what_is_meant_is_named_as_the_channel_names_it(other, place, meant, here, tmp_path, capsys, monkeypatch):
+    channel = written(tmp_path / "conf", **other)
+    for directory in ("in", "data/in", "defs"):
+        (tmp_path / "conf" / directory).mkdir(parents=True)
+    shutil.copy(SHOP_SQL, tmp_path / "conf" / "defs" / "shop.sql")
+    monkeypatch.chdir(tmp_path / here)
+    code, printed = run(capsys, monkeypatch, "check", "--channel", channel)
+    [found] = [line for line in printed.splitlines() if place in line]
+    assert (code, found.rpartition("; ")[2]) == (2, f"do you mean {meant}?")
+
+
 def test_what_is_written_for_it_is_the_path_that_it_had(tmp_path, monkeypatch):
     channel = written(tmp_path / "conf", source="class: files, path: old, dialect: hvr")
     (tmp_path / "old").mkdir()
@@ -272,6 +303,14 @@ NOT_FORGOTTEN = {
 def test_no_progress_is_thought_forgotten(case, old_state, tmp_path):
     NOT_FORGOTTEN[case](tmp_path)
     assert plan.make(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
+
+
+@pytest.mark.parametrize("wrong", [("channel: shop", "channel: [shop, two]"), ("channel: shop", "chnl: [shop]")])
+def test_the_progress_of_a_channel_without_a_name_is_not_looked_for(wrong, old_state, tmp_path):
+    (tmp_path / "state" / "shop").rename(tmp_path / "state" / "channel")  # as a channel is called that has no name
+    old_state.write_text(old_state.read_text().replace(*wrong))
+    assert "$.channel: " in refusal(old_state)
+    assert "$.state: " not in refusal(old_state)
 
 
 def test_the_state_of_a_socket_is_not_to_be_moved(old_state):

@@ -100,9 +100,8 @@ def _taken(action: HvrAction, side: str, places: Places, draft: Draft) -> dict[s
         elif name in model.model_fields:
             given[name] = _value(value, model.model_fields[name].annotation)
         else:
-            draft.idle(
-                f"{action} {hvr_name}", _REASONS.get(name) or hvr.PARAMETERS.get(name) or "no counterpart is known"
-            )
+            why = _REASONS.get(name) or hvr.PARAMETERS.get(name) or "no counterpart is known"
+            draft.idle(f"{action} {hvr_name}", why)
     if given.get("CaptureExpressionType", "INLINE") != "INLINE":
         draft.idle(f"{action} CaptureExpressionType", _REASONS["CaptureExpressionType"])
         del given["CaptureExpressionType"]

@@ -96,7 +96,7 @@ def _take(name: str, value: str, draft: Draft, key: str, prefix: str) -> None:
         case _ if name in _SAME:
             draft.properties.append(f"{name}={_LOOKUPS.get(value, value) if name == 'client.dns.lookup' else value}")
         case _:
-            draft.idle(key, _IDLE.get(name) or _instead(name) or "no counterpart is known")
+            draft.idle(key, _IDLE.get(name) or _reason(name))
 
 
 def _take_store(name: str, value: str, draft: Draft, key: str, *, pem: bool, prefix: str) -> None:
@@ -122,13 +122,7 @@ def _take_store(name: str, value: str, draft: Draft, key: str, *, pem: bool, pre
         case "ssl.keystore.location":
             draft.idle(key, JKS.format("Stream_Client_Public_Certificate and Stream_Client_Private_Key"))
         case _:
-            draft.idle(key, _instead(name) or "no counterpart is known")
-
-
-def _instead(name: str) -> str:
-    """Return what a channel has in the place of a property that cannot be set; nothing for one that is not known."""
-    known = foreign(name, "property")
-    return known.ours if known is not None and not known.sets else ""
+            draft.idle(key, _reason(name))
 
 
 def _take_file(properties: tuple[str, ...], path: str, draft: Draft, key: str) -> None:
@@ -136,3 +130,9 @@ def _take_file(properties: tuple[str, ...], path: str, draft: Draft, key: str) -
         draft.kafka.update(dict.fromkeys(properties, path))
     else:
         draft.idle(key, f"there is no file {path} on this machine; copy it, and name it as {' and '.join(properties)}")
+
+
+def _reason(name: str) -> str:
+    """Return why a property cannot be set, and what is set in its place."""
+    known = foreign(name, "property")
+    return known.ours if known is not None and not known.sets else "no counterpart is known"
