@@ -12,12 +12,13 @@ COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.p
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark, brokers and daemons
-# one after another.
+# What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark and a broker in two
+# processes, each with its own; what kills and freezes them one after another.
 test: $(VENV)/installed lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
-	$(BIN)/pytest tests/broker tests/faults
+	$(BIN)/pytest -n 2 --dist loadfile tests/broker
+	$(BIN)/pytest tests/faults
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check
