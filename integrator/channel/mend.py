@@ -82,7 +82,7 @@ class _Mending:
         """Report each mistake once, and mend it."""
         mistakes: dict[Path_, Mistake] = {}
         for one in error.errors():
-            path = _path(self.data, one["loc"])
+            path = _path(self.data, one["loc"], is_missing=one["type"] == "missing")
             if path is None:
                 continue
             given, context = one.get("input"), one.get("ctx", {})
@@ -93,6 +93,10 @@ class _Mending:
             if one["loc"][-1:] == ("[key]",):
                 made = Mistake(path, made.text, "" if made.meant is NOTHING else str(made.meant))
             mistakes.setdefault(path, made)
+        wrong = set(mistakes)
+        mistakes = {
+            path: one for path, one in mistakes.items() if not any(path[:at] in wrong for at in range(len(path)))
+        }
         keys = {(*path[:-1], one.key) for path, one in mistakes.items() if one.key}
         for path, mistake in mistakes.items():
             if path not in keys and not self._is_of_ours(path):
@@ -161,10 +165,10 @@ def _put(data: Any, path: Path_, value: Any) -> None:
     _value_at(data, path[:-1])[path[-1]] = value
 
 
-def _path(data: Any, loc: tuple[str | int, ...]) -> Path_ | None:
+def _path(data: Any, loc: tuple[str | int, ...], *, is_missing: bool) -> Path_ | None:
     """Drop from pydantic's `loc` the names of union branches, which the file does not have.
 
-    None for an error of a branch that is not meant.
+    is_missing: it ends with a key that the file does not have either. None for an error of a branch that is not meant.
     """
     if loc[:1] == ("tables",) and len(loc) > 2 and loc[2] in _BRANCHES:
         is_file = isinstance(_value_at(data, loc[:2]), dict)
@@ -175,7 +179,7 @@ def _path(data: Any, loc: tuple[str | int, ...]) -> Path_ | None:
         try:
             data = data[step]
         except (KeyError, IndexError, TypeError):
-            if index == len(loc) - 1 and isinstance(data, dict) and step != "[key]":
+            if index == len(loc) - 1 and is_missing:
                 path.append(step)
             continue
         path.append(step)

@@ -45,7 +45,7 @@ def _text(found: Found) -> Mistake | None:
     if written is None:
         return None
     quoted = "…" if found.is_secret else json.dumps(written, ensure_ascii=False)
-    if isinstance(found.given, dict) and not written.startswith("{"):
+    if isinstance(found.given, dict) and not written.startswith("{") and not found.is_secret:
         tight = re.sub(r":\s+", ":", written, count=1)
         text = f"text is wanted here, and a colon with a blank after it makes a mapping: write {tight}, or {quoted}"
         return Mistake(found.path, text, meant=tight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,11 +68,18 @@ def run(options: Options, timezone: str) -> str:
     of_file = f"{count} table{'' if count == 1 else 's'} of {options.definitions} ({dialect})"
     notes = "".join(f"\nnote: {note}" for note in made.notes)
     return (
-        f"{place}: channel {made.channel}, {of_file}{notes}\nNext:\n"
+        f"{place}: channel {made.channel}, {of_file}{notes}\nNext:\n{_directory(options.changes)}"
         f"  integrator check --channel {place} --connect    try the brokers and topics\n"
         f"  integrator plan --channel {place}               see topics, keys and messages\n"
         f"  integrator --channel {place} --once             send the changes that are in {options.changes}"
     )
+
+
+def _directory(changes: str) -> str:
+    """Return how to make the directory of changes, where there is none on this machine."""
+    if "://" in changes or Path(changes).exists():
+        return ""
+    return f"  mkdir -p {shlex.quote(changes)}    which `check` looks for\n"
 
 
 def _dialect_of(definitions: Path) -> str:

@@ -40,7 +40,8 @@ def wrong_url(url: str) -> str:
     hosts, _, name = found.groups()
     wrong = next((one for one in hosts.rpartition("@")[2].split(",") if "(" not in one and _is_wrong(one)), None)
     if wrong is not None:
-        return f"{wrong!r} is no host with a port; write HOST:PORT, with a port from 1 to 65535"
+        shown = "the host" if "@" in rest else repr(wrong)  # I7: a password may stand before the host
+        return f"{shown} has no port that can be; write HOST:PORT, with a port from 1 to 65535"
     if database in _WITH_DATABASE and not name:
         return f"it names no database; write {example}"
     return ""

@@ -11,6 +11,7 @@ import pytest
 from integrator.cli import main
 from tests.unit.broken_channels import CASES, PARTS
 from tests.unit.broken_channels.contract import apply, matches, write
+from tests.unit.broken_channels.edits import kafka, source, variable
 
 
 @pytest.fixture
@@ -108,3 +109,25 @@ def test_problems_of_all_phases_are_printed_at_once(check):
     code, printed = check(ALL)
     found = [re.match(r"channel.yaml:\d+: (\S+): ", line)[1] for line in printed[:-1]]
     assert (code, sorted(found)) == (2, sorted(AT)), printed
+
+
+SECRETS = [
+    # a mistake with a secret in it, which is in nothing that is printed
+    [kafka("Stream_Password: [hunter22]")],
+    [kafka("Stream_Password: {hunter22: 1}")],
+    [kafka("sasl.password: hunter22", "sasl.jaas.config: x.PlainLoginModule required password=hunter22;")],
+    [kafka("ssl.key.password: hunter22", "Kafka_Schema_Registry: 'http://me:hunter22@x'")],
+    [("localhost:9092", "http://me:hunter22@localhost:9092")],
+    [variable("sasl.passwrd=hunter22")],
+    [source("class: jdbc", "url: jdbc:postgresql://me:hunter22@db:x/shop"), ("full/a", "", "")],
+    [source("class: jdbc", "url: jdbc:mysql://me:hunter/22@db:1/shop")],
+    [source("class: socket", "listen: 127.0.0.1:1", "secret: {hunter22: 2}")],
+]
+
+
+@pytest.mark.parametrize("mistake", SECRETS, ids=range(len(SECRETS)))
+@pytest.mark.parametrize("words", [(), ("--refresh",)])
+def test_i7_no_secret_is_in_what_is_printed_of_a_mistake(mistake, words, check):
+    code, printed = check(mistake, words)
+    assert code == 2
+    assert not [line for line in printed if "hunter" in line]

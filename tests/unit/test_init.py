@@ -40,6 +40,7 @@ def test_what_is_given_is_in_it(run):
     made = plan.make(str(file), "UTC")
     assert (made.brokers, made.source.path, len(made.recipe.tables)) == ("a:1,b:2", str(ROOT / "in box"), 4)
     assert f"integrator check --channel {file} --connect" in printed
+    assert "mkdir -p 'in box'" in printed
 
 
 def test_nothing_is_written_over(run):

@@ -49,7 +49,7 @@ CASES = [
     broken(
         "a JDBC URL with a bad port",
         source("class: jdbc", "url: jdbc:mysql://db:33306x/shop"),
-        "5: $.locations.src.url: 'db:33306x' is no host with a port; write HOST:PORT, with a port from 1 to 65535",
+        "5: $.locations.src.url: 'db:33306x' has no port that can be; write HOST:PORT, with a port from 1 to 65535",
         ("33306x", "3306"),
         "--refresh",
         own="3306",
