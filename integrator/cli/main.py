@@ -30,6 +30,7 @@ from integrator.cli.imports import commands as importing
 from integrator.cli.local import local_timezone
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Defect, IntegratorError
+from integrator.names import meant
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
 from integrator.refresh.ledger import Ledger
@@ -154,6 +155,10 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
     made = _plan(context, channel, contexts, variables, refreshing=refreshing)
+    known = [one.table.name for one in made.recipe.tables]
+    for name in table or []:
+        if name not in known:
+            raise ConfigurationError(f"--table {name!r} is no table that is sent; {meant(name, known, 'those are')}")
     if as_object:
         typer.echo(as_json.plan(made, table or []))
     else:

@@ -80,6 +80,8 @@ class ChannelScope:
     tables: tuple[Table, ...] = ()
     files: Mapping[str, int] = field(default_factory=dict)
     """Where each table is defined: the place of its file in the channel's tables."""
+    elsewhere: dict[str, str] = field(default_factory=dict)
+    """What is said of columns that a table has not, and others may: by their names, for many tables."""
     notes: list[str] = field(default_factory=list)
     """What is to be known of the plan and is not wrong."""
 
@@ -92,15 +94,20 @@ class ChannelScope:
 
         accepted: what to write where none is, and the table's columns follow.
         """
+        if name not in self.elsewhere:
+            self.elsewhere[name] = self._column_elsewhere(name)
+        columns = [column.name for column in table.columns]
+        near = nearest(name, columns)
+        return f"do you mean {near}?" if near else self.elsewhere[name] or listed(columns, accepted)
+
+    def _column_elsewhere(self, name: str) -> str:
+        """Return which other tables have a column, or one that is like it; nothing where none does."""
         having = [one.name for one in self.tables if one.column(name) is not None]
         if having:
             return f"{named(having)} {'have' if len(having) > 1 else 'has'} it: write table: {having[0]}"
-        columns = [column.name for column in table.columns]
-        for one in (table, *self.tables):
-            near = nearest(name, (column.name for column in one.columns))
-            if near:
-                return f"do you mean {near}{'' if one is table else f', of table {one.name}'}?"
-        return listed(columns, accepted)
+        of_table = {column.name: one.name for one in reversed(self.tables) for column in one.columns}
+        near = nearest(name, of_table)
+        return f"do you mean {near}, of table {of_table[near]}?" if near else ""
 
     @property
     def registry(self) -> bool:

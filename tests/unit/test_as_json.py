@@ -49,6 +49,11 @@ def test_what_would_be_sent(run):
     assert json.loads(orders["schemas"][0]["schema"])["type"] == "struct"
 
 
+def test_a_table_that_is_not_sent_has_no_plan(run):
+    code, found = run("plan", "--table", "oders")
+    assert (code, found["error"]) == (2, "--table 'oders' is no table that is sent; do you mean orders?")
+
+
 def test_a_channel_that_never_ran(run):
     code, found = run("state")
     assert (code, found["process"], found["failure"], found["cycles"]) == (0, None, None, [])
