@@ -81,7 +81,7 @@ class ChannelScope:
     files: Mapping[str, int] = field(default_factory=dict)
     """Where each table is defined: the place of its file in the channel's tables."""
     elsewhere: dict[str, str] = field(default_factory=dict)
-    """What is said of columns that a table has not, and others may: by their names, for many tables."""
+    """What is reported of columns that a table has not, and others may: by their names, for many tables."""
     notes: list[str] = field(default_factory=list)
     """What is to be known of the plan and is not wrong."""
 

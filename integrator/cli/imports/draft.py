@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 
 from integrator import plan
 from integrator.channel import paths
+from integrator.channel.sources import FilesLocation
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan import Plan
@@ -160,7 +162,13 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
     count = len(made.recipe.tables)
     head = f"{out}: channel {made.channel}, {count} table{'' if count == 1 else 's'}"
     text = "\n  ".join([head, *made.notes, *draft.notes])
-    return f"{text}\nNext: integrator check --channel {out} --connect", None
+    return f"{text}\nNext: {_directory(made)}integrator check --channel {out} --connect", None
+
+
+def _directory(made: Plan) -> str:
+    """Return the command that makes the directory of change files, where there is none: check looks for it."""
+    path = made.source.path if isinstance(made.source, FilesLocation) else ""
+    return "" if not path or Path(path).exists() else f"mkdir -p {shlex.quote(paths.as_known(path))}; "
 
 
 @contextmanager
