@@ -5,6 +5,7 @@ What is wrong is reported at once, whatever it is of.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from integrator.channel.sources import FilesLocation, JdbcLocation, SocketLocation
@@ -13,6 +14,9 @@ from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
 from integrator.plan import Plan
 from integrator.registry import client as registry
+
+_AFTER = re.compile(r"\bafter \d+ms\b")
+"""What differs in librdkafka's texts of one fault: how long a try took."""
 
 
 def look_at(plan: Plan) -> str:
@@ -40,13 +44,17 @@ def connect(plan: Plan, test_topic: str | None) -> str:
         try:
             lines += step()
         except IntegratorError as error:
-            if str(error) not in map(str, failed):
+            if _without_time(error) not in map(_without_time, failed):
                 failed.append(error)
     if failed:
         kinds = (ConfigurationError, EnvironmentFault)
         kind = next((one for one in kinds if any(isinstance(error, one) for error in failed)), EnvironmentFault)
         raise failed[0] if len(failed) == 1 else kind("\n".join(map(str, failed)))
     return "\n".join(lines)
+
+
+def _without_time(error: IntegratorError) -> str:
+    return _AFTER.sub("", str(error))
 
 
 def _source(plan: Plan) -> Iterator[str]:

@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from integrator.cli import main
-from integrator.deliver.kafka import topics
+from integrator.deliver.kafka import probe, topics
+from integrator.errors import EnvironmentFault
 from integrator.run.state import State
 from tests.unit.broken_channels.contract import apply, write
 from tests.unit.broken_channels.edits import kafka, source
@@ -172,3 +173,14 @@ def test_what_this_machine_lacks_is_told_with_what_does_not_answer(check):
     assert code == 2
     assert "$.locations.src.path: " in printed
     assert printed.count("no broker of 127.0.0.1:1 answers") == 1
+
+
+def test_a_broker_that_does_not_answer_twice_is_reported_once(check, monkeypatch):
+    def fail(text):
+        raise EnvironmentFault(text)
+
+    fault = "no broker answers: Connection refused (after {}ms in state CONNECT)"
+    monkeypatch.setattr(topics, "missing", lambda *_: fail(fault.format(0)))
+    monkeypatch.setattr(probe, "through_topic", lambda *_: fail(fault.format(12)))
+    code, printed = check(words=["--connect", "--test-topic", "try"])
+    assert (code, printed.count("no broker answers")) == (5, 1)
