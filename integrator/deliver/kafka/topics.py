@@ -69,15 +69,15 @@ def _missing(properties: dict[str, str], topics: Sequence[str]) -> tuple[AdminCl
     return client, [topic for topic in topics if topic not in there.topics]
 
 
-def connected(properties: dict[str, str], timeout_s: float = TIMEOUT_S) -> tuple[AdminClient, Any]:
+def connected(properties: dict[str, str], timeout_s: float | None = None) -> tuple[AdminClient, Any]:
     """Return a client, and the ClusterMetadata that it sees. Raises EnvironmentFault with the reason if it sees none.
 
-    A client that is not accepted is an error at once; brokers that do not answer have `timeout_s`.
+    A client that is not accepted is an error at once; brokers that do not answer have `timeout_s`, or TIMEOUT_S.
     """
     heard: list[KafkaError] = []
     settings: dict[str, Any] = {**QUIET, **client_properties(properties)}
     client = AdminClient(settings | {"error_cb": heard.append})
-    end = time.monotonic() + timeout_s
+    end = time.monotonic() + (TIMEOUT_S if timeout_s is None else timeout_s)
     while True:
         try:
             return client, client.list_topics(timeout=min(_ATTEMPT_S, TIMEOUT_S))
