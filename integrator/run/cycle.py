@@ -80,6 +80,7 @@ def cycle(
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         except DeliveryError as error:
             raise reasons.explained(error) from None
+        reasons.forget()
         if done.checkpoint.ordinal != last_file:
             raise RuntimeError(
                 f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"

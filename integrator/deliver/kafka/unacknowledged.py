@@ -24,7 +24,7 @@ _LEAST = "min.insync.replicas"
 class Reasons:
     """Why deliveries of a channel fail. Where brokers do not answer, a look takes seconds, in which nothing is sent.
 
-    So what was found is kept for a minute.
+    So what was found is kept for a minute, or until a delivery does not fail.
     """
 
     def __init__(self, properties: dict[str, str], topics: Sequence[str]) -> None:
@@ -42,6 +42,10 @@ class Reasons:
             self._at = time.monotonic()
         seen = f" (seen {age:.0f} s ago)" if age else ""
         return DeliveryError(f"{error}. Why: {self._found}{seen}")
+
+    def forget(self) -> None:
+        """Look again at the next failure: what kept messages from the topics does so no more."""
+        self._at = float("-inf")
 
     def _look(self) -> str:
         try:
