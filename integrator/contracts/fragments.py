@@ -165,7 +165,10 @@ def joined_deferred(parts: Iterable[bytes]) -> bytes:
 
 @dataclass(frozen=True)
 class FileSummary:
-    """What the first pass knows of a file that it has read to its end."""
+    """What the first pass knows of a file that it has read to its end, or of small files that it read as one.
+
+    ordinal: the number of the file, or of the last of them. path: the file, or the first of them.
+    """
 
     ordinal: int
     rows: int
@@ -189,6 +192,7 @@ class FileSummary:
     """Where some of those were, and why."""
     rejected_at: list[int] = field(default_factory=list)
     """Where the channel stops when too many are rejected: the last line, and the first and the last rejected ones."""
+    files: int = 1
 
     def to_json(self) -> str:
         """Return the summary as text."""

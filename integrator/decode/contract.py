@@ -11,11 +11,13 @@ from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source, Span
 from integrator.decode.json.files import BLOCK_BYTES
+from integrator.decode.json.joined import Joined
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
+from integrator.errors import DataError
 from integrator.schema import Table
 
 _MANY_KINDS = 100
@@ -25,19 +27,33 @@ _SENT_LATER, _OF_FILE, _FILES = 1 << 27, 1 << 16, 1 << 11
 
 @dataclass(frozen=True)
 class File:
-    """A change file: its path, and its number in the order in which files were taken."""
+    """A change file: its path, and its number in the order in which files were taken.
+
+    joined: its lines and those of files after it, which are read as if they were in it.
+    """
 
     path: str
     number: int = 0
+    joined: Joined | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The file, and those that are read as if they were in it."""
+        return self.joined.paths if self.joined else (self.path,)
 
     def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for.
 
-        repeated: the member that records begin with whose values are left out, and the one after it.
+        repeated: the member that records begin with whose values are left out, and the one after it. Raises DataError
+        for joined files where each is to be read at once.
         """
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
-        return whole_lines(self.path, how) if reading.whole_files else read_lines(self.path, how)
+        if not reading.whole_files:
+            return read_lines(self.path, how, self.joined.data if self.joined else None)
+        if self.joined:
+            raise DataError(f"{self.path}: is to be read apart from the files after it")
+        return whole_lines(self.path, how)
 
     def first_row(self, reading: Reading) -> int:
         """Return the number of the first row of each transaction in the file.

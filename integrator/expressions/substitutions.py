@@ -16,9 +16,9 @@ INTEG_SEQ_LENGTH = 45
 Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
 
 
-Dependency = Literal["row", "transaction", "table", "columns", "run"]
-"""What a value depends on: its row; where the transaction ends; the names of the table; which columns it has; the run,
-the channel and the file."""
+Dependency = Literal["row", "transaction", "table", "columns", "file", "run"]
+"""What a value depends on: its row; where the transaction ends; the names of the table; which columns it has; the file
+or the row's place in it; the run and the channel."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_op": Substitution(schema.Integer(32)),
     "hvr_op_str": Substitution(schema.String()),
     "hvr_integ_seq": Substitution(schema.String(INTEG_SEQ_LENGTH)),
-    "hvr_integ_key": Substitution(schema.String(16), depends_on=("row", "run")),
+    "hvr_integ_key": Substitution(schema.String(16), depends_on=("row", "file", "run")),
     "hvr_tx_seq": Substitution(schema.String(20)),
     "hvr_tx_scn": Substitution(schema.String(10)),
     "hvr_tx_countdown": Substitution(schema.Integer(32), depends_on=("row", "transaction")),
     "hvr_cap_tstamp": Substitution(schema.Timestamp("us", zoned=True), _CAPTURED),
     "hvr_integ_tstamp": Substitution(schema.Timestamp("us", zoned=True), depends_on=("run",)),
     "hvr_cap_user": Substitution(schema.String(), _CAPTURED),
-    "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE, ("run",)),
-    "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE, ("run",)),
+    "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
+    "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
     "hvr_row_uuid": Substitution(schema.String(36, "uuid"), depends_on=("row", "table", "run")),
     "hvr_missing": Substitution(schema.String()),
     "hvr_key_hash": Substitution(schema.String(16), IN_A_MESSAGE),

@@ -26,8 +26,8 @@ from integrator.plan import Plan
 from integrator.registry import client as registry
 from integrator.run import consistency, progress, session, starting
 from integrator.run.cycle import cycle
+from integrator.run.decoding import reading_of
 from integrator.run.failure import Failures
-from integrator.run.first_pass import reading_of
 from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES

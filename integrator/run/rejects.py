@@ -77,6 +77,11 @@ class Rejects:
         lines = [int(part.rows.line.max() if not isinstance(part, Changes) else part.line.max()) for part in changes]
         self._last = max(self._last, *lines, *(one.line for one in found), 0)
 
+    @property
+    def found(self) -> bool:
+        """Whether lines of the file are rejected."""
+        return bool(self._found)
+
     def whole_updates(self, changes: Sequence[AnyChanges]) -> Sequence[AnyChanges]:
         """Return changes without before images alone, where lines are rejected: such would mean that a row is gone."""
         rows = [part if isinstance(part, Changes) else part.rows for part in changes]

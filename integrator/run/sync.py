@@ -81,7 +81,7 @@ def check_acknowledged(
         raise RuntimeError(f"cycle {cycle}: {waited} rows were deferred to it, and it took {resumed}")  # I4
     return Cycle(
         cycle=cycle,
-        files=len(summaries),
+        files=sum(summary.files for summary in summaries),
         rows=sum(summary.rows for summary in summaries),
         messages=sent,
         bytes=sum(report.bytes for report in reports),

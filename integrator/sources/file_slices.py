@@ -14,9 +14,20 @@ from integrator.errors import EnvironmentFault
 if TYPE_CHECKING:
     from integrator.decode.contract import File
 
-FILE_SLICE = pa.schema([("ordinal", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("read", pa.bool_())])
-FILE_SLICE_DDL = "ordinal bigint, path string, size bigint, read boolean"
-"""A run is a file. Rows with read = false are the files before a task's first: asked where they end, and not sent."""
+FILE_SLICE = pa.schema(
+    [
+        ("ordinal", pa.int64()),
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("read", pa.bool_()),
+        ("group", pa.int64()),
+    ]
+)
+FILE_SLICE_DDL = "ordinal bigint, path string, size bigint, read boolean, group bigint"
+"""A run is a file. Rows with read = false are the files before a task's first: asked where they end, and not sent.
+
+group: of small files that may be read as one, the number of the first; null where there are no others.
+"""
 
 _SEGMENT = re.compile(r"\d{12}\.([A-Za-z0-9_-]+)\.\d+\.jsonl")
 """A file of lines that came through a socket, see sources.spool: its sender is named in the middle."""
@@ -36,6 +47,7 @@ class FileSlice:
     path: str
     size: int
     read: bool
+    group: int | None = None
 
     @property
     def file(self) -> File:

@@ -25,6 +25,11 @@ class UpdatePairs:
     def __init__(self) -> None:
         self._held: dict[str, Changes] = {}
 
+    @property
+    def held(self) -> bool:
+        """Whether a before image is deferred."""
+        return bool(self._held)
+
     def are_whole(self, batch: Sequence[AnyChanges]) -> bool:
         """Return whether no before image is deferred, and the batch does not end with one."""
         rows = [part.rows if isinstance(part, MultiTableChanges) else part for part in batch if len(part)]

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.counters import CycleCounters
+from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
-from integrator.run.first_pass import reading_of
+from integrator.run.decoding import reading_of
 from integrator.transform.capture_rules import captured
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock
@@ -59,7 +60,7 @@ def main() -> None:
         table.publish(directory)
         [file] = directory.glob("c*.jsonl")
         recipes = {said: pure.tables(directory, table.DDL, actions) for said, actions in ACTIONS.items()}
-        batches = DIALECTS["hvr"].read(str(file), OpenTransaction, reading_of(recipes["none"]))
+        batches = DIALECTS["hvr"].read(File(str(file)), OpenTransaction, reading_of(recipes["none"]))
         decoded = [changes for batch in batches for changes in batch.changes]
         times: dict[str, list[float]] = {said: [] for said in recipes}
         for _ in range(options.runs):

@@ -26,7 +26,7 @@ from integrator.contracts.changes import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.run import session
-from integrator.run.first_pass import reading_of
+from integrator.run.decoding import reading_of
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL, Daemon
 from tests.parts import pure

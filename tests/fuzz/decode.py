@@ -12,7 +12,7 @@ from integrator.contracts.changes import Changes, OpenTransaction
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialects import DIALECTS
 from integrator.plan import make
-from integrator.run.first_pass import reading_of
+from integrator.run.decoding import reading_of
 from tests.fuzz.oracle.verdict import MISSING, Row
 from tests.fuzz.setups import Setup
 

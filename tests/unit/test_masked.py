@@ -9,7 +9,7 @@ import pytest
 from integrator.contracts.changes import OpenTransaction
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import DataError, Defect
-from integrator.run.first_pass import reading_of
+from integrator.run.decoding import reading_of
 from integrator.sources.line_check import door_of
 from tests.parts import pure
 

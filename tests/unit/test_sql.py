@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from integrator.run.first_pass import reading_of
+from integrator.run.decoding import reading_of
 from tests.parts import pure
 
 DDL = (

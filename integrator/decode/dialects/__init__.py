@@ -27,6 +27,7 @@ from integrator.decode.dialects import (
     wal2json,
 )
 from integrator.decode.json.lines import Lines
+from integrator.errors import DataError
 
 _NAMED: dict[str, Dialect] = {
     "hvr": hvr.DIALECT,
@@ -49,8 +50,10 @@ def recognized(file: str) -> str:
 
 
 def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
-    """Yield the batches of a file whose dialect is recognized, each with its name."""
-    name = recognized(file.path)
+    """Yield the batches of a file whose dialect is recognized, each with its name. Raises DataError."""
+    name, *others = {recognized(path) for path in file.paths}
+    if others:
+        raise DataError(f"{file.path}: is in another dialect than the files after it, and to be read apart from them")
     for batch in _NAMED[name].read(file, before, reading):
         yield replace(batch, span=batch.span._replace(dialect=name))
 

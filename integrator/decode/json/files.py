@@ -58,7 +58,12 @@ def container_of(file: str) -> str:
         return "empty"
     if start.startswith(b"PAR1"):
         return "parquet"
-    return "json" if re.match(rb"\{|null\s*(\n|$)", start) or _has_record(start) else "csv"
+    return "json" if begins_with_record(start) or _has_record(start) else "csv"
+
+
+def begins_with_record(text: bytes) -> bool:
+    """Return whether the first line of a file is a record in JSON, or null: a tombstone, as Debezium writes it."""
+    return re.match(rb"\{|null\s*(\n|$)", text) is not None
 
 
 def _has_record(start: bytes) -> bool:

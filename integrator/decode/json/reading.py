@@ -76,10 +76,13 @@ class LineReading:
 _AS_THEY_ARE = LineReading()
 
 
-def read_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Lines]:
-    """Yield the lines of a file in blocks. Raises DataError for text that is not UTF-8, where that is not tolerated."""
+def read_lines(path: str, reading: LineReading = _AS_THEY_ARE, data: pa.Buffer | None = None) -> Iterator[Lines]:
+    """Yield the lines of a file in blocks, or those in `data` as if they were its.
+
+    Raises DataError for text that is not UTF-8, where that is not tolerated.
+    """
     number, rest = 1, b""
-    with open_file(path) as stream:
+    with open_file(path) if data is None else pa.BufferReader(data) as stream:
         for doubled in itertools.count():
             wanted = min(FIRST_BYTES << min(doubled, _DOUBLED), reading.block_bytes)
             before = len(rest)

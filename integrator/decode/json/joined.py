@@ -1,0 +1,53 @@
+"""Small files of JSON lines, read as if they were one: what a batch costs is paid once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.decode.json.files import MARK, begins_with_record, cut_off, open_file
+
+_MOST_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The lines of several files, one after another.
+
+    paths: the files, in order. data: their lines. first_lines: the number of the first line of each file.
+    """
+
+    paths: tuple[str, ...]
+    data: pa.Buffer
+    first_lines: npt.NDArray[np.int64]
+
+    def file_of(self, line: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return of each line the place of its file among the paths."""
+        return np.searchsorted(self.first_lines, line, side="right")
+
+
+def joined(paths: Sequence[str]) -> Joined | None:
+    """Return the lines of files; None where one does not begin with a record, or they are large when unpacked.
+
+    Raises EnvironmentFault for a file that cannot be read.
+    """
+    texts, first_lines, line, size = list[bytes](), list[int](), 1, 0
+    for path in paths:
+        with open_file(path) as stream:
+            try:
+                text = stream.read().removeprefix(MARK)
+            except (OSError, pa.ArrowInvalid) as error:
+                raise cut_off(path, error) from error
+        size += len(text)
+        if not begins_with_record(text) or size > _MOST_BYTES:
+            return None
+        if not text.endswith(b"\n"):
+            text += b"\n"
+        texts.append(text)
+        first_lines.append(line)
+        line += text.count(b"\n")
+    return Joined(tuple(paths), pa.py_buffer(b"".join(texts)), np.array(first_lines))

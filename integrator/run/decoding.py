@@ -1,0 +1,187 @@
+"""The first half of the first pass: runs (files) -> batches of change rows, file by file or small ones together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from integrator.contracts.changes import Changes, OpenTransaction
+from integrator.contracts.fragments import Checkpoint
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.streams import Source
+from integrator.decode.contract import Batch, File, Reading
+from integrator.decode.dialects import DIALECTS
+from integrator.decode.json.joined import Joined, joined
+from integrator.decode.positions import ENDED
+from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
+from integrator.expressions.parse import depends_on
+from integrator.sources.file_slices import FileSlice, check_unchanged
+
+
+@dataclass(frozen=True)
+class Together:
+    """Small files that were decoded as one.
+
+    Rows name the first of them, and lines are counted over all: right for all that needs neither. What does need them
+    is to be decoded file by file, by `decoding`, whose state is that before the files.
+    """
+
+    runs: tuple[FileSlice, ...]
+    lines: Joined
+    batches: tuple[Batch, ...]
+    open: OpenTransaction
+    decoding: Decoding
+
+    def apart(self) -> Iterator[tuple[FileSlice, Part]]:
+        """Yield the files' parts, file by file."""
+        return self.decoding.parts(self.runs)
+
+    @property
+    def divides_updates(self) -> bool:
+        """Whether an update has its two rows in two files."""
+        changes = [part for batch in self.batches for part in batch.changes]
+        rows = [part if isinstance(part, Changes) else part.rows for part in changes]
+        for one in rows:
+            before = np.flatnonzero(one.paired)
+            if (self.lines.file_of(one.line[before]) != self.lines.file_of(one.line[before + 1])).any():
+                return True
+        return False
+
+
+Part: TypeAlias = "Batch | OpenTransaction | Together | None"
+
+
+class Decoding:
+    """The decoding of consecutive files, in order."""
+
+    def __init__(self, recipe: Recipe, checkpoint: Checkpoint) -> None:
+        self._recipe, self._checkpoint = recipe, checkpoint
+        self._dialect = DIALECTS[recipe.read.dialect]
+        self._reading = reading_of(recipe, tuple(checkpoint.sources.items()))
+        self._before: list[FileSlice] = []
+        self._open: Mapping[str, OpenTransaction] = {}
+        """The transaction that is open in each stream before its next record."""
+        self._joins = _joins(recipe, self._reading)
+        self.file = ""
+        """The file that is being decoded."""
+
+    def each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[FileSlice, Part]]:
+        """Yield of each run that is to be read None, its batches, and the transaction that is open at its end.
+
+        Of small files that were decoded as one, all of that is in one `Together`. batches: of FILE_SLICE rows.
+        """
+        for batch in batches:
+            runs = [FileSlice(**row) for row in batch.to_pylist()]  # one row a file
+            for _, group in groupby(runs, lambda run: run.ordinal if run.group is None else run.group):
+                of_group = tuple(group)
+                self._before += [run for run in of_group if not run.read]
+                read = tuple(run for run in of_group if run.read)
+                together = self._together(read) if self._joins and len(read) > 1 else None
+                if together is not None:
+                    yield read[0], together
+                else:
+                    yield from self.parts(read)
+
+    def parts(self, runs: Sequence[FileSlice]) -> Iterator[tuple[FileSlice, Part]]:
+        """Yield the parts of files, file by file, as `each`."""
+        for run in runs:
+            check_unchanged(run)
+            self.file = run.path
+            yield run, None
+            for part in self._records(run, run.file):
+                yield run, part
+            yield run, self._before_next(run.stream)
+
+    def _together(self, runs: tuple[FileSlice, ...]) -> Together | None:
+        """Return small files decoded as one; None where they are to be decoded file by file.
+
+        That is where a line is wrong, as errors and dead letters name its file; and where records have no positions of
+        their own but those of their lines.
+        """
+        before = copy(self)
+        self.file = runs[0].path
+        try:
+            for run in runs:
+                check_unchanged(run)
+            lines = joined([run.path for run in runs])
+            batches = None if lines is None else [*self._records(runs[0], File(runs[0].path, runs[0].ordinal, lines))]
+            if lines is not None and batches is not None and all(map(_is_whole, batches)):
+                return Together(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
+        except IntegratorError:
+            pass  # raised again, with its file and line, where the files are decoded one by one
+        vars(self).update(vars(before))
+        return None
+
+    def _records(self, run: FileSlice, file: File) -> Iterator[Batch]:
+        """Yield the file's batches."""
+        try:
+            for part in self._dialect.read(file, lambda: self._before_next(run.stream), self._reading):
+                if part.open is not None:
+                    self._open = {**self._open, run.stream: part.open}
+                if self._reading.tolerant:  # a record of another source's table is rejected in later files too
+                    known = dict(self._reading.known_sources) | dict(part.sources)
+                    self._reading = replace(self._reading, known_sources=tuple(known.items()))
+                yield part
+        except ColumnsFound as found:
+            raise found.of_file(run.ordinal) from None
+        except OSError as error:
+            raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
+
+    def _before_next(self, stream: str) -> OpenTransaction:
+        """Return the transaction that is open before a stream's next record, looking back as far as needed."""
+        if self._recipe.read.sent_later:
+            return ENDED
+        if stream not in self._open:
+            state = OpenTransaction()
+            for run in reversed([run for run in self._before if run.stream == stream]):
+                state = state.after(self._dialect.tail(run.file, self._reading))
+                if not state.since_start:
+                    break
+            else:
+                state = state.after(self._checkpoint.open_in(stream))
+            self._open = {**self._open, stream: state}
+        return self._open[stream]
+
+
+def _is_whole(batch: Batch) -> bool:
+    """Return whether no line of a batch is rejected, and its rows have positions that their records give."""
+    return not batch.rejected and batch.open is not None and (not batch.changes or bool(batch.span.last))
+
+
+def _joins(recipe: Recipe, reading: Reading) -> bool:
+    """Return whether small files may be read as one: what a row becomes does not depend on where its file ends.
+
+    Where repeated positions are sent, it is not known whether records have positions.
+    """
+    of_file = any(
+        table.added or any(depends_on(parts, "file") for parts in table.expressions) for table in recipe.tables
+    )
+    return not (of_file or reading.whole_files or reading.sent_later or reading.repeated_positions)
+
+
+@lru_cache(maxsize=8)
+def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
+    """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
+    counted_down = any(depends_on(parts, "transaction") for table in recipe.tables for parts in table.expressions)
+    return Reading(
+        tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
+        absent=recipe.read.absent,
+        default_table=recipe.read.default_table,
+        ignore_unknown_tables=recipe.read.ignore_unknown_tables,
+        unknown_columns=recipe.read.unknown_columns,
+        whole_files=counted_down,
+        debezium=recipe.read.debezium,
+        time_zone=recipe.read.source_zone,
+        timestamp_column=recipe.read.timestamp_column,
+        repeated_positions=recipe.read.repeated_positions,
+        sent_later=recipe.read.sent_later,
+        tolerant=recipe.tolerance.rejects,
+        known_sources=known_sources,
+    )
