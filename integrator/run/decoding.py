@@ -68,7 +68,7 @@ class Decoding:
         self._before: list[FileSlice] = []
         self._open: Mapping[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
-        self._joins = _joins(recipe, self._reading)
+        self._joins = not self._reading.whole_files and _joins(recipe)
         self.file = ""
         """The file that is being decoded."""
 
@@ -155,7 +155,8 @@ def _is_whole(batch: Batch) -> bool:
     return not batch.rejected and batch.open is not None and (not batch.changes or bool(batch.span.last))
 
 
-def _joins(recipe: Recipe, reading: Reading) -> bool:
+@lru_cache(maxsize=8)
+def _joins(recipe: Recipe) -> bool:
     """Return whether small files may be read as one: what a row becomes does not depend on where its file ends.
 
     Where repeated positions are sent, it is not known whether records have positions.
@@ -163,7 +164,7 @@ def _joins(recipe: Recipe, reading: Reading) -> bool:
     of_file = any(
         table.added or any(depends_on(parts, "file") for parts in table.expressions) for table in recipe.tables
     )
-    return not (of_file or reading.whole_files or reading.sent_later or reading.repeated_positions)
+    return not (of_file or recipe.read.sent_later or recipe.read.repeated_positions)
 
 
 @lru_cache(maxsize=8)

@@ -213,7 +213,7 @@ def test_a_decimal_of_too_many_digits_is_told_with_its_line(tmp_path):
 def test_blocks_are_larger_for_many_tables_of_other_columns(columns, size, tmp_path, monkeypatch):
     """Of tables that are decoded together a block costs little, of the same columns next to nothing."""
     asked = []
-    monkeypatch.setattr(reading, "read_lines", lambda path, how: asked.append(how.block_bytes) or iter(()))
+    monkeypatch.setattr(reading, "read_lines", lambda path, how, _: asked.append(how.block_bytes) or iter(()))
     many = "".join(f"create table t{at}(k int primary key, {columns.format(at=at)});" for at in range(300))
     made = pure.tables(tmp_path, many, [])
     pure.fragments(made, pure.hvr(tmp_path, {"hvr_tbl_name": "t1", "k": 1}))
