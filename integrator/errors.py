@@ -101,6 +101,10 @@ class ProcessLost(IntegratorError):
     kind = PROCESS
 
 
+class ProcessLate(ProcessLost):
+    """A Python process of Spark's did not begin in time, as happens on a busy machine: nothing has failed yet."""
+
+
 class ColumnsFound(IntegratorError):
     """Records have columns that the definitions of their tables have not, and the channel says to add them."""
 

@@ -14,27 +14,32 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from integrator.channel.model import Restart
-from integrator.errors import IntegratorError
+from integrator.errors import IntegratorError, ProcessLate
 from integrator.run.gate import Ended
 from integrator.run.spark_failures import classify
 
 _POLL_S = 0.1
+_LATE = 10
+"""How often in a row a Python process may be late, each ten seconds, until that counts as a failure."""
 
 
 class Restarts:
-    """Counts failures between which no cycle is synced."""
+    """Counts failures between which no cycle is synced. Python processes that are late for once do not count."""
 
     def __init__(self, policy: Restart, synced: Callable[[], int]) -> None:
         """Take a policy. synced: returns the last synced file."""
         self._policy, self._synced = policy, synced
         self._at: int | None = None
-        self._failures, self._first = 0, 0.0
+        self._failures, self._late, self._first = 0, 0, 0.0
 
     def after(self, error: BaseException) -> float | None:
         """Return how many seconds after a failure the job goes on; None if it does not: it is final."""
         synced = self._synced()
         if synced != self._at:
-            self._at, self._failures = synced, 0
+            self._at, self._failures, self._late = synced, 0, 0
+        if isinstance(error, ProcessLate) and self._late < _LATE and self._policy.tries:
+            self._late += 1
+            return self._policy.first_seconds
         self._failures += 1
         now, policy = time.monotonic(), self._policy
         if self._failures == 1:

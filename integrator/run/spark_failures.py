@@ -7,7 +7,7 @@ import traceback
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from integrator.errors import EnvironmentFault, IntegratorError, ProcessLost
+from integrator.errors import EnvironmentFault, IntegratorError, ProcessLate, ProcessLost
 
 _LOST = re.compile(
     r"ExecutorLostFailure|Executor heartbeat timed out|Remote RPC client disassociated|MetadataFetchFailed|FetchFailed|"
@@ -64,7 +64,7 @@ def classify(failure: BaseException) -> IntegratorError | None:
             "--py-files, and have its requirements installed in the Python that PYSPARK_PYTHON names on each machine"
         )
     if _LATE in text:
-        return ProcessLost(
+        return ProcessLate(
             f"a Python process of Spark's did not begin ({_LATE}; Spark waits 10 seconds): too many processes for "
             "the cores here, or Python cannot start; integrate fewer channels in one process, or give it more cores"
         )

@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.model import Restart
-from integrator.errors import DataError, DeliveryError, EnvironmentFault
+from integrator.errors import DataError, DeliveryError, EnvironmentFault, ProcessLate
 from integrator.run.gate import Ended
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
@@ -37,6 +37,7 @@ class Job:
 
 
 AWAY = DeliveryError("away")
+LATE = ProcessLate("late")
 
 
 def test_it_starts_again_later_each_time():
@@ -52,6 +53,19 @@ def test_it_gives_up_after_so_many_failures_in_a_row():
     with pytest.raises(DeliveryError, match="away"):
         job.go(Restart(tries=3))
     assert job.runs == 4
+
+
+def test_processes_that_are_late_do_not_count():
+    job = Job(*[LATE, AWAY] * 3, *[LATE] * 7)
+    assert len(job.go(Restart(tries=3, first_seconds=1.0))) == 13
+    assert job.rests == [1.0, 1.0, 1.0, 2.0, 1.0, 4.0, *[1.0] * 7]
+
+
+def test_processes_that_are_late_again_and_again_are_a_failure():
+    job = Job(*[LATE] * 20)
+    with pytest.raises(ProcessLate):
+        job.go(Restart(tries=3))
+    assert job.runs == 14
 
 
 def test_failures_between_which_cycles_are_synced_are_not_in_a_row():

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from integrator.errors import EnvironmentFault, ProcessLost
+from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
 from integrator.run import starting
 from integrator.run.spark_failures import classify
 from integrator.sources.files import _source_of
@@ -142,7 +142,7 @@ def test_a_start_for_which_a_process_was_late_is_tried_again(failure: str, late:
 
 
 FAILURES = [
-    ("Python worker failed to connect back.", ProcessLost, "Spark waits 10 seconds): too many processes"),
+    ("Python worker failed to connect back.", ProcessLate, "Spark waits 10 seconds): too many processes"),
     ("java.io.EOFException", ProcessLost, "a process that Spark needs was lost (EOFException)"),
     ("Python worker exited unexpectedly (crashed)", ProcessLost, "was lost (Python worker exited unexpectedly)"),
     ("java.io.IOException: No space left on device", EnvironmentFault, "a disk is full"),
