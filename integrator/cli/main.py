@@ -57,9 +57,17 @@ ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML 
 def _show_version(wanted: bool) -> None:
     """Print the versions of the integrator and of what it stands on, where they are asked for."""
     if wanted:
-        found = [f"{name} {metadata.version(name)}" for name in ("integrator", "pyspark", "pyarrow", "confluent-kafka")]
+        found = [f"{name} {_version_of(name)}" for name in ("integrator", "pyspark", "pyarrow", "confluent-kafka")]
         typer.echo(f"{', '.join(found)}; Python {platform.python_version()}")
         raise typer.Exit
+
+
+def _version_of(package: str) -> str:
+    """Return the version of a package; where its code runs without being installed, as in the image, none is known."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"
 
 
 @app.callback(invoke_without_command=True)
