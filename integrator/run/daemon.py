@@ -30,7 +30,7 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
     try:
         for job in jobs:
             job.prepare()
-        spark = session.start(", ".join(plan.channel for plan in plans))
+        spark = session.start(", ".join(plan.channel for plan in plans), of_files=True)
         try:
             session.warm_up(spark)
             _on_signals(spark, stopping)

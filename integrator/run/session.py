@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from integrator.errors import EnvironmentFault, shortened
 from integrator.run import spark_log
 from integrator.run.spark_failures import classify
+from integrator.sources.files import SHUFFLING_CORES
 
 _ROOT = str(Path(__file__).resolve().parents[2])
 
@@ -52,6 +53,9 @@ DEFAULTS = {
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
+_OF_FILES = {"spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
+"""Where few cores integrate change files, no row of them passes through the JVM: its second compiler would take a core
+for the first minute, and gain nothing after it (docs/contributing/speed.md)."""
 _STARTING = (
     "see the lines before this one; it needs Java 17 or newer (java -version), free memory for spark.driver.memory, "
     "and a place for temporary files"
@@ -59,17 +63,22 @@ _STARTING = (
 _POLL_S = 0.2
 
 
-def start(name: str, jars: Sequence[str] = ()) -> SparkSession:
+def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> SparkSession:
     """Return a session: the one of spark-submit, or a local one on all cores, with `jars` on its class path.
 
-    Raises EnvironmentFault if Spark does not start.
+    of_files: it integrates change files. Raises EnvironmentFault if Spark does not start.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: its JVM has the user's configuration
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
     given = SparkConf()
     local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
-    for key, value in {**DEFAULTS, **(_LOCAL if local else {})}.items():
+    few_cores = local and (os.cpu_count() or 1) < SHUFFLING_CORES
+    for key, value in {
+        **DEFAULTS,
+        **(_LOCAL if local else {}),
+        **(_OF_FILES if of_files and few_cores else {}),
+    }.items():
         given.setIfMissing(key, value)
     if jars:
         given.set("spark.jars", ",".join(jars))
