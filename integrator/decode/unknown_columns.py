@@ -48,12 +48,16 @@ class Others:
             self._found.setdefault(table.name, {})[name] = (int(line.min()), kind, ", ".join(sorted(kinds)))
 
     def counts(self) -> dict[str, int]:
-        """Return how many values there are, by what they are counted as. Raises DataError or ColumnsFound."""
+        """Return how many values there are, by what they are counted as; none where they are refused.
+
+        Raises DataError or ColumnsFound.
+        """
         if self._refused and self._policy == "error":
             first = min(
                 ((int(line.min()), name, table) for line, name, table in self._refused), key=lambda one: one[:2]
             )
             report(DataError(self._refusal(*first)[1], lambda: list(self._refusals())))
+            return {}  # the lines that have them are rejected
         if self._policy == "add":
             finds = Finds()
             for name, columns in self._found.items():
