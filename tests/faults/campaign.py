@@ -37,7 +37,7 @@ FED_EVERY_S = 0.5
 LONGEST_FREEZE_S = 8.0
 ENDS_WITHIN_S = 600
 TRIES = 3
-"""librdkafka itself may crash (seen with 2.x: a null pointer where a transaction's broker was just lost)."""
+"""The last fault may still be felt by the run that finishes."""
 
 
 class Scene:

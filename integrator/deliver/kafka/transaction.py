@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import time
-from functools import lru_cache
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
@@ -151,29 +149,32 @@ def _is_done(record: CycleRecord | None, last: CycleRecord | None) -> bool:
     return True
 
 
-@lru_cache(maxsize=4)
-def _admin(properties: tuple[tuple[str, str], ...]) -> AdminClient:
-    return AdminClient({**QUIET, **client_properties(dict(properties))})
-
-
 def _committed(send: Send, group: str, topic: str) -> CycleRecord | None:
-    """Return the last record of a shard. Raises DeliveryError."""
-    admin = _admin(tuple(sorted(send.producer.items())))
-    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
+    """Return the last record of a shard. Raises DeliveryError.
+
+    A consumer is asked, and not the admin client: librdkafka's ends the process with a null pointer where the group's
+    coordinator has just been lost (2.16, rd_kafka_handle_OffsetFetch: an admin client has no consumer group).
+    """
+    properties = {**QUIET, **client_properties(dict(send.producer)), "group.id": group}
+    # read_committed: the coordinator may still be completing the transaction of a producer that was fenced just now
+    consumer = Consumer({**properties, "enable.auto.commit": False, "isolation.level": "read_committed"})
     deadline = time.monotonic() + TIMEOUT_S
-    while True:
-        try:
-            # stable: the coordinator may still be completing the transaction of a producer that was fenced just now
-            [answer] = admin.list_consumer_group_offsets([asked], require_stable=True).values()
-            [found] = answer.result().topic_partitions
-            error = found.error
-        except KafkaException as failure:
-            error = failure.args[0]
-        if error is None:
-            return _record(found, topic)
-        if error.code() not in _LATER or time.monotonic() > deadline:
-            raise DeliveryError(f"which cycle was committed last cannot be read: {error.str()}")
-        time.sleep(_AGAIN_S)
+    try:
+        while True:
+            try:
+                [found] = consumer.committed(
+                    [TopicPartition(topic, 0)], timeout=max(deadline - time.monotonic(), _AGAIN_S)
+                )
+                error = found.error
+            except KafkaException as failure:
+                error = failure.args[0]
+            if error is None:
+                return _record(found, topic)
+            if error.code() not in _LATER or time.monotonic() > deadline:
+                raise DeliveryError(f"which cycle was committed last cannot be read: {error.str()}")
+            time.sleep(_AGAIN_S)
+    finally:
+        consumer.close()
 
 
 _LATER = {
