@@ -35,7 +35,7 @@ shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third fa
 
 SMALL_BYTES, GROUP_BYTES = 64 * 1024, 2 * 1024 * 1024
 """Consecutive files of at most so many bytes each, and together, may be read as one (decode/json/joined.py). Measured
-with files of four rows: 0.2 instead of 2.5 ms a file."""
+with files of four rows: 0.06 instead of 3.6 ms a file."""
 
 Row = tuple[int, str, int, bool, "int | None"]
 
