@@ -11,7 +11,7 @@ from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.streams import Source, Span
 from integrator.decode.json.files import BLOCK_BYTES
-from integrator.decode.json.joined import Joined
+from integrator.decode.json.joined import JoinedLines
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
@@ -34,7 +34,7 @@ class File:
 
     path: str
     number: int = 0
-    joined: Joined | None = None
+    joined: JoinedLines | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:

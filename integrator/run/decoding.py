@@ -1,4 +1,4 @@
-"""The first half of the first pass: runs (files) -> batches of change rows, file by file or small ones together."""
+"""The first half of the first pass: runs (files) -> batches of change rows, file by file or small ones joined."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.streams import Source
 from integrator.decode.contract import Batch, File, Reading
 from integrator.decode.dialects import DIALECTS
-from integrator.decode.json.joined import Joined, joined
+from integrator.decode.json.joined import JoinedLines, join_lines
 from integrator.decode.positions import ENDED
 from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
 from integrator.expressions.parse import depends_on
 from integrator.sources.file_slices import FileSlice, check_unchanged
+from integrator.transform.update_pairs import OLD
 
 
 @dataclass(frozen=True)
-class Together:
+class JoinedFiles:
     """Small files that were decoded as one.
 
     Rows name the first of them, and lines are counted over all: right for all that needs neither. What does need them
@@ -34,7 +35,7 @@ class Together:
     """
 
     runs: tuple[FileSlice, ...]
-    lines: Joined
+    lines: JoinedLines
     batches: tuple[Batch, ...]
     open: OpenTransaction
     decoding: Decoding
@@ -45,17 +46,18 @@ class Together:
 
     @property
     def divides_updates(self) -> bool:
-        """Whether an update has its two rows in two files."""
+        """Whether a before image is not followed by its after image in the same file."""
         changes = [part for batch in self.batches for part in batch.changes]
-        rows = [part if isinstance(part, Changes) else part.rows for part in changes]
-        for one in rows:
-            before = np.flatnonzero(one.paired)
-            if (self.lines.file_of(one.line[before]) != self.lines.file_of(one.line[before + 1])).any():
-                return True
-        return False
+        return any(self._divides(part if isinstance(part, Changes) else part.rows) for part in changes)
+
+    def _divides(self, rows: Changes) -> bool:
+        alone = np.isin(rows.op.to_numpy(zero_copy_only=False), OLD) & ~rows.paired
+        before = np.flatnonzero(rows.paired)
+        file, next_file = (self.lines.file_of(rows.line[at]) for at in (before, before + 1))
+        return bool(alone.any() or (file != next_file).any())
 
 
-Part: TypeAlias = "Batch | OpenTransaction | Together | None"
+Part: TypeAlias = "Batch | OpenTransaction | JoinedFiles | None"
 
 
 class Decoding:
@@ -75,7 +77,7 @@ class Decoding:
     def each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[FileSlice, Part]]:
         """Yield of each run that is to be read None, its batches, and the transaction that is open at its end.
 
-        Of small files that were decoded as one, all of that is in one `Together`. batches: of FILE_SLICE rows.
+        Of small files that were decoded as one, all of that is in one `JoinedFiles`. batches: of FILE_SLICE rows.
         """
         for batch in batches:
             runs = [FileSlice(**row) for row in batch.to_pylist()]  # one row a file
@@ -83,9 +85,9 @@ class Decoding:
                 of_group = tuple(group)
                 self._before += [run for run in of_group if not run.read]
                 read = tuple(run for run in of_group if run.read)
-                together = self._together(read) if self._joins and len(read) > 1 else None
-                if together is not None:
-                    yield read[0], together
+                joined = self._join(read) if self._joins and len(read) > 1 else None
+                if joined is not None:
+                    yield read[0], joined
                 else:
                     yield from self.parts(read)
 
@@ -99,7 +101,7 @@ class Decoding:
                 yield run, part
             yield run, self._before_next(run.stream)
 
-    def _together(self, runs: tuple[FileSlice, ...]) -> Together | None:
+    def _join(self, runs: tuple[FileSlice, ...]) -> JoinedFiles | None:
         """Return small files decoded as one; None where they are to be decoded file by file.
 
         That is where a line is wrong, as errors and dead letters name its file; and where records have no positions of
@@ -110,10 +112,10 @@ class Decoding:
         try:
             for run in runs:
                 check_unchanged(run)
-            lines = joined([run.path for run in runs])
+            lines = join_lines([run.path for run in runs])
             batches = None if lines is None else [*self._records(runs[0], File(runs[0].path, runs[0].ordinal, lines))]
             if lines is not None and batches is not None and all(map(_is_whole, batches)):
-                return Together(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
+                return JoinedFiles(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
         except IntegratorError:
             pass  # raised again, with its file and line, where the files are decoded one by one
         vars(self).update(vars(before))

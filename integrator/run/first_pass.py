@@ -21,7 +21,7 @@ from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import Encoded, encoders_of
 from integrator.errors import DataError, IntegratorError, crossing
-from integrator.run.decoding import Decoding, Part, Together
+from integrator.run.decoding import Decoding, JoinedFiles, Part
 from integrator.run.prefetch import prefetch
 from integrator.run.rejects import Rejects
 from integrator.sources.file_slices import FileSlice
@@ -92,18 +92,19 @@ class _Task:
                 yield from self._of_batch(run, part)
             case OpenTransaction():
                 yield from self._ended(run, part)
-            case Together():
-                fragments = self._of_files(part)
+            case JoinedFiles():
+                fragments = self._of_joined(part)
                 if fragments is not None:
                     yield from fragments
                 else:
                     for one, of_one in part.apart():
                         yield from self._of_part(one, of_one)
 
-    def _of_files(self, files: Together) -> list[pa.RecordBatch] | None:
+    def _of_joined(self, files: JoinedFiles) -> list[pa.RecordBatch] | None:
         """Return the fragments of small files that were decoded as one, and their summary.
 
-        None where something is to be said of a row, which needs its file: they are to be taken one by one then.
+        None where an error, a log line or a dead letter has to name the file of a row: then they are decoded again, one
+        by one.
         """
         if files.divides_updates:
             return None
@@ -112,7 +113,7 @@ class _Task:
             for batch in files.batches:
                 fragments += self._of_batch(files.runs[0], batch, is_joined=True)
         except IntegratorError:
-            return None  # raised again, with its file and line, where the files are taken one by one
+            return None  # raised again, with its file and line, where the files are decoded one by one
         dead = any(pc.any(pc.equal(batch["shape"], DEAD)).as_py() for batch in fragments)
         rejected = self._rejects is not None and self._rejects.found
         if dead or rejected or self._counters.details or (self._pairs and self._pairs.held):
@@ -156,12 +157,12 @@ class _Task:
         return self._rejects.encoded(self._encoders, changes, clock, self._counters)
 
     def _ended(
-        self, run: FileSlice, at_end: OpenTransaction, together: Sequence[FileSlice] = ()
+        self, run: FileSlice, at_end: OpenTransaction, joined: Sequence[FileSlice] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the dead letters of a file, and its summary; or the summary of files that were read `together`."""
+        """Yield the dead letters of a file, and its summary; or the summary of files that were `joined`."""
         rejected = yield from self._rejected(run)
         self._last = (run.ordinal, at_end)
-        path = together[0].path if together else run.path
+        path = joined[0].path if joined else run.path
         self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, path)
         yield FileSummary(
             run.ordinal,
@@ -176,7 +177,7 @@ class _Task:
             self._span,
             self._sources,
             **rejected,
-            files=len(together) or 1,
+            files=len(joined) or 1,
         ).to_fragment()
 
     def _rejected(self, run: FileSlice) -> Generator[pa.RecordBatch, None, dict[str, Any]]:

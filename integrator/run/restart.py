@@ -24,7 +24,7 @@ _LATE = 10
 
 
 class Restarts:
-    """Counts failures between which no cycle is synced. Python processes that are late for once do not count."""
+    """Counts failures between which no cycle is synced. Python processes that are late do not count, up to a limit."""
 
     def __init__(self, policy: Restart, synced: Callable[[], int]) -> None:
         """Take a policy. synced: returns the last synced file."""
@@ -37,7 +37,8 @@ class Restarts:
         synced = self._synced()
         if synced != self._at:
             self._at, self._failures, self._late = synced, 0, 0
-        if isinstance(error, ProcessLate) and self._late < _LATE and self._policy.tries:
+        retries = self._policy.tries > 0 and self._policy.timeout_seconds != 0
+        if isinstance(error, ProcessLate) and retries and self._late < _LATE:
             self._late += 1
             return self._policy.first_seconds
         self._failures += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import threading
 import time
@@ -54,8 +55,8 @@ DEFAULTS = {
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
 _OF_FILES = {"spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
-"""Where few cores integrate change files, no row of them passes through the JVM: its second compiler would take a core
-for the first minute, and gain nothing after it (docs/contributing/speed.md)."""
+"""Where few cores integrate change files, no row passes through the JVM: its second compiler takes a core when the
+process starts, and gains nothing later (docs/contributing/speed.md, the first cycle)."""
 _STARTING = (
     "see the lines before this one; it needs Java 17 or newer (java -version), free memory for spark.driver.memory, "
     "and a place for temporary files"
@@ -73,12 +74,8 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
     given = SparkConf()
     local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
-    few_cores = local and (os.cpu_count() or 1) < SHUFFLING_CORES
-    for key, value in {
-        **DEFAULTS,
-        **(_LOCAL if local else {}),
-        **(_OF_FILES if of_files and few_cores else {}),
-    }.items():
+    of_master = {**(_LOCAL if local else {}), **(_OF_FILES if of_files and _has_few_cores(given) else {})}
+    for key, value in {**DEFAULTS, **of_master}.items():
         given.setIfMissing(key, value)
     if jars:
         given.set("spark.jars", ",".join(jars))
@@ -92,6 +89,15 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
         raise classify(error) or EnvironmentFault(
             f"Spark does not start: {shortened(str(error))}; {_STARTING}"
         ) from error
+
+
+def _has_few_cores(given: SparkConf) -> bool:
+    """Return whether Spark is to run on this machine alone, on so few cores that no rows are shuffled."""
+    master = re.fullmatch(r"local(?:\[(\*|\d+)[^\]]*\])?", str(given.get("spark.master", DEFAULTS["spark.master"])))
+    if master is None:
+        return False
+    cores = (os.cpu_count() or 1) if master[1] == "*" else int(master[1] or 1)
+    return cores < SHUFFLING_CORES
 
 
 def warm_up(session: SparkSession) -> None:

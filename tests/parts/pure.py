@@ -105,13 +105,13 @@ def check_lines(made: Recipe, path: Path, lines: list[str], expected: str | list
 
 
 def fragments(
-    made: Recipe, *files: Path, checkpoint: Checkpoint | None = None, of_others: int = 0, together: bool = False
+    made: Recipe, *files: Path, checkpoint: Checkpoint | None = None, of_others: int = 0, joined: bool = False
 ) -> tuple[pa.Table, list[FileSummary]]:
     """The fragments of files read in one task, and the notes. Raises IntegratorError as the driver would.
 
-    of_others: how many of the files, from the first on, other tasks read. together: the others may be read as one.
+    of_others: how many of the files, from the first on, other tasks read. joined: the others may be read as one.
     """
-    group = of_others + 1 if together else None
+    group = of_others + 1 if joined else None
     runs = [
         {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": number > of_others, "group": group}
         for number, path in enumerate(files, 1)

@@ -35,14 +35,14 @@ RECORDED = {
 def joins(monkeypatch):
     """How often files were read as one, and how often they were not though they might."""
     found = []
-    together = decoding.Decoding._together
+    join = decoding.Decoding._join
 
     def counted(self, runs):
-        result = together(self, runs)
+        result = join(self, runs)
         found.append(result is not None)
         return result
 
-    monkeypatch.setattr(decoding.Decoding, "_together", counted)
+    monkeypatch.setattr(decoding.Decoding, "_join", counted)
     return found
 
 
@@ -68,10 +68,10 @@ def hvr(directory, *files):
     return result
 
 
-def outcome(made, files, *, together):
+def outcome(made, files, *, joined):
     """What files become: rows, summed notes; or the error."""
     try:
-        sent, notes = pure.fragments(made, *files, together=together)
+        sent, notes = pure.fragments(made, *files, joined=joined)
     except DataError as error:
         return str(error)
     rows = sorted(map(repr, sent.to_pylist()))
@@ -88,9 +88,9 @@ def test_recorded_changes_in_small_files(name, tmp_path, joins):
     made = pure.recipe(tmp_path, ddl.read_text(), SEQ, dialect)
     lines = [line for line in source.read_text().splitlines(keepends=True) if dialect == "wal2json" or in_range(line)]
     files = divided(tmp_path / "in", lines, (1, 3, 2, 5))
-    assert outcome(made, files, together=True) == outcome(made, files, together=False)
+    assert outcome(made, files, joined=True) == outcome(made, files, joined=False)
     assert joins == [True]
-    assert len(pure.fragments(made, *files, together=True)[1]) == 1
+    assert len(pure.fragments(made, *files, joined=True)[1]) == 1
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -101,7 +101,7 @@ def test_a_transaction_over_small_files(dialect, tmp_path, joins):
     files = divided(tmp_path / "in", [json.dumps(record) + "\n" for record in records], (2, 1, 4))
     for others in range(3):
         apart = pure.fragments(made, *files, of_others=others)[0]
-        assert pure.fragments(made, *files, of_others=others, together=True)[0].to_pylist() == apart.to_pylist()
+        assert pure.fragments(made, *files, of_others=others, joined=True)[0].to_pylist() == apart.to_pylist()
     assert all(joins)
 
 
@@ -116,6 +116,11 @@ ONE_BY_ONE = {
         "  - {action: FileFormat, Envelope: DEBEZIUM}\n",
         "",
         [UPDATE[:1], UPDATE[1:]],
+    ),
+    "a file ends with a before image, and another row is next": (
+        "  - {action: FileFormat, Envelope: DEBEZIUM}\n",
+        "",
+        [UPDATE[:1], [{"id": 9, "hvr_tx_seq": "8"}]],
     ),
     "a value does not fit": ("", "", [[{"id": 1}], [{"id": 2, "v": "much too long a text"}]]),
     "a value is cut": (
@@ -135,8 +140,19 @@ def test_what_needs_its_file_is_read_file_by_file(name, tmp_path):
     for number, text in enumerate(each for each in records if isinstance(each, str)):
         files.append(tmp_path / f"{number}.csv")
         files[-1].write_text(text)
-    expected = outcome(made, files, together=False)
-    assert outcome(made, files, together=True) == expected
+    expected = outcome(made, files, joined=False)
+    assert outcome(made, files, joined=True) == expected
+
+
+@pytest.mark.parametrize("policy", ["FAIL", "SKELETON", "DEAD_LETTER, Dead_Letter_Topic: dead"])
+def test_a_row_that_is_too_large_names_its_file(policy, tmp_path):
+    size = '  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "4096"}\n'
+    ddl = "create table orders(id int primary key, note text);"
+    made = pure.recipe(tmp_path, ddl, PLAIN + size, kafka=f", Oversized_Rows: {policy}")
+    files = hvr(tmp_path, [{"id": 1}], [{"id": 2, "note": "x" * 9000}], [{"id": 3}])
+    expected = outcome(made, files, joined=False)
+    assert policy == "SKELETON" or str(files[1]) in str(expected)
+    assert outcome(made, files, joined=True) == expected
 
 
 PLAIN = f"  - {pure.PLAIN}\n"
@@ -152,7 +168,7 @@ def test_channels_whose_rows_depend_on_files(name, tmp_path, joins):
     action = "  - {action: Integrate, MessageKey: '" + NEVER[name] + "'}\n"
     made = pure.recipe(tmp_path, ORDERS, PLAIN + action)
     files = hvr(tmp_path, [{"id": 1}], [{"id": 2}])
-    assert outcome(made, files, together=True) == outcome(made, files, together=False)
+    assert outcome(made, files, joined=True) == outcome(made, files, joined=False)
     assert not joins
 
 

@@ -61,6 +61,12 @@ def test_processes_that_are_late_do_not_count():
     assert job.rests == [1.0, 1.0, 1.0, 2.0, 1.0, 4.0, *[1.0] * 7]
 
 
+@pytest.mark.parametrize("policy", [Restart(tries=0), Restart(timeout_seconds=0)])
+def test_without_tries_a_process_that_is_late_ends_it(policy):
+    with pytest.raises(ProcessLate):
+        Job(LATE).go(policy)
+
+
 def test_processes_that_are_late_again_and_again_are_a_failure():
     job = Job(*[LATE] * 20)
     with pytest.raises(ProcessLate):

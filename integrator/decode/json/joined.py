@@ -1,4 +1,4 @@
-"""Small files of JSON lines, read as if they were one: what a batch costs is paid once for all of them."""
+"""Small files of JSON lines, joined: read as if they were one, so that all of them cost one batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedLines:
     """The lines of several files, one after another.
 
     paths: the files, in order. data: their lines. first_lines: the number of the first line of each file.
@@ -30,7 +30,7 @@ class Joined:
         return np.searchsorted(self.first_lines, line, side="right")
 
 
-def joined(paths: Sequence[str]) -> Joined | None:
+def join_lines(paths: Sequence[str]) -> JoinedLines | None:
     """Return the lines of files; None where one does not begin with a record, or they are large when unpacked.
 
     Raises EnvironmentFault for a file that cannot be read.
@@ -50,4 +50,4 @@ def joined(paths: Sequence[str]) -> Joined | None:
         texts.append(text)
         first_lines.append(line)
         line += text.count(b"\n")
-    return Joined(tuple(paths), pa.py_buffer(b"".join(texts)), np.array(first_lines))
+    return JoinedLines(tuple(paths), pa.py_buffer(b"".join(texts)), np.array(first_lines))
