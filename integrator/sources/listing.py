@@ -111,6 +111,9 @@ class Watch:
     SETTLED_NS = 2_000_000_000
     """File systems' times are up to two seconds coarse: a name added after a look may have left the same time."""
 
+    TICK_NS = 20_000_000
+    """Local file systems stamp changes by the kernel's tick, of at most ten milliseconds."""
+
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
         self._modified: int | None = None
@@ -122,10 +125,23 @@ class Watch:
         if modified is not None and modified == self._modified and begun < self._until:
             return None
         settled = modified is not None and time.time_ns() - modified > self.SETTLED_NS
-        files = self._listing.files()
+        files = self._listed(modified)
         self._modified = modified if settled else None
         self._until = begun + self.REST * (time.monotonic() - begun)
         return files
+
+    def _listed(self, modified: int | None) -> list[Entry]:
+        """Return the files that are there now, in order, without a gap among those that came during the listing.
+
+        POSIX leaves open whether readdir returns a name that is added meanwhile: of two, it may return the later one
+        only. So a directory that was changed is listed once more, up to the last file that was found before.
+        """
+        files, now = self._listing.files(), self._listing.modified()
+        if now is None or not files or (now == modified and time.time_ns() - now > self.TICK_NS):
+            return files
+        again = self._listing.files()
+        last = next((at for at, file in enumerate(again) if file.path == files[-1].path), -1)
+        return again[: last + 1]
 
 
 def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:

@@ -106,3 +106,14 @@ def test_a_directory_that_has_just_changed_is_listed_each_time(tmp_path):
         (tmp_path / name).write_text("{}")
         assert watch.files()[-1].path == str(tmp_path / name)
     assert watch.files() is not None
+
+
+def test_a_name_that_the_listing_missed_is_not_passed_over(tmp_path, monkeypatch):
+    """Of two files that came during a listing, readdir may return the later one only."""
+    for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
+        (tmp_path / name).write_text("{}")
+    whole = Listing.files(listing(tmp_path, "*.jsonl"))
+    named = {Path(one.path).name[0]: one for one in whole}
+    looks = iter([[named["b"]], whole])
+    monkeypatch.setattr(Listing, "files", lambda _: next(looks))
+    assert Watch(listing(tmp_path, "*.jsonl")).files() == [named["a"], named["b"]]
