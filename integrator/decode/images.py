@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, every_refused, first_refused, same_values
+from integrator.arrow.arrays import FEW_ROWS, Mask, every_refused, first_refused, same_values, words
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
@@ -20,9 +20,10 @@ from integrator.decode.json import tables
 from integrator.decode.json.lines import cut
 from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
+from integrator.decode.json.placeholders import Placeholders, clear_placeholders
 from integrator.decode.json.shapes import NO_COLUMN, Kinds, Layout, TableShape
 from integrator.decode.json.slices import Slices, raw_of
-from integrator.decode.json.tables import Found, Grid, Words
+from integrator.decode.json.tables import Found, Grid
 from integrator.decode.refusal import refuse, report
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.text.refused import ValueRefused
@@ -36,7 +37,7 @@ COLUMNS = "an object of columns"
 KINDS = Kinds()
 """The kinds of values that this process has met."""
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
-_NO_WORDS = Words.of([])
+_NO_PLACEHOLDERS = Placeholders.of([])
 _NO_PLACES = np.empty((3, 0), np.int64)
 _LEARNED = 20_000
 """Names of records that are no columns, or mean one, for a table at most."""
@@ -57,7 +58,7 @@ class JsonImages:
 
     apart: whether a name is no column though it is among them. fold: names of columns may be in other case than the
     table's. unavailable: values that stand for one that is not there. key_only: whether before images have nothing but
-    the key: all, none, or those that look so, for all beside the key is null, or one of the words of `empty`.
+    the key: all, none, or those that look so, for all beside the key is null, or a placeholder of `empty`.
     variant: of each record, by what its values are read. infers: whether a column that is added has the type of its
     values in JSON, and not text. whole: whether a value that an image does not have is null. hidden: nodes of members
     that are missing values.
@@ -68,9 +69,9 @@ class JsonImages:
     coding: Coding
     apart: Apart = none_apart
     fold: bool = False
-    unavailable: Words = _NO_WORDS
+    unavailable: Placeholders = _NO_PLACEHOLDERS
     key_only: str = "FULL"
-    empty: Words = _NO_WORDS
+    empty: Placeholders = _NO_PLACEHOLDERS
     variant: Ints | None = None
     infers: bool = False
     whole: bool = False
@@ -110,7 +111,7 @@ class _Batch:
         self._check_twice(found)
         values = found.values
         if len(self.images.unavailable.bounds) > 1:
-            tables.clear_words(self.text, values, self.images.unavailable)
+            clear_placeholders(self.text, values, self.images.unavailable)
         if self.images.hidden is not None and len(self.images.hidden):
             self._hide(values, self.document.nodes.start[self.images.hidden])
         if self.images.key_only != "FULL":
@@ -136,7 +137,7 @@ class _Batch:
             shapes = [self.shape(shares[0]) for shares in self.rows.parts]
             sizes = np.diff(self.rows.bounds).tolist()
             layout = Layout.of(shapes, sizes)
-            found = tables.find_values((self.text, nodes), self.found_in, layout)
+            found = tables.find_values((words(self.text), nodes), self.found_in, layout)
             if not (len(found.unknown[0]) and self._learn(found)):
                 return layout, found
 

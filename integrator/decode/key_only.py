@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from integrator.arrow.arrays import Octets, first
-from integrator.decode.json import tables
+from integrator.decode.json.placeholders import Placeholders, are_placeholders, clear_beside_keys
 from integrator.decode.json.shapes import Layout
 from integrator.decode.json.slices import Slices
-from integrator.decode.json.tables import Grid, Words
+from integrator.decode.json.tables import Grid
 from integrator.decode.rows import Rows
 from integrator.errors import DataError
 
 
-def clear(text: Octets, rows: Rows, places: tuple[Layout, Grid], values: Slices, given: tuple[str, Words]) -> None:
+def clear(
+    text: Octets, rows: Rows, places: tuple[Layout, Grid], values: Slices, given: tuple[str, Placeholders]
+) -> None:
     """Take away what is beside the key in before images that have nothing but the key.
 
-    given: whether these are all (KEY), or those of which all beside the key is null or one of the words (AUTO). Raises
+    given: whether these are all (KEY), or those of which all beside the key is null or a placeholder (AUTO). Raises
     DataError where a table has no key, and an image may be of one alone.
     """
     layout, grid = places
@@ -28,16 +30,18 @@ def clear(text: Octets, rows: Rows, places: tuple[Layout, Grid], values: Slices,
         if not shape.is_key.any():
             _check_whole(text, rows, layout, values, (part, mode, empty))
     keys = (layout.flags("is_key"), mode == "KEY")
-    tables.clear_beside_keys(text, grid, before, values, keys, empty)
+    clear_beside_keys(text, grid, before, values, keys, empty)
 
 
-def _check_whole(text: Octets, rows: Rows, layout: Layout, values: Slices, given: tuple[int, str, Words]) -> None:
+def _check_whole(
+    text: Octets, rows: Rows, layout: Layout, values: Slices, given: tuple[int, str, Placeholders]
+) -> None:
     """Raise DataError for a before image that may be of the columns of an index alone, which have no null.
 
     With REPLICA IDENTITY USING INDEX, PostgreSQL logs these alone; Debezium writes null, or an empty value, for the
     others. One column with null allowed that has a value shows that the image is whole.
     """
-    part, mode, words = given
+    part, mode, known = given
     start, stop = int(layout.rows[part]), int(layout.rows[part + 1])
     required = layout.shapes[part].is_required
     alone = rows.is_before[start:stop] & bool(required.any())
@@ -46,7 +50,7 @@ def _check_whole(text: Octets, rows: Rows, layout: Layout, values: Slices, given
         base = int(layout.base[layout.slots[part] + slot])
         own = values.part(base, base + stop - start)
         null = own.nulls(text)
-        empty |= (null | tables.are_words(text, own, words)) & (own.end > 0)
+        empty |= (null | are_placeholders(text, own, known)) & (own.end > 0)
         alone &= null | bool(required[slot])
     wrong = first(alone & (empty | (mode == "KEY")))
     if wrong is not None:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, words
+from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.grammar import BACKSLASH, QUOTE
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import WORD, Hashes, Places, hash_of, json_text
+from integrator.decode.json.names import WORD, Hashes, Places, begins_with, hash_of, json_text
 
 Ints = npt.NDArray[np.int64]
 
@@ -21,11 +21,13 @@ Ints = npt.NDArray[np.int64]
 class Wanted(NamedTuple):
     """Names that are looked for. hash: of each. text, bounds: their JSON, and where each begins there, and the end.
 
+    text: as words, see `words`.
+
     slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
     """
 
     hash: Hashes
-    text: Octets
+    text: Words
     bounds: Places
     slot: Places
 
@@ -33,9 +35,9 @@ class Wanted(NamedTuple):
     def of(cls, names: Sequence[str]) -> Wanted:
         """Return names to look for, which are expected in this order."""
         written = [json_text(name) for name in names]
-        text = np.frombuffer(b"".join(written) + bytes(WORD), np.uint8)
+        text = words(np.frombuffer(b"".join(written) + bytes(WORD), np.uint8))
         bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
-        hashes = np.array([hash_of(words(text), start, end) for start, end in itertools.pairwise(bounds)], np.uint64)
+        hashes = np.array([hash_of(text, start, end) for start, end in itertools.pairwise(bounds)], np.uint64)
         slot = np.full(1 << (2 * len(names)).bit_length(), -1, np.int32)
         for place, own in enumerate(hashes.tolist()):
             at = own & (len(slot) - 1)
@@ -46,16 +48,7 @@ class Wanted(NamedTuple):
 
 
 @compiled
-def is_name(text: Octets, label: int, name: Octets, begin: int, end: int) -> bool:
-    """Return whether the name at a place of a text is the one that is in `name` from `begin` to before `end`."""
-    for place in range(end - begin):  # noqa: SIM110 - compiled
-        if text[label + place] != name[begin + place]:
-            return False
-    return True
-
-
-@compiled
-def find_nodes(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
+def find_nodes(document: tuple[Words, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
     """Write down the node of each wanted name in each record, whose nodes are from `begin` to before `stop`."""
     text, nodes = document
     hashes, labels, afters = nodes.hash, nodes.label, nodes.after
@@ -71,7 +64,7 @@ def find_nodes(document: tuple[Octets, Nodes], begin: Places, stop: Places, want
                 while slots[at] >= 0 and name_hash[slots[at]] != own:
                     at = (at + 1) & most
                 name = slots[at]
-            if name >= 0 and is_name(text, labels[node], name_text, bounds[name], bounds[name + 1]):
+            if name >= 0 and begins_with(text, labels[node], name_text, bounds[name], bounds[name + 1] - bounds[name]):
                 found[name, record] = node
                 likely = name + 1 if name + 1 < size else 0
             node = afters[node]

@@ -13,8 +13,8 @@ from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document, rewritten
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.members import Wanted, count_children, is_name
-from integrator.decode.json.names import Hashes, Places, hash_of
+from integrator.decode.json.members import Wanted, count_children
+from integrator.decode.json.names import Hashes, Places, begins_with, hash_of
 from integrator.decode.json.objects import Objects, check_objects
 from integrator.decode.refusal import refuse
 
@@ -44,16 +44,19 @@ def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expecte
     counts = np.zeros(len(objects), np.int64)
     count_children(document.nodes.after, begin, stop, counts)
     found = np.full((2, int(counts.sum())), -1, np.int32)
-    wrong = int(_pairs((document.text, document.nodes), begin, stop, Wanted.of([name, value]), found))
+    wrong = int(_pairs((document.text, document.words), document.nodes, (begin, stop), Wanted.of([name, value]), found))
     if wrong >= 0:
         check_objects(document, objects.line, np.arange(len(objects)) == wrong, expected)
     return NamedLists(found[0], found[1], counts, is_list, objects.line)
 
 
 @compiled
-def _pairs(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> int:
+def _pairs(
+    octets: tuple[Octets, Words], nodes: Nodes, range_: tuple[Places, Places], wanted: Wanted, found: Places
+) -> int:
     """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
-    text, nodes = document
+    text, text_words = octets
+    begin, stop = range_
     hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
     name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
     to = 0
@@ -65,8 +68,9 @@ def _pairs(document: tuple[Octets, Nodes], begin: Places, stop: Places, wanted: 
             node, end = element + 1, afters[element]
             while node < end:
                 for which in range(2):
-                    if hashes[node] == name_hash[which] and is_name(
-                        text, labels[node], name_text, bounds[which], bounds[which + 1]
+                    size = bounds[which + 1] - bounds[which]
+                    if hashes[node] == name_hash[which] and begins_with(
+                        text_words, labels[node], name_text, bounds[which], size
                     ):
                         found[which, to] = node
                 node = afters[node]

@@ -81,6 +81,20 @@ def is_same_by_words(text: Words, one: int, other: int, size: int) -> bool:
 
 
 @compiled
+def begins_with(text: Words, at: int, known: Words, begin: int, size: int) -> bool:
+    """Return whether so many bytes from a place of a text on are those from a place of another one, which goes on."""
+    last = len(text) - 1
+    for part in range(0, size, WORD):
+        place = min(at + part, last)
+        different = (text[place] >> np.uint64(8 * (at + part - place))) ^ known[begin + part]
+        if size - part < WORD:
+            different <<= np.uint64(8 * (WORD - size + part))
+        if different:
+            return False
+    return True
+
+
+@compiled
 def has_equal(text: Octets, names: Names, first: int, last: int) -> bool:
     """Return whether two of the names from `first` to before `last` are the same."""
     hashes, starts, ends, slots = names.hash, names.start, names.end, names.slots

@@ -194,7 +194,7 @@ class Objects:
     def _nodes_of(self, names: Sequence[str]) -> Places:
         """Return the node of each record's member, name by name."""
         found = np.full((len(names), len(self)), -1, np.int32)
-        find_nodes((self.document.text, self.document.nodes), self.begin, self.stop, Wanted.of(names), found)
+        find_nodes((self.document.words, self.document.nodes), self.begin, self.stop, Wanted.of(names), found)
         return found
 
 

@@ -168,7 +168,7 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Codes
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     if len(data) > _MOST_BYTES:
         raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
-    offsets, is_ascii = _offsets(data)
+    offsets, is_ascii = _offsets(data, None if codes is None else len(codes))
     after = number + len(offsets) - 1
     numbers = np.arange(number, after)
     if (np.diff(offsets) <= _SHORT).any() or data[offsets[1] - 2] == _RETURN:
@@ -217,10 +217,10 @@ def _undecodable(data: memoryview) -> int | None:
     return None
 
 
-def _offsets(data: Raw) -> tuple[npt.NDArray[np.int32], bool]:
-    """Return where each line begins, and the end; and whether all bytes are ASCII."""
+def _offsets(data: Raw, count: int | None = None) -> tuple[npt.NDArray[np.int32], bool]:
+    """Return where each line begins, and the end; and whether all bytes are ASCII. count: of lines, if known."""
     text = np.frombuffer(data, np.uint8)
-    offsets = np.empty(int(count_bytes(text, _NEWLINE)) + 1, np.int32)
+    offsets = np.empty(int(count_bytes(text, _NEWLINE) if count is None else count) + 1, np.int32)
     padded = text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
     return offsets, bool(_find_lines(text, words(padded), offsets))
 

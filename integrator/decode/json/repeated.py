@@ -18,7 +18,7 @@ from integrator.arrow.compiled import compiled
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import is_word
 from integrator.decode.json.index import indexed
-from integrator.decode.json.lines import LeftOut, count_bytes
+from integrator.decode.json.lines import LeftOut
 from integrator.decode.json.names import WORD, Places, json_text
 
 Ints = npt.NDArray[np.int64]
@@ -58,22 +58,23 @@ class RepeatedMember:
 
         A word is appended to `data`, which is read by words, and up to two are written over after the lines.
         """
-        codes = np.empty(int(count_bytes(np.frombuffer(data, np.uint8), grammar.NEWLINE)), np.int32)
+        codes = np.empty(len(data), np.int32)  # as many as bytes: the system gives memory where it is written
+        end = len(data)
         data.extend(bytes(WORD))
         text, out = np.frombuffer(data, np.uint8), np.frombuffer(into, np.uint8)
         instead = np.frombuffer(self._opening + _INSTEAD + self._closing, np.uint8)
         at, to, line, last, learned = 0, 0, 0, -1, 0  # learned: the first line whose value may be learned
-        while line < len(codes):
+        while at < end:
             at, to, line, last = _leave_out(
                 (text, words(text)),
                 (words(self._heads), self._bounds[: len(self.values)]),
                 (np.frombuffer(self._opening + b"{", np.uint8), instead),
                 (out, words(out), codes),
-                (at, to, line, last, learned if len(self.values) < _MOST_KEPT else len(codes)),
+                (at, to, line, last, learned if len(self.values) < _MOST_KEPT else end),
             )
-            if line < len(codes) and not self._learn(data, at):
+            if at < end and not self._learn(data, at):
                 learned = line + 1
-        return to, codes
+        return to, codes[:line].copy()
 
     def _learn(self, data: bytearray, at: int) -> bool:
         """Learn the value that the line at a place begins with; return whether there is one."""
@@ -123,7 +124,8 @@ def _leave_out(
     opening, instead = constant
     data, data_words, codes = out
     at, to, line, last, learned = begin
-    while line < len(codes):
+    end = len(text) - WORD
+    while at < end:
         found = -1
         if is_word(text, at, opening):
             found = _find(text_words, at, head_words, bounds, last)

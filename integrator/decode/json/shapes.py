@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets, words
+from integrator.arrow.arrays import Mask, Words, words
 from integrator.arrow.column_slices import SlotsByName
 from integrator.decode.json.names import WORD, Hashes, Places, hash_of, json_text
 
@@ -66,10 +66,10 @@ class Kinds:
 
 
 class _Names(NamedTuple):
-    """The names of all parts. first: of each part the first one. slot: counted over all parts."""
+    """The names of all parts. text: as words, see `words`. first: of each part the first one. slot: over all parts."""
 
     hash: Hashes
-    text: Octets
+    text: Words
     bounds: Places
     slot: Places
     first: Ints
@@ -104,7 +104,7 @@ class Layout:
         of_part = np.repeat(slots[:-1], counts)
         names = _Names(
             np.concatenate([shape.hash for shape in shapes]),
-            np.concatenate([shape.text for shape in shapes]),
+            words(np.concatenate([*(shape.text for shape in shapes), np.zeros(WORD, np.uint8)])),
             np.append(
                 np.concatenate([shape.bounds[:-1] + at for shape, at in zip(shapes, texts[:-1], strict=True)]),
                 texts[-1],

@@ -5,24 +5,20 @@ Values of a kind are side by side, column after column, so that those of all tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets
+from integrator.arrow.arrays import Mask, Octets, Words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
-from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.members import is_name
-from integrator.decode.json.names import Places
+from integrator.decode.json.names import Places, begins_with
 from integrator.decode.json.shapes import Layout, _Names
 from integrator.decode.json.slices import Slices
 
 Ints = npt.NDArray[np.int64]
-_SPACE = 0x20
 
 
 class Images(NamedTuple):
@@ -57,7 +53,7 @@ class Found(NamedTuple):
     twice: int
 
 
-def find_values(document: tuple[Octets, Nodes], images: Images, layout: Layout) -> Found:
+def find_values(document: tuple[Words, Nodes], images: Images, layout: Layout) -> Found:
     """Return the values of images."""
     values = Slices.of_size(int(layout.bounds[-1]))
     unknown = np.empty(_FEW_UNKNOWN, np.int64), np.empty(_FEW_UNKNOWN, np.int32)
@@ -72,7 +68,7 @@ def find_values(document: tuple[Octets, Nodes], images: Images, layout: Layout) 
 
 @compiled
 def _collect(
-    document: tuple[Octets, Nodes],
+    document: tuple[Words, Nodes],
     images: Images,
     names: _Names,
     layout: tuple[Ints, Ints, Ints],
@@ -106,7 +102,7 @@ def _collect(
             while steps > 0 and name_hash[name] != own:
                 name = name + 1 if name + 1 < last else first
                 steps -= 1
-            if steps > 0 and is_name(text, labels[node], name_text, bounds[name], bounds[name + 1]):
+            if steps > 0 and begins_with(text, labels[node], name_text, bounds[name], bounds[name + 1] - bounds[name]):
                 if before >= 0:
                     follower[before] = name
                 before = name
@@ -228,105 +224,3 @@ def _differ(text: Octets, one: int, one_end: int, other: int, other_end: int) ->
         if text[one + place] != text[other + place]:
             return True
     return False
-
-
-class Words(NamedTuple):
-    """Values that mean something special, as JSON, one after another. bounds: where each begins, and the end."""
-
-    text: Octets
-    bounds: Places
-
-    @classmethod
-    def of(cls, written: Sequence[bytes]) -> Words:
-        """Return words."""
-        text = np.frombuffer(b"".join(written), np.uint8)
-        return cls(text, np.cumsum([0, *map(len, written)]).astype(np.int32))
-
-
-@compiled
-def is_word_of(text: Octets, start: int, end: int, known: Octets, bounds: Places) -> bool:
-    """Return whether a value is one of the words."""
-    nested = text[start] in (OPEN, LIST)  # which may have white space, as no word has
-    for word in range(len(bounds) - 1):
-        at, of_word = start, bounds[word]
-        while at < end and of_word < bounds[word + 1]:
-            if nested and text[at] <= _SPACE:
-                at += 1
-                continue
-            if text[at] != known[of_word]:
-                break
-            at, of_word = at + 1, of_word + 1
-        if at == end and of_word == bounds[word + 1]:
-            return True
-    return False
-
-
-def clear_words(text: Octets, values: Slices, known: Words) -> None:
-    """Take away the values that are one of the words."""
-    sizes = np.zeros(known.bounds[-1] + 1, np.bool_)
-    sizes[np.diff(known.bounds)] = True
-    _clear_words(text, values, known, sizes)
-
-
-@compiled
-def _clear_words(text: Octets, values: Slices, known: Words, sizes: Mask) -> None:
-    """Take away values. sizes: whether a word has so many bytes."""
-    start, end = values.start, values.end
-    word_text, bounds = known
-    for place in range(len(end)):
-        size = end[place] - start[place]
-        may_be = size < len(sizes) and sizes[size]
-        if (may_be or (size and text[start[place]] in (OPEN, LIST))) and is_word_of(
-            text, start[place], end[place], word_text, bounds
-        ):
-            start[place], end[place] = 0, 0
-
-
-@compiled
-def clear_beside_keys(
-    text: Octets,
-    grid: Grid,
-    before: Ints,
-    values: Slices,
-    keys: tuple[Mask, bool],
-    empty: Words,
-) -> None:
-    """Take away what is beside the key in before images of which all that is null, or one of the words of `empty`.
-
-    before: the rows of before images. keys: which slots are in the key, and whether all beside it is taken away. Tables
-    without a key are passed over.
-    """
-    is_key, always = keys
-    base, slots, rows, part = grid
-    start, end = values.start, values.end
-    word_text, bounds = empty
-    for row in before:
-        own = part[row]
-        alone = bool(is_key[slots[own] : slots[own + 1]].any())
-        if not alone:
-            continue
-        for slot in range(slots[own], slots[own + 1]):
-            place = base[slot] + row - rows[own]
-            if alone and not always and not is_key[slot]:
-                alone = is_null(text, start[place], end[place]) or is_word_of(
-                    text, start[place], end[place], word_text, bounds
-                )
-        for slot in range(slots[own], slots[own + 1]):
-            if alone and not is_key[slot]:
-                place = base[slot] + row - rows[own]
-                start[place], end[place] = 0, 0
-
-
-def are_words(text: Octets, values: Slices, known: Words) -> Mask:
-    """Return which values are one of the words."""
-    found = np.empty(len(values.end), np.bool_)
-    _are_words(text, values, known, found)
-    return found
-
-
-@compiled
-def _are_words(text: Octets, values: Slices, known: Words, found: Mask) -> None:
-    start, end = values.start, values.end
-    word_text, bounds = known
-    for place in range(len(end)):
-        found[place] = is_word_of(text, start[place], end[place], word_text, bounds)
