@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from integrator.contracts.outgoing import Messages
-from integrator.deliver.kafka.librdkafka import RECORD, Client, records_of
+from integrator.deliver.kafka.librdkafka import Client, records_of
+from integrator.deliver.kafka.rdkafka_h import RECORD
 from integrator.errors import EnvironmentFault
 
 BINARY = {

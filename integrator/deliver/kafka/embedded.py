@@ -12,7 +12,7 @@ from types import TracebackType
 
 from typing_extensions import Self
 
-from integrator.deliver.kafka.librdkafka import library
+from integrator.deliver.kafka.rdkafka_h import library
 from integrator.errors import EnvironmentFault
 
 _PRODUCER = 0

@@ -1,9 +1,7 @@
 """librdkafka through its C interface: messages enter its queue out of Arrow's buffers, without a Python object each.
 
-The library is the one that confluent-kafka ships, whose own interface takes a dict for each message: with it, handing
-messages over was a third of all that Python does for them. Functions and structures are those of rdkafka.h, of which
-none has changed within the library's first major version.
-https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.html
+confluent-kafka's own interface takes a dict for each message: with it, handing messages over was a third of all that
+Python does for them. Functions and structures: see `rdkafka_h`.
 """
 
 from __future__ import annotations
@@ -11,16 +9,22 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.contracts.outgoing import Headers, Messages
+from integrator.deliver.kafka.rdkafka_h import (
+    RECORD,
+    Argument,
+    HeaderOf,
+    Memory,
+    Noticed,
+    Records,
+    Reported,
+    library,
+)
 from integrator.errors import EnvironmentFault
 
 _PRODUCER = 0
@@ -30,133 +34,8 @@ _NO_MORE, _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 0, 2, 3, 4, 5, 7, 9
 """Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
 _TEXT_BYTES = 512
 _AGAIN_S = 0.1
-
-
-class _Record(ctypes.Structure):
-    """rd_kafka_message_t."""
-
-    _fields_ = (
-        ("err", ctypes.c_int),
-        ("rkt", ctypes.c_void_p),
-        ("partition", ctypes.c_int32),
-        ("payload", ctypes.c_void_p),
-        ("len", ctypes.c_size_t),
-        ("key", ctypes.c_void_p),
-        ("key_len", ctypes.c_size_t),
-        ("offset", ctypes.c_int64),
-        ("private", ctypes.c_void_p),
-    )
-
-
-class _Memory(ctypes.Structure):
-    _fields_ = (("mem", ctypes.c_void_p), ("size", ctypes.c_size_t))
-
-
-class _HeaderOf(ctypes.Structure):
-    _fields_ = (("name", ctypes.c_char_p), ("val", ctypes.c_char_p), ("size", ctypes.c_ssize_t))
-
-
-class _Value(ctypes.Union):
-    _fields_ = (
-        ("rkt", ctypes.c_void_p),
-        ("i", ctypes.c_int),
-        ("i32", ctypes.c_int32),
-        ("mem", _Memory),
-        ("header", _HeaderOf),
-        ("pad", ctypes.c_char * 64),
-    )
-
-
-class _Argument(ctypes.Structure):
-    """rd_kafka_vu_t."""
-
-    _fields_ = (("vtype", ctypes.c_int), ("u", _Value))
-
-
-class _TopicPartition(ctypes.Structure):
-    """The beginning of rd_kafka_topic_partition_t."""
-
-    _fields_ = (
-        ("topic", ctypes.c_char_p),
-        ("partition", ctypes.c_int32),
-        ("offset", ctypes.c_int64),
-        ("metadata", ctypes.c_void_p),
-        ("metadata_size", ctypes.c_size_t),
-    )
-
-
-RECORD = np.dtype(_Record)
-Records = npt.NDArray[np.void]
-"""Of RECORD: what librdkafka is given of each message, with the addresses of its key and value."""
 _EMPTY = ctypes.create_string_buffer(1)
 """An address for values without bytes, which are not null."""
-
-_Reported = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(_Record), ctypes.c_void_p)
-_Noticed = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
-_POINTER, _INT, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
-_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "rd_kafka_conf_new": (_POINTER, ()),
-    "rd_kafka_conf_set": (_INT, (_POINTER, _TEXT, _TEXT, _TEXT, _SIZE)),
-    "rd_kafka_conf_set_dr_msg_cb": (None, (_POINTER, _Reported)),
-    "rd_kafka_conf_set_error_cb": (None, (_POINTER, _Noticed)),
-    "rd_kafka_conf_destroy": (None, (_POINTER,)),
-    "rd_kafka_conf_dump": (ctypes.POINTER(_TEXT), (_POINTER, ctypes.POINTER(_SIZE))),
-    "rd_kafka_conf_dump_free": (None, (ctypes.POINTER(_TEXT), _SIZE)),
-    "rd_kafka_topic_conf_new": (_POINTER, ()),
-    "rd_kafka_topic_conf_dump": (ctypes.POINTER(_TEXT), (_POINTER, ctypes.POINTER(_SIZE))),
-    "rd_kafka_topic_conf_destroy": (None, (_POINTER,)),
-    "rd_kafka_new": (_POINTER, (_INT, _POINTER, _TEXT, _SIZE)),
-    "rd_kafka_destroy": (None, (_POINTER,)),
-    "rd_kafka_topic_new": (_POINTER, (_POINTER, _TEXT, _POINTER)),
-    "rd_kafka_topic_name": (_TEXT, (_POINTER,)),
-    "rd_kafka_topic_destroy": (None, (_POINTER,)),
-    "rd_kafka_produce_batch": (_INT, (_POINTER, ctypes.c_int32, _INT, _POINTER, _INT)),
-    "rd_kafka_produceva": (_POINTER, (_POINTER, ctypes.POINTER(_Argument), _SIZE)),
-    "rd_kafka_poll": (_INT, (_POINTER, _INT)),
-    "rd_kafka_flush": (_INT, (_POINTER, _INT)),
-    "rd_kafka_purge": (_INT, (_POINTER, _INT)),
-    "rd_kafka_outq_len": (_INT, (_POINTER,)),
-    "rd_kafka_last_error": (_INT, ()),
-    "rd_kafka_err2str": (_TEXT, (_INT,)),
-    "rd_kafka_err2name": (_TEXT, (_INT,)),
-    "rd_kafka_fatal_error": (_INT, (_POINTER, _TEXT, _SIZE)),
-    "rd_kafka_error_string": (_TEXT, (_POINTER,)),
-    "rd_kafka_error_is_retriable": (_INT, (_POINTER,)),
-    "rd_kafka_init_transactions": (_POINTER, (_POINTER, _INT)),
-    "rd_kafka_begin_transaction": (_POINTER, (_POINTER,)),
-    "rd_kafka_commit_transaction": (_POINTER, (_POINTER, _INT)),
-    "rd_kafka_abort_transaction": (_POINTER, (_POINTER, _INT)),
-    "rd_kafka_send_offsets_to_transaction": (_POINTER, (_POINTER, _POINTER, _POINTER, _INT)),
-    "rd_kafka_consumer_group_metadata_new": (_POINTER, (_TEXT,)),
-    "rd_kafka_consumer_group_metadata_destroy": (None, (_POINTER,)),
-    "rd_kafka_topic_partition_list_new": (_POINTER, (_INT,)),
-    "rd_kafka_topic_partition_list_add": (ctypes.POINTER(_TopicPartition), (_POINTER, _TEXT, ctypes.c_int32)),
-    "rd_kafka_topic_partition_list_destroy": (None, (_POINTER,)),
-    "rd_kafka_mem_malloc": (_POINTER, (_POINTER, _SIZE)),
-    "rd_kafka_error_destroy": (None, (_POINTER,)),
-}
-
-
-@lru_cache(maxsize=1)
-def library() -> ctypes.CDLL:
-    """Return the librdkafka that confluent-kafka uses, its functions declared. Raises EnvironmentFault."""
-    package = Path(confluent_kafka.__file__).parent
-    shipped = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
-    places = [*map(str, shipped), "librdkafka.so.1", "librdkafka.1.dylib"]  # built from source: the system's
-    reasons = []
-    for place in places:
-        try:
-            loaded = ctypes.CDLL(place)
-            for name, (result, arguments) in _FUNCTIONS.items():
-                function = getattr(loaded, name)
-                function.restype, function.argtypes = result, arguments
-        except (OSError, AttributeError) as error:
-            reasons.append(str(error))
-        else:
-            return loaded
-    raise EnvironmentFault(
-        f"confluent-kafka's librdkafka is not found ({'; '.join(reasons)}); install its wheel from PyPI"
-    )
 
 
 def records_of(messages: Messages) -> Records:
@@ -194,7 +73,7 @@ class Client:
         """
         self._library = library()
         self._failed, self._on_error = failed, noticed
-        self._callbacks = (_Reported(self._reported), _Noticed(self._noticed))  # which C does not keep alive
+        self._callbacks = (Reported(self._reported), Noticed(self._noticed))  # which C does not keep alive
         self._topics: dict[str, int] = {}
         self._raised: BaseException | None = None
         configuration, text = self._library.rd_kafka_conf_new(), ctypes.create_string_buffer(_TEXT_BYTES)
@@ -249,15 +128,15 @@ class Client:
 
     def produce_with_headers(self, topic: str, partition: int, record: np.void, headers: Headers) -> str:
         """Take one message, its bytes copied; return why it was not taken, if so."""
-        arguments = (_Argument * (5 + len(headers)))()
+        arguments = (Argument * (5 + len(headers)))()
         for argument, kind in zip(arguments, (_RKT, _PARTITION, _FLAGS, _VALUE, _KEY), strict=False):
             argument.vtype = kind
         arguments[0].u.rkt, arguments[1].u.i32, arguments[2].u.i = self._topic(topic), partition, _COPY
-        arguments[3].u.mem = _Memory(int(record["payload"]), int(record["len"]))
-        arguments[4].u.mem = _Memory(int(record["key"]), int(record["key_len"]))
+        arguments[3].u.mem = Memory(int(record["payload"]), int(record["len"]))
+        arguments[4].u.mem = Memory(int(record["key"]), int(record["key_len"]))
         for argument, (name, value) in zip(arguments[5:], headers, strict=True):
             argument.vtype = _HEADER
-            argument.u.header = _HeaderOf(name.encode(), value, len(value or b""))
+            argument.u.header = HeaderOf(name.encode(), value, len(value or b""))
         return self._reason(self._library.rd_kafka_produceva(self._handle, arguments, len(arguments)))[0]
 
     def init_transactions(self, timeout_s: float) -> str:

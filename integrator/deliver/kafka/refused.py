@@ -13,8 +13,8 @@ from functools import lru_cache
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from integrator.deliver.kafka.librdkafka import library
 from integrator.deliver.kafka.producer import QUIET
+from integrator.deliver.kafka.rdkafka_h import library
 from integrator.names import NAMES, meant
 from integrator.names.units import Unit, in_unit
 
