@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
 
 Places = npt.NDArray[np.int64]

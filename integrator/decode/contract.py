@@ -6,9 +6,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from integrator.contracts.changes import AnyChanges, OpenTransaction
+from integrator.contracts.changes import AnyChanges
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
+from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
 from integrator.decode.json.files import BLOCK_BYTES
 from integrator.decode.json.joined import JoinedLines

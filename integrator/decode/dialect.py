@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Span
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, first_refused, flat, mask
-from integrator.contracts.changes import hexadecimal
+from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
 from integrator.decode.json.slices import Slices
 from integrator.decode.refusal import refuse

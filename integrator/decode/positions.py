@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, mask
 from integrator.arrow.compiled import compiled
-from integrator.contracts.changes import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
+from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Before, Standing
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, AnyChanges, integ_seq
+from integrator.contracts.changes import AnyChanges
 from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, integ_seq
 from integrator.decode.contract import Reading
 from integrator.decode.refusal import of_all, report
 from integrator.decode.rows import Fill, Meta, Rows, Share, Values, arranged, changes_of

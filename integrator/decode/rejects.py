@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from integrator.contracts.changes import OpenTransaction, without_lines
+from integrator.contracts.changes import without_lines
 from integrator.contracts.rejected import Rejected, Stage
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting

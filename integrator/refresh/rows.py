@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from integrator.contracts.changes import MAX_ROWS_IN_TRANSACTION, Changes, OpenTransaction, hexadecimal, integ_seq
+from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, FileSummary
 from integrator.contracts.recipe import INSERT, TRUNCATE, Recipe
+from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, OpenTransaction, hexadecimal, integ_seq
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
 from integrator.encode.framing import framing_of

@@ -12,9 +12,10 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from integrator.contracts.changes import Changes, OpenTransaction
+from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.recipe import Recipe
+from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source
 from integrator.decode.contract import Batch, File, Reading
 from integrator.decode.dialects import DIALECTS

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import durable
-from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.fragments import Checkpoint
+from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
 from integrator.durable import Damaged
 from integrator.run.sync import Cycle, Rejections

@@ -11,8 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.counters import CycleCounters
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.run.decoding import reading_of

@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.run import session

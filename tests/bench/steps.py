@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Checkpoint, Shape
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.bundle import Bundler

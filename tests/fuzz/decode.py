@@ -8,7 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from integrator.contracts.changes import Changes, OpenTransaction
+from integrator.contracts.changes import Changes
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialects import DIALECTS
 from integrator.plan import make

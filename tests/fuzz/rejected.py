@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialects import DIALECTS
 from tests.fuzz import units

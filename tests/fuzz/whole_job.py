@@ -18,7 +18,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from integrator import plan
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.run import daemon

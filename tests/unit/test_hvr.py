@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.contracts.changes import OpenTransaction
 from integrator.contracts.fragments import Checkpoint
+from integrator.contracts.sequence import OpenTransaction
 from integrator.errors import DataError
 from tests.parts import pure
 

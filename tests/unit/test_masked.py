@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import DataError, Defect
 from integrator.run.decoding import reading_of

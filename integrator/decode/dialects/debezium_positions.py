@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, mask
 from integrator.arrow.compiled import compiled
-from integrator.contracts.changes import SEQUENCE_WIDTHS
+from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.names import WORD

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.contracts.changes import SEQUENCE_WIDTHS
+from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, Parts, mark, of_parts

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import Octets, mask
 from integrator.arrow.compiled import compiled
-from integrator.contracts.changes import SEQUENCE_WIDTHS, hexadecimal
+from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
 from integrator.decode.coding import stamps
 from integrator.decode.fields import Where, bytes_of, whole_numbers
 from integrator.decode.json.grammar import HEX

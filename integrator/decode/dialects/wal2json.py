@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from integrator.contracts.changes import SEQUENCE_WIDTHS, OpenTransaction
+from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.dialect import Dialect, TransactionMarks, mark

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, first
-from integrator.contracts.changes import OpenTransaction
+from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Standing
 from integrator.decode.dialects import postgres
 from integrator.decode.dialects.wal2json_v1 import CODING

@@ -1,0 +1,82 @@
+"""Where changes stand in the order of their source: hvr_integ_seq, and the transaction that is open at a file's end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.arrow.arrays import flat, of_width
+from integrator.arrow.compiled import compiled
+
+SEQUENCE_WIDTHS = (20, 16, 7)
+"""hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
+MAX_ROWS_IN_TRANSACTION = 16 ** SEQUENCE_WIDTHS[2]
+
+_HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """Where a file, or a part of one, stands in the order of transactions: what the next part continues.
+
+    tx: the open transaction's identity, as the dialect writes it; None where it is not known or none is open.
+    rows: change rows of it so far. since_start: the part has been inside this one transaction from its first record,
+    so that the part before it may hold its beginning. goes_on: the source says that there is more of it to come; None
+    where the part does not show it. identity: what identifies the transaction, where `tx` does not: parts
+    that begin at different places of it write another `tx`.
+    """
+
+    tx: str | None = None
+    rows: int = 0
+    since_start: bool = True
+    goes_on: bool | None = None
+    identity: str | None = None
+
+    def after(self, before: OpenTransaction) -> OpenTransaction:
+        """Return the state after this part, given the state `before` it; that of nothing leaves it as it is."""
+        if not self.since_start or before == OpenTransaction():
+            return self
+        same = self.tx == before.tx if self.identity is None else self.identity == before.identity
+        if self.tx is None or same:
+            goes_on = before.goes_on if self.goes_on is None else self.goes_on
+            return OpenTransaction(before.tx, before.rows + self.rows, before.since_start, goes_on, before.identity)
+        return OpenTransaction(self.tx, self.rows, since_start=False, goes_on=self.goes_on, identity=self.identity)
+
+    @property
+    def unfinished(self) -> str:
+        """What the integ_seq of the rows of this transaction begins with, if it is known to go on; else empty."""
+        return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
+
+
+def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
+    """Return each value as `width` upper-case hex digits."""
+    digits = np.empty((len(values), width), np.uint8)
+    _write_hexadecimal(values, digits, 0, width)
+    return of_width(digits)
+
+
+def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64]) -> pa.Array:
+    """Join the segments of hvr_integ_seq: hex text of a commit (20) and a transaction (16), and row numbers.
+
+    I2: a pure function of the source position, so a change sent again is the same, byte for byte.
+    """
+    joined = np.full((len(row), sum(SEQUENCE_WIDTHS) + 2), ord("|"), np.uint8)
+    begin = 0
+    for segment, width in zip((commit, transaction), SEQUENCE_WIDTHS, strict=False):
+        joined[:, begin : begin + width] = flat(segment)[0].reshape(len(row), width)
+        begin += width + 1
+    _write_hexadecimal(row.astype(np.uint64), joined, begin, begin + SEQUENCE_WIDTHS[2])
+    return of_width(joined)
+
+
+@compiled
+def _write_hexadecimal(values: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint8], first: int, last: int) -> None:
+    """Write the digits of each value into its row, from the column `first` to before `last`."""
+    for row in range(len(values)):
+        value = values[row]
+        for place in range(last - 1, first - 1, -1):
+            rows[row, place] = _HEX[value & np.uint64(15)]
+            value >>= np.uint64(4)
