@@ -218,36 +218,6 @@ class MultiTableChanges:
 AnyChanges: TypeAlias = "Changes | MultiTableChanges"
 
 
-def without_lines(
-    parts: Sequence[AnyChanges], lines: npt.NDArray[np.int64]
-) -> tuple[list[AnyChanges], npt.NDArray[np.int64]]:
-    """Return changes without those of some lines, and without the other row of each update that one of them has.
-
-    The second result has the other lines that are left out for that, in order.
-    """
-    asked = lines
-    while True:
-        wrong = [_of_lines(part, lines) for part in parts]
-        more = np.setdiff1d(np.concatenate([asked[:0], *(others for _, others in wrong)]), lines)
-        if not len(more):
-            break
-        lines = np.append(lines, more)
-    left = [part.where(~rows) if rows.any() else part for part, (rows, _) in zip(parts, wrong, strict=True)]
-    return [part for part in left if len(part)], np.setdiff1d(lines, asked)
-
-
-def _of_lines(part: AnyChanges, lines: npt.NDArray[np.int64]) -> tuple[Mask, npt.NDArray[np.int64]]:
-    """Return which rows are of some lines, and the lines of the other rows of their updates."""
-    rows = part if isinstance(part, Changes) else part.rows
-    wrong = np.isin(rows.line, lines)
-    if not wrong.any():
-        return wrong, rows.line[:0]
-    before, other = rows.paired, np.zeros(len(rows), bool)
-    other[1:] |= (before & wrong)[:-1]
-    other[:-1] |= before[:-1] & wrong[1:]
-    return wrong, rows.line[other]
-
-
 def together(parts: Sequence[Changes]) -> Changes:
     """Return the rows of parts of one file, with the same columns, one after another; all as the dialect made them."""
 

@@ -13,8 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from integrator.contracts.changes import without_lines
+from integrator.arrow.arrays import Mask
+from integrator.contracts.changes import AnyChanges, Changes
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, Before, File, Reading
@@ -143,3 +145,33 @@ def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
         return [Rejected(line, stage, text) for line, text in error.others()]
     named = re.match(re.escape(file) + r":(\d+): ", str(error))
     return [Rejected(int(named[1]), stage, str(error))] if named else []
+
+
+def without_lines(
+    parts: Sequence[AnyChanges], lines: npt.NDArray[np.int64]
+) -> tuple[list[AnyChanges], npt.NDArray[np.int64]]:
+    """Return changes without those of some lines, and without the other row of each update that one of them has.
+
+    The second result has the other lines that are left out for that, in order.
+    """
+    asked = lines
+    while True:
+        wrong = [_of_lines(part, lines) for part in parts]
+        more = np.setdiff1d(np.concatenate([asked[:0], *(others for _, others in wrong)]), lines)
+        if not len(more):
+            break
+        lines = np.append(lines, more)
+    left = [part.where(~rows) if rows.any() else part for part, (rows, _) in zip(parts, wrong, strict=True)]
+    return [part for part in left if len(part)], np.setdiff1d(lines, asked)
+
+
+def _of_lines(part: AnyChanges, lines: npt.NDArray[np.int64]) -> tuple[Mask, npt.NDArray[np.int64]]:
+    """Return which rows are of some lines, and the lines of the other rows of their updates."""
+    rows = part if isinstance(part, Changes) else part.rows
+    wrong = np.isin(rows.line, lines)
+    if not wrong.any():
+        return wrong, rows.line[:0]
+    before, other = rows.paired, np.zeros(len(rows), bool)
+    other[1:] |= (before & wrong)[:-1]
+    other[:-1] |= before[:-1] & wrong[1:]
+    return wrong, rows.line[other]
