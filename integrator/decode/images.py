@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,32 +10,27 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, every_refused, first_refused, same_values, words
+from integrator.arrow.arrays import FEW_ROWS, Mask, same_values, words
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
 from integrator.decode.contract import Reading
+from integrator.decode.conversion import KINDS, Conversion
 from integrator.decode.json import tables
-from integrator.decode.json.lines import cut
 from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.placeholders import Placeholders, clear_placeholders
-from integrator.decode.json.shapes import NO_COLUMN, Kinds, Layout, TableShape
+from integrator.decode.json.shapes import NO_COLUMN, Layout, TableShape
 from integrator.decode.json.slices import Slices, raw_of
 from integrator.decode.json.tables import Found, Grid
-from integrator.decode.refusal import refuse, report
+from integrator.decode.refusal import refuse
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
-from integrator.decode.text.refused import ValueRefused
 from integrator.decode.unknown_columns import Others
-from integrator.errors import MASKED, DataError, shown
-from integrator.schema import describe
+from integrator.errors import DataError, shown
 
 Ints = npt.NDArray[np.int64]
 COLUMNS = "an object of columns"
 """What an image is."""
-KINDS = Kinds()
-"""The kinds of values that this process has met."""
-_REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _NO_PLACEHOLDERS = Placeholders.of([])
 _NO_PLACES = np.empty((3, 0), np.int64)
 _LEARNED = 20_000
@@ -121,7 +115,7 @@ class _Batch:
             self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
             tables.fill_pairs(grid, after, values, (fill.after, fill.before))
-        arrays = self._arrays(layout, values)
+        arrays = Conversion(self.rows, self.text, self.images.coding, layout).arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
         return Valued(self._parts(layout, values, arrays), changed, unknown)
 
@@ -252,88 +246,6 @@ class _Batch:
                 return f"table {table}: the record has no row image; configure its producer to write it"
 
             refuse(self.rows.file, line[order], np.ones(len(wrong), np.bool_), text)
-
-    def _arrays(self, layout: Layout, values: Slices) -> list[pa.Array]:
-        """Return the values of each kind. Raises DataError for the first that is refused."""
-        arrays = []
-        for kind, start, stop in zip(layout.kinds, layout.bounds[:-1], layout.bounds[1:], strict=True):
-            own = values.part(int(start), int(stop))
-            try:
-                arrays.append(self._converted(own, KINDS.all[kind]))
-            except ValueRefused as error:
-                left = self._reported(layout, own, int(start), KINDS.all[kind], error)
-                arrays.append(self._converted(left, KINDS.all[kind]))
-        return arrays
-
-    def _reported(self, layout: Layout, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> Slices:
-        """Report values of a kind, of which the first is refused; return them without those that are."""
-        refused: list[int] = []
-
-        def others() -> list[tuple[int, str]]:
-            found = list(self._all_refused(own, kind, error))
-            refused.extend(one.index for one in found)
-            return [self._refused(layout, own, start, one) for one in found]
-
-        report(DataError(self._refused(layout, own, start, error)[1], others))
-        left = Slices(own.start.copy(), own.end.copy(), own.escaped)
-        left.start[refused] = left.end[refused] = 0
-        return left
-
-    def _all_refused(self, own: Slices, kind: Hashable, error: ValueRefused) -> Iterator[ValueRefused]:
-        """Yield all values of a kind that are refused, given the first."""
-        for index in error.every:
-            yield ValueRefused(index, str(error))
-        left = np.delete(np.arange(len(own.start)), list(error.every))
-        rest = own.take(left)
-        if error.every and self._accepts(rest, kind):
-            return
-        for index in every_refused(len(left), lambda begin, stop: self._accepts(rest.part(begin, stop), kind)):
-            yield ValueRefused(int(left[index]), self._reason(rest, index, kind))
-
-    def _accepts(self, at: Slices, kind: Hashable) -> bool:
-        try:
-            self.images.coding.convert(self.text, at, kind)
-        except _REFUSED:
-            return False
-        return True
-
-    def _converted(self, at: Slices, kind: Hashable) -> pa.Array:
-        """Return values of a kind. Raises ValueRefused with the place of the first that is refused."""
-        convert = self.images.coding.convert
-
-        try:
-            return convert(self.text, at, kind)
-        except ValueRefused:
-            raise
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            index = first_refused(len(at.start), lambda start, stop: self._accepts(at.part(start, stop), kind))
-        raise ValueRefused(index, self._reason(at, index, kind)) from None
-
-    def _reason(self, at: Slices, index: int, kind: Hashable) -> str:
-        """Return why a value is refused; nothing where the only reason is that it is not of its type."""
-        try:
-            self.images.coding.convert(self.text, at.part(index, index + 1), kind)
-        except _REFUSED as error:
-            of_parser = isinstance(error, pa.ArrowInvalid) and "JSON" in str(error)
-            return "" if of_parser else str(error)
-        raise AssertionError("a value was refused in a batch and accepted alone")
-
-    def _refused(self, layout: Layout, own: Slices, start: int, error: ValueRefused) -> tuple[int, str]:
-        """Return the line of a value that is refused, and the text of its error."""
-        _, slot, row = layout.place_of(start + error.index)
-        table = self.rows.table_of(row)
-        column = table.columns[slot]
-        value = raw_of(self.text, own.part(error.index, error.index + 1))[0].as_py()
-        text = str(error)
-        if column.masked:
-            text = f"{MASKED}; it is no {describe(column.type)}"
-        elif " is no " not in text:
-            given = shown(json.loads(value)) if value.startswith('"') else cut(value)
-            text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
-        return int(self.rows.line[self.rows.record[row]]), (
-            f"{self.rows.where(row)}: table {table.name}, column {column.name}: {text}; mend the record or the table "
-            "definition"
-        )
 
     def _parts(self, layout: Layout, values: Slices, arrays: Sequence[pa.Array]) -> list[PartColumns]:
         """Return the columns of each part, with masks of the values that are missing."""

@@ -1,0 +1,117 @@
+"""The values of rows of many tables, each converted with all others of its kind; those that are refused, by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from integrator.arrow.arrays import Octets, every_refused, first_refused
+from integrator.decode.coding import Coding
+from integrator.decode.json.lines import cut
+from integrator.decode.json.shapes import Kinds, Layout
+from integrator.decode.json.slices import Slices, raw_of
+from integrator.decode.refusal import report
+from integrator.decode.rows import Rows
+from integrator.decode.text.refused import ValueRefused
+from integrator.errors import MASKED, DataError, shown
+from integrator.schema import describe
+
+KINDS = Kinds()
+"""The kinds of values that this process has met."""
+_REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """The conversion of the values of rows, which are in a text, by their layout."""
+
+    rows: Rows
+    text: Octets
+    coding: Coding
+    layout: Layout
+
+    def arrays(self, values: Slices) -> list[pa.Array]:
+        """Return the values of each kind. Raises DataError for the first that is refused."""
+        arrays = []
+        for kind, start, stop in zip(self.layout.kinds, self.layout.bounds[:-1], self.layout.bounds[1:], strict=True):
+            own = values.part(int(start), int(stop))
+            try:
+                arrays.append(self._converted(own, KINDS.all[kind]))
+            except ValueRefused as error:
+                left = self._reported(own, int(start), KINDS.all[kind], error)
+                arrays.append(self._converted(left, KINDS.all[kind]))
+        return arrays
+
+    def _reported(self, own: Slices, start: int, kind: Hashable, error: ValueRefused) -> Slices:
+        """Report values of a kind, of which the first is refused; return them without those that are."""
+        refused: list[int] = []
+
+        def others() -> list[tuple[int, str]]:
+            found = list(self._all_refused(own, kind, error))
+            refused.extend(one.index for one in found)
+            return [self._refused(own, start, one) for one in found]
+
+        report(DataError(self._refused(own, start, error)[1], others))
+        left = Slices(own.start.copy(), own.end.copy(), own.escaped)
+        left.start[refused] = left.end[refused] = 0
+        return left
+
+    def _all_refused(self, own: Slices, kind: Hashable, error: ValueRefused) -> Iterator[ValueRefused]:
+        """Yield all values of a kind that are refused, given the first."""
+        for index in error.every:
+            yield ValueRefused(index, str(error))
+        left = np.delete(np.arange(len(own.start)), list(error.every))
+        rest = own.take(left)
+        if error.every and self._accepts(rest, kind):
+            return
+        for index in every_refused(len(left), lambda begin, stop: self._accepts(rest.part(begin, stop), kind)):
+            yield ValueRefused(int(left[index]), self._reason(rest, index, kind))
+
+    def _accepts(self, at: Slices, kind: Hashable) -> bool:
+        try:
+            self.coding.convert(self.text, at, kind)
+        except _REFUSED:
+            return False
+        return True
+
+    def _converted(self, at: Slices, kind: Hashable) -> pa.Array:
+        """Return values of a kind. Raises ValueRefused with the place of the first that is refused."""
+        convert = self.coding.convert
+
+        try:
+            return convert(self.text, at, kind)
+        except ValueRefused:
+            raise
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            index = first_refused(len(at.start), lambda start, stop: self._accepts(at.part(start, stop), kind))
+        raise ValueRefused(index, self._reason(at, index, kind)) from None
+
+    def _reason(self, at: Slices, index: int, kind: Hashable) -> str:
+        """Return why a value is refused; nothing where the only reason is that it is not of its type."""
+        try:
+            self.coding.convert(self.text, at.part(index, index + 1), kind)
+        except _REFUSED as error:
+            of_parser = isinstance(error, pa.ArrowInvalid) and "JSON" in str(error)
+            return "" if of_parser else str(error)
+        raise AssertionError("a value was refused in a batch and accepted alone")
+
+    def _refused(self, own: Slices, start: int, error: ValueRefused) -> tuple[int, str]:
+        """Return the line of a value that is refused, and the text of its error."""
+        _, slot, row = self.layout.place_of(start + error.index)
+        table = self.rows.table_of(row)
+        column = table.columns[slot]
+        value = raw_of(self.text, own.part(error.index, error.index + 1))[0].as_py()
+        text = str(error)
+        if column.masked:
+            text = f"{MASKED}; it is no {describe(column.type)}"
+        elif " is no " not in text:
+            given = shown(json.loads(value)) if value.startswith('"') else cut(value)
+            text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
+        return int(self.rows.line[self.rows.record[row]]), (
+            f"{self.rows.where(row)}: table {table.name}, column {column.name}: {text}; mend the record or the table "
+            "definition"
+        )
