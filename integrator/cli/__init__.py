@@ -1,9 +1,11 @@
 """The commands: arguments -> calls of the other packages, console output and exit codes.
 
-main         every command of run.py
-show         what `check`, `plan` and `state` print
+main         the command line of run.py, `check` and `plan`; standing, transfer: the other commands; options: shared ones
+definitions, init   table definitions from a database; a first channel
+show, as_json       what `check`, `plan` and `state` print: for people, for programs
+check, look         what `check` tries and looks at
 imports      channels from other products' configurations
-send         the lines of a growing file into a channel's socket
+send, replay        lines into a channel's socket; dead letters through the channel again
 quickstart   recorded changes into an embedded Kafka, read back and shown
 connect_values   what Connect's logical types mean, for people
 """

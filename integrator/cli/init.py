@@ -7,9 +7,15 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from integrator import plan, tables
 from integrator.channel import paths
+from integrator.channel.secret import Secrets
+from integrator.cli import definitions, output
+from integrator.cli.local import local_timezone
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError
 
@@ -98,3 +104,40 @@ def _name_of(channel: Path) -> str:
 def _word(text: str) -> str:
     """Return a text as YAML has it in braces."""
     return text if re.fullmatch(r"[A-Za-z0-9_./-]+", text) else json.dumps(text, ensure_ascii=False)
+
+
+def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    context: typer.Context,
+    tables: Annotated[
+        str,
+        typer.Option(
+            help="Table definitions: SQL (a dump, too), Avro or YAML; or a database, as jdbc:postgresql://host/database."
+        ),
+    ],
+    channel: Annotated[Path, typer.Option(help="The channel file to write.")] = Path("channel.yaml"),
+    changes: Annotated[str, typer.Option(help="The directory in which change files appear.")] = "changes",
+    brokers: Annotated[str, typer.Option(help="host:port of brokers, with commas.")] = "localhost:9092",
+    sql_dialect: Annotated[
+        str | None,
+        typer.Option(help="postgres, mysql, oracle, tsql, db2; without: what understands the file."),
+    ] = None,
+    schema: definitions.Schemas = None,
+    user: definitions.User = None,
+    password_file: definitions.PasswordFile = None,
+    jar: definitions.Jars = None,
+) -> None:
+    """Write a first channel for the tables of a file or a database, check it, and say what to do next."""
+    if channel.exists():
+        raise ConfigurationError(f"{channel}: is there already; give another --channel, or remove it")
+    file = Path(tables)
+    if tables.startswith(definitions.JDBC):
+        secrets, file = Secrets(), channel.with_suffix(".sql")
+        context.obj.append(secrets)
+        asked = definitions.Asked(tables, user, password_file, tuple(jar or ()), tuple(schema or ()))
+        sql_dialect = definitions.write(asked, file, secrets).sql_dialect
+    elif user or password_file or schema or jar:
+        raise typer.BadParameter("--user, --password-file, --schema and --jar go with --tables jdbc:…")
+    elif not file.is_file():
+        raise typer.BadParameter(f"--tables {tables}: there is no such file")
+    given = Options(file, sql_dialect, changes, brokers, channel)
+    output.console().print(run(given, local_timezone()))

@@ -1,0 +1,38 @@
+"""Options that several commands have, and the plan that they ask for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from integrator import plan as planning
+from integrator.channel.load import RunOptions
+from integrator.cli.local import local_timezone
+from integrator.deliver.kafka.refused import refused
+from integrator.plan import Plan
+from integrator.run import progress
+
+Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
+Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
+Refreshing = Annotated[bool, typer.Option("--refresh", help="The channel as refresh has it: whole tables.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+ChannelFile = Annotated[str, typer.Option("--channel", help="The channel's YAML file.")]
+
+
+def plan_of(
+    context: typer.Context,
+    channel: str,
+    contexts: list[str] | None,
+    variables: list[str] | None,
+    *,
+    refreshing: bool = False,
+) -> Plan:
+    """Make the plan; librdkafka looks at its properties too. Its secrets are hidden in what `main` prints."""
+    given = [tuple(text.partition("=")[::2]) for text in variables or []]
+    if any("=" not in text for text in variables or []):
+        raise typer.BadParameter("--variable is written NAME=VALUE")
+    run = RunOptions(frozenset(contexts or []), tuple((name, value) for name, value in given))
+    context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
+    progress.configure(run.secrets)
+    return planning.make(channel, local_timezone(), run, refreshing=refreshing, client=refused)
