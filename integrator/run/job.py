@@ -25,6 +25,7 @@ from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.plan import Plan
 from integrator.registry import client as registry
 from integrator.run import consistency, progress, session, starting
+from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.decoding import reading_of
 from integrator.run.failure import Failures
@@ -32,7 +33,6 @@ from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
 from integrator.run.observer import Observer
-from integrator.run.rejects import TooMany
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.shards import CycleShards, allow_recipe
@@ -40,7 +40,6 @@ from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.spark_failures import classify
 from integrator.run.spark_steps import SparkSteps
 from integrator.run.state import State
-from integrator.run.sync import Cycle
 from integrator.sources import files, taken_before
 from integrator.sources.line_check import door_of
 from integrator.sources.listing import Listing
@@ -217,36 +216,11 @@ class Job:
         self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool, retried: bool) -> None:
-        journal = consistency.check(self.state)
-        mended = journal.renew(self._listing().files(), self.state.last_file())
-        if mended:
-            self._log.info("change files mended", files=mended)
-        if self._spooled is None:  # which follows the journal, and removes the files that no kept cycle has
-            journal.compact(self.state.compactable())
+        self._renew_journal()
+        self._note_refreshed()
         gate = CycleGate(self._ending)
-        report = progress.reporter(
-            self.plan.channel, self.plan.schedule.latency_s, each_rejected=bool(self.plan.recipe.tolerance.logged)
-        )
         steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))
-        overdue = progress.Overdue(self.plan.channel)
-        too_many = TooMany(self.plan.recipe.tolerance.most)
-
-        def synced(done: Cycle) -> None:
-            self.heart.synced(done.cycle)
-            if self._spooled is not None:
-                self._spooled.synced(done.checkpoint.ordinal)
-            report(done)
-            self.failures.synced(done.cycle)
-            self._observer.synced(self.plan.channel, done)
-            steps.synced(done.cycle)
-            for one in done.rejections:
-                if one.places:
-                    too_many.add(one.file, one.places[1:])
-                    too_many.end(one.places[0])
-
-        if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
-            read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
-            self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))
+        synced = AfterCycle(self.plan, self.heart, self.failures, self._observer, self._spooled, steps)
 
         def cores() -> int:
             found = int(spark.sparkContext.defaultParallelism)
@@ -271,10 +245,13 @@ class Job:
             )
             return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
 
-        ending = False
         query = starting.start(stream, self._ending, lambda: self.heart.beat("starting"))
-        if query is None:
-            return
+        if query is not None:
+            self._watch(query, gate, retries, steps)
+
+    def _watch(self, query: StreamingQuery, gate: CycleGate, retries: RetriedCycles, steps: SparkSteps) -> None:
+        """Wait for the query's end, or end it between two cycles when that is asked for. Raises what it failed with."""
+        ending, overdue = False, progress.Overdue(self.plan.channel)
         while query.isActive and not (ending := self._ending()):
             self.heart.beat("resting" if retries.resting.is_set() else "integrating")
             overdue.look(gate.seconds)
@@ -284,6 +261,21 @@ class Job:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
         steps.look(query)
+
+    def _renew_journal(self) -> None:
+        """Have the journal follow files that were mended, and forget those that no cycle can need any more."""
+        journal = consistency.check(self.state)
+        mended = journal.renew(self._listing().files(), self.state.last_file())
+        if mended:
+            self._log.info("change files mended", files=mended)
+        if self._spooled is None:  # which follows the journal, and removes the files that no kept cycle has
+            journal.compact(self.state.compactable())
+
+    def _note_refreshed(self) -> None:
+        """Have the recipe know which tables were refreshed, and as of when, where positions tell what comes after."""
+        if DIALECTS[self.plan.recipe.read.dialect].commit_positions:
+            read = dataclasses.replace(self.plan.recipe.read, refreshed=self.state.refreshed())
+            self.plan = dataclasses.replace(self.plan, recipe=dataclasses.replace(self.plan.recipe, read=read))
 
     def _shards(self, spark: SparkSession) -> CycleShards | None:
         """Return what divides cycles that are sent in transactions: exactly once, or by executors on other machines.

@@ -1,0 +1,46 @@
+"""What follows each synced cycle: the log, the heartbeat, the status page and the spool record it."""
+
+from __future__ import annotations
+
+from integrator.plan import Plan
+from integrator.run import progress
+from integrator.run.failure import Failures
+from integrator.run.heartbeat import Heartbeat
+from integrator.run.observer import Observer
+from integrator.run.rejects import TooMany
+from integrator.run.spark_steps import SparkSteps
+from integrator.run.sync import Cycle
+from integrator.sources.spooled import Spooled
+
+
+class AfterCycle:
+    """Is called with each synced cycle. Raises DataError where too many records were rejected."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        heart: Heartbeat,
+        failures: Failures,
+        observer: Observer,
+        spooled: Spooled | None,
+        steps: SparkSteps,
+    ) -> None:
+        self._channel, self._heart, self._failures = plan.channel, heart, failures
+        self._observer, self._spooled, self._steps = observer, spooled, steps
+        tolerance = plan.recipe.tolerance
+        self._report = progress.reporter(plan.channel, plan.schedule.latency_s, each_rejected=bool(tolerance.logged))
+        self._too_many = TooMany(tolerance.most)
+
+    def __call__(self, done: Cycle) -> None:
+        """Report a cycle that is synced."""
+        self._heart.synced(done.cycle)
+        if self._spooled is not None:
+            self._spooled.synced(done.checkpoint.ordinal)
+        self._report(done)
+        self._failures.synced(done.cycle)
+        self._observer.synced(self._channel, done)
+        self._steps.synced(done.cycle)
+        for one in done.rejections:
+            if one.places:
+                self._too_many.add(one.file, one.places[1:])
+                self._too_many.end(one.places[0])
