@@ -16,7 +16,7 @@ import pyarrow as pa
 from integrator import errors, schema
 from integrator.channel import base, locations, model, monitor, sources, tolerance
 from integrator.contracts.message_format import Options
-from integrator.contracts.recipe import STYLES
+from integrator.contracts.operations import STYLES
 from integrator.decode.dialects import DIALECTS
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS

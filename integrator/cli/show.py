@@ -12,7 +12,8 @@ from integrator.channel import paths
 from integrator.channel.secret import mask_properties
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
 from integrator.cli.output import grid, plain_grid
-from integrator.contracts.recipe import CaptureRecipe, Field, KeyRecipe, Recipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import CaptureRecipe, Field, KeyRecipe
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
 from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, mask
-from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
 from integrator.errors import ColumnsFound
 from integrator.schema import Table
 

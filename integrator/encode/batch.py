@@ -19,7 +19,8 @@ from integrator.arrow.arrays import FEW_ROWS, in_groups
 from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, RowTables, concat_tables
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Places, with_column
-from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import framing_of
 from integrator.encode.row_batch import RowBatch, is_full, truncates
 from integrator.encode.row_layout import RowLayout, row_layout_of

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from integrator.contracts.fragments import ASIDE, DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS, Places, Shape
 from integrator.contracts.outgoing import RECORD_OVERHEAD, Headers, header_size, lengths
-from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from integrator.contracts.fragments import Shape
 from integrator.contracts.message_format import MessageFormat, Options
-from integrator.contracts.recipe import TRUNCATE, Field, Recipe, TableRecipe
+from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.formats import FORMATS
 from integrator.formats.contract import Encoder, Format, Frame

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import DEAD, FRAGMENT, Places, with_column
 from integrator.contracts.outgoing import RECORD_OVERHEAD
-from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import Framing
 from integrator.errors import DataError
 from integrator.transform.columns import key_text

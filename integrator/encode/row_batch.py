@@ -17,7 +17,7 @@ import pyarrow as pa
 from integrator.arrow.arrays import Mask
 from integrator.arrow.column_slices import Columns, Numbers
 from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, concat_tables
-from integrator.contracts.recipe import TRUNCATE
+from integrator.contracts.operations import TRUNCATE
 from integrator.encode import row_writer
 from integrator.encode.row_layout import ROW, RowLayout, Writer
 from integrator.encode.row_writer import Pattern, Rows, around, write_rows

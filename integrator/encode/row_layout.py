@@ -14,7 +14,8 @@ from functools import cached_property, lru_cache
 from integrator import schema
 from integrator.contracts.fragments import Shape
 from integrator.contracts.message_format import Options
-from integrator.contracts.recipe import CaptureRecipe, Field, Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe
 from integrator.encode import messages
 from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Text, depends_on
 from integrator.formats.contract import Between, ByColumn, Write

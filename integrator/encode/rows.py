@@ -12,7 +12,9 @@ from integrator.arrow.arrays import Mask, mask, same_values
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Places
-from integrator.contracts.recipe import BEFORE_UPDATE, TOMBSTONED, TRUNCATE, Recipe, TableRecipe
+from integrator.contracts.operations import BEFORE_UPDATE, TOMBSTONED, TRUNCATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import taken

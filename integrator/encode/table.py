@@ -12,7 +12,8 @@ from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, Places, Shape, shapes
-from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages, oversize
 from integrator.encode.framing import Framing
 from integrator.encode.rows import RowMaker, Rows

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, mask
 from integrator.contracts.fragments import FRAGMENT, Places, with_column
-from integrator.contracts.recipe import TOMBSTONED
+from integrator.contracts.operations import TOMBSTONED
 
 
 def tombstoned(op: pa.Array) -> Mask:

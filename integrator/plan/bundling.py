@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.problems import Report, named
 from integrator.contracts.message_format import DEFAULT_THRESHOLD, Bundling, MessageFormat, Options, Oversized
-from integrator.contracts.recipe import TableRecipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.formats import FORMATS
 
 _IS = "Kafka_Message_Bundling is"

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.channel import scope as scopes
-from integrator.contracts.recipe import CaptureRecipe
+from integrator.contracts.table_recipe import CaptureRecipe
 from integrator.expressions.parse import Part, parse
 from integrator.expressions.substitutions import ExpressionError
 from integrator.names import meant

@@ -9,7 +9,7 @@ from typing import Any
 from integrator import schema
 from integrator.channel.problems import Report
 from integrator.channel.reader import Path_
-from integrator.contracts.recipe import Coercion, Field
+from integrator.contracts.table_recipe import Coercion, Field
 from integrator.expressions.parse import Part, as_text, parse
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size

@@ -8,7 +8,7 @@ from typing import Any
 from integrator import schema
 from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
-from integrator.contracts.recipe import Field, KeyRecipe
+from integrator.contracts.table_recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.expressions.parse import ColumnValue, Part, parse
 from integrator.expressions.substitutions import ExpressionError

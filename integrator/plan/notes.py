@@ -8,7 +8,7 @@ from integrator.channel.actions import ColumnProperties
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.problems import named
-from integrator.contracts.recipe import TableRecipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.tables.discovered_columns import Added
 
 

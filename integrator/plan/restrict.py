@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from integrator import schema
-from integrator.contracts.recipe import CaptureRecipe
+from integrator.contracts.table_recipe import CaptureRecipe
 from integrator.expressions.parse import SQL, fixed_text, parse, sql
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.parameters import TableParameters

@@ -11,7 +11,8 @@ from integrator.channel.paths import as_known
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import passwords_of
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
-from integrator.contracts.recipe import DebeziumModes, Read, TableRecipe
+from integrator.contracts.recipe import DebeziumModes, Read
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.names import listed, meant, nearest
 from integrator.plan.jdbc_url import wrong_url

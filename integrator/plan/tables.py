@@ -10,7 +10,8 @@ from integrator.channel.actions import Capture, Integrate, Restrict, TableProper
 from integrator.channel.problems import Report
 from integrator.channel.reader import Path_
 from integrator.contracts.fragments import Shape
-from integrator.contracts.recipe import CaptureRecipe, Coercion, Messages, Read, Recipe, TableRecipe
+from integrator.contracts.recipe import Messages, Read, Recipe
+from integrator.contracts.table_recipe import CaptureRecipe, Coercion, TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.messages import format_of

@@ -16,7 +16,8 @@ from pyspark import TaskContext
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, FileSummary
-from integrator.contracts.recipe import INSERT, TRUNCATE, Recipe
+from integrator.contracts.operations import INSERT, TRUNCATE
+from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, OpenTransaction, hexadecimal, integ_seq
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text

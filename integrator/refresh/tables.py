@@ -17,7 +17,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from integrator import schema
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
-from integrator.contracts.recipe import TableRecipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import EnvironmentFault
 from integrator.plan.source import path_of
 from integrator.schema import Column, Table

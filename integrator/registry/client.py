@@ -13,7 +13,8 @@ from typing import Any
 from confluent_kafka.schema_registry import RegisteredSchema, Schema, SchemaRegistryClient
 
 from integrator.contracts.message_format import SchemaId
-from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.formats.protobuf import numbers_of
 from integrator.plan import Plan

@@ -13,8 +13,9 @@ from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import AnyChanges, Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
-from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, Recipe
+from integrator.contracts.recipe import Recipe
 from integrator.contracts.rejected import Rejected
 from integrator.decode.json.files import container_of, raw_lines
 from integrator.decode.rejects import other_row, rejected_by, without_lines

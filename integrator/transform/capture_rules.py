@@ -13,7 +13,9 @@ from integrator import schema
 from integrator.arrow.arrays import Mask, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.recipe import TRUNCATE, CaptureRecipe, Recipe, TableRecipe
+from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import CaptureRecipe, TableRecipe
 from integrator.expressions.parse import ColumnValue, Part, Sql
 from integrator.expressions.substitutions import LITERAL
 from integrator.schema import Table

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import TRANSACTION_LENGTH, Places
-from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.transform.fill_missing import augmented, filled, latest
 from integrator.transform.key_hash import canonical
 

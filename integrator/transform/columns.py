@@ -12,7 +12,9 @@ from integrator import schema
 from integrator.arrow.arrays import Mask, first, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import MAX_DETAILS, CycleCounters
-from integrator.contracts.recipe import DELETED, TRUNCATE, Field, Recipe, TableRecipe
+from integrator.contracts.operations import DELETED, TRUNCATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.errors import shortened, shown
 from integrator.transform.cast import Refused, as_text, cast, default_of, json_text
 from integrator.transform.coerce import Coercer

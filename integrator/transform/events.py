@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, UPDATE
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, UPDATE
 
 Places = npt.NDArray[np.int64]
 NONE = -1

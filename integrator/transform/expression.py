@@ -14,8 +14,10 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first, first_refused, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import FILE_BITS
-from integrator.contracts.recipe import TRUNCATE, Recipe, TableRecipe
+from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import hexadecimal
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError
 from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import op_mapping

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first, mask, plain_text
 from integrator.arrow.xxh64 import hex_digests
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import TRUNCATE, TableRecipe
+from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError
 
 NULL = "-"

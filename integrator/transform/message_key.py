@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import TRUNCATE, Recipe, TableRecipe
+from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError
 from integrator.expressions.parse import Part
 from integrator.formats.contract import Encoder, UnsupportedValue

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, mask
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.transform.fill_missing import augmented
 
 SEPARATORS = re.compile(r"[;:,]")

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 import xxhash
 
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 
 _LENGTH = 36
 _DASHES = (8, 13, 18, 23)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, together
-from integrator.contracts.recipe import BEFORE_KEY_UPDATE, BEFORE_UPDATE
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.errors import DataError
 
 OLD = (BEFORE_KEY_UPDATE, BEFORE_UPDATE)

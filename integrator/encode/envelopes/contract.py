@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import Field, Recipe, TableRecipe
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.formats.contract import PATH, Arrays, Missing
 from integrator.schema import Column, Struct
 from integrator.transform.columns import Columns

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import DELETE, INSERT, TRUNCATE, UPDATE, Field, Recipe, TableRecipe
+from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, taken, texts
 from integrator.errors import DataError

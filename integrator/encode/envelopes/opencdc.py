@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.contracts.changes import Changes
-from integrator.contracts.recipe import DELETE, INSERT, UPDATE, Recipe, TableRecipe
+from integrator.contracts.operations import DELETE, INSERT, UPDATE
+from integrator.contracts.recipe import Recipe
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.envelopes.contract import Envelope, Rows, image, image_missing, image_type, key_fields, texts
 from integrator.schema import Bytes, Column, String, Struct
 from integrator.transform.columns import Columns

@@ -1,0 +1,169 @@
+"""What the executors need to know of a table: plain frozen data that pickles, prints and compares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from integrator.contracts.message_format import SchemaId
+from integrator.contracts.operations import (
+    BEFORE_UPDATE,
+    DELETE,
+    STYLES,
+    TRUNCATE,
+)
+from integrator.expressions.parse import Part, Sql
+from integrator.schema import Column, Table, Type
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the messages: its name and type there, and where its value comes from.
+
+    `source` is the table column to take; `expression` is evaluated instead where there is one; `soft_delete` fields are
+    computed from the operation. `extra` fields are not columns of the table; `column` is the one that others stand for.
+    operations: those for whose rows the expression is evaluated; all where there are none. lossy: its type cannot hold
+    all that the source's can, and values are coerced.
+    """
+
+    name: str
+    type: Type
+    nullable: bool
+    source: str | None = None
+    expression: tuple[Part, ...] = ()
+    soft_delete: bool = False
+    extra: bool = False
+    column: str | None = None
+    operations: tuple[int, ...] = ()
+    lossy: bool = False
+
+    def as_column(self, *, nullable: bool) -> Column:
+        """Return the field as a column, null allowed or not."""
+        return Column(self.name, self.type, nullable)
+
+
+@dataclass(frozen=True)
+class CaptureRecipe:
+    """What is done to the change rows of a table before anything else, as if they had been captured so.
+
+    table: as the records have it, if otherwise. names: columns' names in the channel and in the records, where they
+    differ. absent: columns that records do not have. expressions: columns and what makes them. trims: columns and the
+    bytes they are cut to; blanks: columns that lose blanks at their end; days: columns that lose their time.
+    characters: what stands for characters of text. missing: columns and what is sent where they are missing.
+    augment: missing values of a new row are taken from the old one. condition: only rows for which it is true are kept.
+    addresses: where rows go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
+    """
+
+    table: Table | None = None
+    names: tuple[tuple[str, str], ...] = ()
+    absent: tuple[str, ...] = ()
+    expressions: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    trims: tuple[tuple[str, int], ...] = ()
+    blanks: tuple[str, ...] = ()
+    days: tuple[str, ...] = ()
+    characters: tuple[tuple[str, str], ...] = ()
+    missing: tuple[tuple[str, str], ...] = ()
+    augment: bool = False
+    coalesce: bool = False
+    condition: Sql | None = None
+    addresses: tuple[Part, ...] = ()
+    subscribed: tuple[str, ...] = ()
+
+    @property
+    def paired(self) -> bool:
+        """Whether the two rows of an update are needed together."""
+        return self.augment or self.coalesce or self.condition is not None
+
+
+@dataclass(frozen=True)
+class Coercion:
+    """What becomes of values that do not fit their type: they are made to, where `types` has how they do not fit."""
+
+    policy: Literal["FATAL", "SILENT", "WARNING", "WARNING_FILE"] = "FATAL"
+    types: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class KeyRecipe:
+    """How a table's message keys are made: out of `expression`, or of `columns` where the serializer takes those.
+
+    serializer: a name in formats.keys.KEYS. Without expression and columns, messages have no key.
+    """
+
+    serializer: str
+    expression: tuple[Part, ...] = ()
+    columns: tuple[Column, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableRecipe:
+    """How the changes of one table become messages.
+
+    key: the replication key. headers: names and expressions. tombstones: a delete is followed by a message without
+    value. truncates, before_updates: they are sent, where the style sends them.
+    missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
+    value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
+    midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
+    in_database: the schema and the name that records of the table have.
+    added: columns that came while the channel ran, each with the number of the file and the line that has it first.
+    masked: columns whose values are in no log and no error, for the channel does not send them as they are.
+    keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
+    """
+
+    table: Table
+    topic: str
+    style: str
+    key: tuple[str, ...]
+    distribution_key: tuple[str, ...]
+    fields: tuple[Field, ...]
+    message_key: KeyRecipe = field(default_factory=lambda: KeyRecipe("NONE"))
+    headers: tuple[tuple[str, tuple[Part, ...]], ...] = ()
+    tombstones: bool = False
+    truncates: bool = True
+    before_updates: bool = True
+    missing_as_null: bool = False
+    value_id: SchemaId | None = None
+    key_id: SchemaId | None = None
+    numbers: tuple[tuple[str, int], ...] = ()
+    capture: CaptureRecipe = field(default_factory=CaptureRecipe)
+    coercion: Coercion = field(default_factory=Coercion)
+    midnight_is_date: bool = False
+    binary: Literal["", "BASE64", "HEX", "COPY"] = ""
+    added: tuple[tuple[str, int, int], ...] = ()
+    keyless: bool = False
+    in_database: tuple[str | None, str] | None = None
+    masked: tuple[str, ...] = ()
+
+    @property
+    def operations(self) -> tuple[int, ...]:
+        """The operations whose rows are sent."""
+        left_out = {op for op, sent in ((TRUNCATE, self.truncates), (BEFORE_UPDATE, self.before_updates)) if not sent}
+        return tuple(op for op in STYLES[self.style] if op not in left_out)
+
+    @property
+    def expressions(self) -> tuple[tuple[Part, ...], ...]:
+        """The expressions of fields, key and headers."""
+        of_fields = (field.expression for field in self.fields)
+        of_capture = (parts for _, parts in self.capture.expressions)
+        condition = (self.capture.condition,) if self.capture.condition else ()
+        of_headers = (parts for _, parts in self.headers)
+        return (*of_fields, *of_capture, condition, self.capture.addresses, self.message_key.expression, *of_headers)
+
+    @property
+    def in_source(self) -> Table:
+        """The table as the records have it: its columns, and its schema and name in the database."""
+        table = self.capture.table or self.table
+        if self.masked:
+            there = dict(self.capture.names)
+            masked = {there.get(name, name) for name in self.masked}
+            columns = tuple(replace(column, masked=column.name in masked) for column in table.columns)
+            table = replace(table, columns=columns)
+        if self.in_database is None:
+            return table
+        schema, name = self.in_database
+        return replace(table, schema=schema, base_name=name)
+
+    @property
+    def bare_tombstones(self) -> bool:
+        """Whether a delete is sent as a tombstone alone, for its row is not sent in this style."""
+        return self.tombstones and DELETE not in self.operations
