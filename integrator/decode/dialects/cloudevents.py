@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
-from integrator.decode.dialects.debezium import ACTIONS, Events, changes
+from integrator.decode.dialects.debezium import Events, changes
+from integrator.decode.dialects.debezium_kinds import ACTIONS
 from integrator.decode.dialects.debezium_positions import SOURCE
 from integrator.decode.fields import Where
 from integrator.decode.images import COLUMNS

@@ -29,36 +29,35 @@ from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, fields_of, placeholders
+from integrator.decode.dialects.debezium_kinds import (
+    EXPECTED,
+    MARKS,
+    MEMBERS,
+    actions_of,
+    kinds_of,
+    rows_of,
+    words_of,
+)
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.grammar import OPEN
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
-from integrator.decode.refusal import refuse
-from integrator.errors import DataError, shown
-
-EXPECTED = "a change event of Debezium"
-_ENVELOPES, _MARKS = "envelopes", "transaction marks"
-_MEMBERS = (
-    *("before", "after", "source", "op", "ts_ms", "message", "ddl"),
-    *("status", "id", "event_count", "data_collections", "__deleted", "__op"),
-)
-ACTIONS = {"c": "I", "r": "I", "u": "U", "d": "D", "t": "T"}
+from integrator.errors import DataError
 
 
 def decode(document: Document, file: File, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     ignored: Counter[str] = Counter()
-    events, schemas = _payloads(Objects.of_lines(document).find("schema", "payload", *_MEMBERS), ignored)
-    kinds = _kinds(events, has_time=bool(reading.only_table and reading.only_table.column("ts_ms")))
+    events, schemas = _payloads(Objects.of_lines(document).find("schema", "payload", *MEMBERS), ignored)
+    kinds = kinds_of(events, has_time=bool(reading.only_table and reading.only_table.column("ts_ms")))
     flat = ~np.logical_or.reduce(list(kinds.values()))
-    words = _words(events, flat)
-    action = _actions(words)
-    rows = _rows(events, words, action, kinds, ignored, flat)
-    marks = kinds[_MARKS]
+    words = words_of(events, flat)
+    action = actions_of(words)
+    rows = rows_of(events, words, action, kinds, ignored, flat)
+    marks = kinds[MARKS]
     status = events.text("status") if marks.any() else None
     at = np.flatnonzero(rows)
     objects, action, flat = events.take(at), action[at], flat[at]
@@ -161,92 +160,6 @@ def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]
     ignored["tombstones"] += int((~there).sum())
     at = np.flatnonzero(there)
     return events.take(at), Labels(schemas.codes[at], schemas.texts)
-
-
-def _kinds(objects: Objects, *, has_time: bool) -> dict[str, Mask]:
-    """Return which records are events in an envelope, and which are none of a row; all others are flattened events.
-
-    The columns of a flattened event may have any names: so each kind is known by several of its own. has_time: whether
-    the table of records that name none has a column `ts_ms`, which is all that a heartbeat has.
-    """
-    objects.find(*_MEMBERS)
-
-    def have(*names: str) -> Mask:
-        return np.asarray(np.logical_and.reduce([objects.has(name) for name in names]), np.bool_)
-
-    def is_object(name: str) -> Mask:
-        return np.asarray(have(name) & (objects.slices(name).first_bytes(text) == OPEN), np.bool_)
-
-    def is_image(name: str) -> Mask:
-        """Return which records have an object or null as a member, or do not have it."""
-        return np.asarray(~have(name) | is_object(name) | objects.slices(name).nulls(text), np.bool_)
-
-    text = objects.document.text
-    images = (have("before") | have("after")) & is_image("before") & is_image("after")
-    framed = is_object("source") | is_object("message") | images
-    marks = have("status", "id", "event_count", "data_collections")
-    if marks.any():
-        marks &= objects.labels("status").are("BEGIN", "END")
-    flattened = have("__deleted") | have("__op")
-    alone = have("ts_ms")
-    if alone.any() and not have("op").all():
-        alone &= (objects.counts() == 1) & (not has_time)
-    else:
-        alone &= False
-    kinds = {
-        _ENVELOPES: have("op") & framed,
-        _MARKS: marks,
-        "schema changes": have("ddl") & is_object("source") & ~have("op"),
-        "heartbeats": alone,
-    }
-    return {name: which & ~flattened for name, which in kinds.items()}
-
-
-def _actions(words: Labels) -> npt.NDArray[np.str_]:
-    """Return what each event does: I U D T, m for a message, or ? for another word."""
-    meant = [ACTIONS.get(word, "m" if word == "m" else "?") for word in words.texts]
-    return np.array([*meant, "?"], "U1")[words.codes]
-
-
-def _words(objects: Objects, flat: Mask) -> Labels:
-    """Return the op of each event; of flattened ones by `__deleted` and `__op`. Raises DataError."""
-    if not flat.any():
-        return objects.labels("op")
-    deleted, own = objects.text("__deleted"), objects.text("__op")
-    where = Where(objects.lines.file, objects.numbers)
-    where.check(deleted, ~mask(pc.is_in(deleted, pa.array(["true", "false"]))) & flat, "__deleted", "true or false")
-    is_deleted = pc.fill_null(pc.equal(deleted, "true"), fill_value=False)
-    where.check(own, mask(pc.not_equal(own, "d")) & mask(is_deleted) & flat, "__op", "d, for __deleted is true")
-    of_flat = pc.if_else(is_deleted, "d", own)
-    return Labels.of(pc.if_else(pa.array(flat), pc.fill_null(of_flat, "c"), objects.text("op")))
-
-
-def _rows(
-    objects: Objects,
-    words: Labels,
-    action: npt.NDArray[np.str_],
-    kinds: dict[str, Mask],
-    ignored: Counter[str],
-    flat: Mask,
-) -> Mask:
-    """Return which events change a row; count the others by what they are. Raises DataError for what is none."""
-    events = kinds[_ENVELOPES] | flat
-    rows = np.asarray(np.isin(action, ["I", "U", "D", "T"]) & events, np.bool_)
-    if rows.all():
-        return rows
-    known = rows.copy()
-    for reason, which in ({"logical messages": (action == "m") & events} | kinds).items():
-        count = int((which & ~known).sum()) if reason != _ENVELOPES else 0
-        if count:
-            ignored[reason] += count
-            known |= which
-
-    def text(at: int) -> str:
-        word = shown(words.texts[words.codes[at]] if words.codes[at] >= 0 else None)
-        return f"the op {word} is none of c u d r t m"
-
-    refuse(objects.lines.file, objects.numbers, ~known, text)
-    return rows
 
 
 class Blocks:
