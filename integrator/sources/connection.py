@@ -11,21 +11,16 @@ the channel has no secret, and get no answer. I2, I4: a line counts as received 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import re
-import ssl
 import time
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from integrator.sources.endpoint import Endpoint, Limits, Refused
+from integrator.sources.hello import hello_of, is_hello
 from integrator.sources.line_check import Door
 from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
 READ_BYTES = 256 * 1024
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_HELLO = b'{"hello"'
-_HELLO_MEMBERS = (("sender", ""), ("from", 1), ("secret", ""))
 _MOST_SEGMENTS = 2
 """Segments' bytes in one that cannot be sealed: whenever that was tried, its last line was an old row."""
 _FULL_POLL_S = 0.05
@@ -33,43 +28,6 @@ _REFUSING_S = 1.0
 _MOST_UNREAD = 64 * 1024
 _MOST_HELLO = 64 * 1024
 _SHOWN = 200
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a sender may do, and how its lines are kept.
-
-    line_bytes: of one line. line_seconds: for a line that has begun. idle_seconds: without a line; 0 is any time.
-    spool_bytes: what may wait to be sent before senders have to. segment_bytes, segment_seconds: when one is sealed.
-    """
-
-    line_bytes: int = 16 * 1024 * 1024
-    line_seconds: float = 60.0
-    idle_seconds: float = 0.0
-    connections: int = 16
-    spool_bytes: int = 1024 * 1024 * 1024
-    segment_bytes: int = 16 * 1024 * 1024
-    segment_seconds: float = 0.25
-    sync_seconds: float = 0.02
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where senders come from: we listen there, or connect to it."""
-
-    host: str
-    port: int
-    listen: bool
-    secret: str | None = field(default=None, repr=False)  # I7
-    tls: ssl.SSLContext | None = None
-
-
-class Refused(Exception):
-    """The connection is closed: the sender must change what it does."""
-
-    def __init__(self, reason: str, begins: bytes = b"") -> None:
-        self.begins = begins
-        super().__init__(reason)
 
 
 class Host(Protocol):
@@ -201,33 +159,20 @@ class Connection:
     async def _first(self, lines: bytes) -> bytes:
         """Take a hello, if there is one; return the lines after it. Raises Refused."""
         line, _, rest = lines.partition(b"\n")
-        if not line.replace(b" ", b"").startswith(_HELLO):
+        if not is_hello(line):
             if self._endpoint.secret is not None:
                 raise Refused("the first line is no hello, and the channel has a secret")
             await self._enter("")
             return lines
         self._answers = True
-        try:
-            hello = json.loads(line)["hello"]
-            name, first, secret = (hello.get(member, usual) for member, usual in _HELLO_MEMBERS)
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Refused(f"a hello that cannot be read: {error}") from None
-        if not isinstance(name, str) or type(first) is not int or not isinstance(secret, str):
-            raise Refused("a hello has sender and secret, which are text, and from, which is a whole number")
-        given = secret.encode(errors="replace")
-        if self._endpoint.secret is not None and not hmac.compare_digest(given, self._endpoint.secret.encode()):
-            raise Refused("the secret does not match")
-        if first < 1:
-            raise Refused(f"it begins with line {first}; lines are counted from 1 on")
-        if not _NAME.fullmatch(name):
-            raise Refused("a sender's name has 1 to 64 letters, digits, - and _")
-        if not self._spool.takes(name):
+        hello = hello_of(line, self._endpoint.secret)
+        if not self._spool.takes(hello.sender):
             raise Refused(f"{MOST_SENDERS} senders have sent lines before; no more names are taken")
-        await self._enter(name)
+        await self._enter(hello.sender)
         received = self._out.received if self._out is not None else 0
-        if first > received + 1:
-            raise Refused(f"it begins with line {first}, and {received} lines are received: some would be lost")
-        self._skip = received + 1 - first if "from" in hello else 0
+        if hello.first is not None and hello.first > received + 1:
+            raise Refused(f"it begins with line {hello.first}, and {received} lines are received: some would be lost")
+        self._skip = 0 if hello.first is None else received + 1 - hello.first
         self.answer({"received": received})
         return rest
 

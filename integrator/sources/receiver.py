@@ -13,7 +13,8 @@ from typing import Any
 import structlog
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.connection import READ_BYTES, Connection, Endpoint, Limits, Refused
+from integrator.sources.connection import READ_BYTES, Connection
+from integrator.sources.endpoint import Endpoint, Limits, Refused
 from integrator.sources.line_check import Door
 from integrator.sources.spool import Spool
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
-from integrator.sources.connection import Endpoint, Limits
+from integrator.sources.endpoint import Endpoint, Limits
 from integrator.sources.line_check import Door
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of

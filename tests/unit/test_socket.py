@@ -18,7 +18,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
 from integrator.sources import spool
-from integrator.sources.connection import Endpoint, Limits
+from integrator.sources.endpoint import Endpoint, Limits
 from integrator.sources.journal import Journal
 from integrator.sources.line_check import Door
 from integrator.sources.listing import Entry
