@@ -16,7 +16,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, KeyRecipe
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
-from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text
+from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.plan import Plan
 from integrator.plan.source import AnySource
 from integrator.refresh.ledger import Ledger

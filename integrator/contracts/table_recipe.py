@@ -12,7 +12,7 @@ from integrator.contracts.operations import (
     STYLES,
     TRUNCATE,
 )
-from integrator.expressions.parse import Part, Sql
+from integrator.expressions.parts import Part, Sql
 from integrator.schema import Column, Table, Type
 
 

@@ -26,7 +26,7 @@ from integrator.encode.row_batch import RowBatch, is_full, truncates
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
-from integrator.expressions.parse import depends_on
+from integrator.expressions.parts import depends_on
 from integrator.schema import Table
 from integrator.transform.expression import RunClock
 

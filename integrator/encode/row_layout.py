@@ -17,7 +17,7 @@ from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe
 from integrator.encode import messages
-from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Text, depends_on
+from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Text, depends_on
 from integrator.formats.contract import Between, ByColumn, Write
 from integrator.schema import Column, Type
 

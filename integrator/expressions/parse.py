@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from integrator import schema
+from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import (
     ALLOW_MISSINGS,
     COLUMN,
@@ -23,7 +23,6 @@ from integrator.expressions.substitutions import (
     VARIABLE,
     WITH_TEXT,
     Context,
-    Dependency,
     ExpressionError,
     accepted_in,
     check_format,
@@ -33,50 +32,7 @@ from integrator.expressions.substitutions import (
 from integrator.names import foreign, listed, nearest
 from integrator.schema import Table, Type
 
-
-@dataclass(frozen=True)
-class Text:
-    """Literal text."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Op:
-    """A substitution `name` with its specification; `value_of` for double braces."""
-
-    name: str
-    spec: str = ""
-    value_of: bool = False
-
-
-@dataclass(frozen=True)
-class ColumnValue:
-    """The value of the column `name` of the row; `spec` formats a timestamp."""
-
-    name: str
-    spec: str = ""
-    allow_missings: bool = False
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A SQL literal: null, a number, or quoted text."""
-
-    value: int | str | None
-
-
-@dataclass(frozen=True)
-class Sql:
-    """SQL over the row (extension): a scalar expression. Columns in `allowed` may be missing, and are null then."""
-
-    text: str
-    context: Context
-    allowed: tuple[str, ...] = ()
-
-
 SQL = "sql:"
-Part = Text | Op | ColumnValue | Constant | Sql
 
 _PART = re.compile(
     r"\{\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}\}|\{\s*([A-Za-z_]\w*)(\s[^{}]*)?\}|<(hvr_[a-z_]+)(\s[^<>]*)?>",
@@ -132,20 +88,6 @@ def fixed_text(parts: Iterable[Part]) -> str | None:
     """Return the text of an expression that is the same for all rows; None for another one."""
     own = tuple(parts)
     return constant_text(own, {}) if all(isinstance(part, Text | Constant) for part in own) else None
-
-
-def depends_on(parts: Iterable[Part], what: Dependency) -> bool:
-    """Return whether an expression has a substitution whose value depends on something."""
-    return any(what in SUBSTITUTIONS[name].depends_on for part in parts for name in _substitutions(part))
-
-
-def _substitutions(part: Part) -> Iterator[str]:
-    """Yield the substitutions in a part; of SQL all whose names are in its text."""
-    match part:
-        case Op(name=name, value_of=value_of):
-            yield "hvr_key_names" if value_of else name  # values of the key's columns depend on which these are
-        case Sql(text=text):
-            yield from (name for name in SUBSTITUTIONS if name in text)
 
 
 def _check_braces(parts: list[Part]) -> None:

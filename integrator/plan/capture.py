@@ -10,7 +10,8 @@ import pyarrow as pa
 from integrator import schema
 from integrator.channel import scope as scopes
 from integrator.contracts.table_recipe import CaptureRecipe
-from integrator.expressions.parse import Part, parse
+from integrator.expressions.parse import parse
+from integrator.expressions.parts import Part
 from integrator.expressions.substitutions import ExpressionError
 from integrator.names import meant
 from integrator.plan.parameters import TableParameters

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
-from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text, natural_type
+from integrator.expressions.parse import natural_type
+from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import INTEG_SEQ_LENGTH, WORDED, ExpressionError, op_mapping
 from integrator.names import meant
 from integrator.schema import Table, Type

@@ -10,7 +10,8 @@ from integrator import schema
 from integrator.channel.problems import Report
 from integrator.channel.reader import Path_
 from integrator.contracts.table_recipe import Coercion, Field
-from integrator.expressions.parse import Part, as_text, parse
+from integrator.expressions.parse import as_text, parse
+from integrator.expressions.parts import Part
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size
 from integrator.plan.expressions import check_expression, convertible, is_lossy, operations_of

@@ -10,7 +10,8 @@ from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.table_recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
-from integrator.expressions.parse import ColumnValue, Part, parse
+from integrator.expressions.parse import parse
+from integrator.expressions.parts import ColumnValue, Part
 from integrator.expressions.substitutions import ExpressionError
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS

@@ -11,7 +11,7 @@ from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.table_recipe import Field, KeyRecipe
 from integrator.encode.envelopes import ENVELOPES
-from integrator.expressions.parse import ColumnValue, Op, Part
+from integrator.expressions.parts import ColumnValue, Op, Part
 from integrator.schema import Array, Bytes, Column, Struct, Table, Timestamp
 
 _FLAG = "DistributionKey: true"

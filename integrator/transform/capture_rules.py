@@ -16,7 +16,7 @@ from integrator.contracts.counters import CycleCounters
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, TableRecipe
-from integrator.expressions.parse import ColumnValue, Part, Sql
+from integrator.expressions.parts import ColumnValue, Part, Sql
 from integrator.expressions.substitutions import LITERAL
 from integrator.schema import Table
 from integrator.transform import sql

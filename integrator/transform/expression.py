@@ -19,7 +19,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import hexadecimal
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError
-from integrator.expressions.parse import ColumnValue, Constant, Op, Part, Sql, Text
+from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import op_mapping
 from integrator.schema import String
 from integrator.transform import sql

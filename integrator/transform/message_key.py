@@ -13,7 +13,7 @@ from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError
-from integrator.expressions.parse import Part
+from integrator.expressions.parts import Part
 from integrator.formats.contract import Encoder, UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
 from integrator.schema import String

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from integrator.arrow.arrays import Mask, first, items_of, mask
 from integrator.errors import shortened
-from integrator.expressions.parse import Sql
+from integrator.expressions.parts import Sql
 from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError, accepted_in, with_article
 from integrator.names import meant, nearest
 from integrator.schema import Table, arrow_type

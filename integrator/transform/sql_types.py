@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from integrator.expressions.parse import Part, Sql
+from integrator.expressions.parts import Part, Sql
 from integrator.expressions.substitutions import ExpressionError
 from integrator.schema import Boolean, Date, Decimal, Float, Integer, String, Table, Time, Timestamp, Type, describe
 from integrator.transform.cast import Refused, cast

@@ -2,7 +2,8 @@
 
 import pytest
 
-from integrator.expressions.parse import depends_on, parse, sql
+from integrator.expressions.parse import parse, sql
+from integrator.expressions.parts import depends_on
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.schema import Column, Integer, Table
 
