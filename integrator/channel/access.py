@@ -22,12 +22,13 @@ class KafkaAccess(Model):
     """Authentication and TLS of a Kafka location. Files are looked for at the same path on every worker."""
 
     Kafka_Authentication_Method: Literal[
-        "NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"
+        "NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"
     ] = Field(
         "NONE",
         description="How we say who we are, beside a certificate. USER_PASS: SASL/PLAIN, which sends the password as "
         "it is, so have TLS with it. KERBEROS: SASL/GSSAPI, for which librdkafka must be built with libsasl2. "
-        "OAUTHBEARER: a token of an OpenID Connect provider (extension).",
+        "OAUTHBEARER: a token of an OpenID Connect provider (extension). AWS_MSK_IAM: Amazon MSK's access by AWS's "
+        "credentials, which are looked for as AWS's tools do; pip install 'integrator[aws]' (extension).",
     )
     Stream_User: Given | None = Field(None, description="The user, for USER_PASS and SCRAM; OAUTHBEARER's client id.")
     Stream_Password: Given | None = Field(
@@ -48,6 +49,15 @@ class KafkaAccess(Model):
     )
     Kafka_Oauth_Authority: GivenFile | None = Field(
         None, description="PEM file of the authority that signed the token URL's certificate (extension)."
+    )
+    Kafka_Aws_Region: Given | None = Field(
+        None, description="The region of the Amazon MSK cluster, such as eu-west-1, for AWS_MSK_IAM (extension)."
+    )
+    Kafka_Aws_Profile: Given | None = Field(
+        None, description="The profile in AWS's configuration files whose credentials are ours (extension)."
+    )
+    Kafka_Aws_Role: Given | None = Field(
+        None, description="The ARN of the role that is assumed, in the place of a profile (extension)."
     )
     Kafka_Kerberos_Service: Given | None = Field(
         None, description="The service part of the brokers' principal; by default kafka."

@@ -124,7 +124,7 @@ _METHODS = {
     "PLAIN": "use USER_PASS",
     "GSSAPI": "use KERBEROS",
     "SCRAM": "use SCRAM-SHA-256 or SCRAM-SHA-512, as the brokers have it",
-    "AWS_MSK_IAM": "not there: Amazon MSK has SCRAM-SHA-512 and client certificates beside IAM",
+    "AWS_MSK_IAM": "use AWS_MSK_IAM, with Kafka_Aws_Region",
 }
 _SERIALIZERS = {
     "StringSerializer": "use STRING",

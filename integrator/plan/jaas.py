@@ -50,6 +50,11 @@ MODULES = {
         ),
         ("useKeyTab", "storeKey", "doNotPrompt", "refreshKrb5Config", "isInitiator", "debug"),
     ),
+    "IAMLoginModule": _Module(
+        ("AWS_MSK_IAM",),
+        MappingProxyType({"awsProfileName": "Kafka_Aws_Profile", "awsRoleArn": "Kafka_Aws_Role"}),
+        ("awsDebugCreds",),
+    ),
 }
 """Login modules by the last part of their class name."""
 
@@ -68,8 +73,7 @@ def applied(location: KafkaAccess, report: Report, directory: str) -> KafkaAcces
         return location
     module, options = words[0].rpartition(".")[2], dict(word.partition("=")[::2] for word in words[2:])
     if module not in MODULES:
-        aws = "; Amazon MSK has SCRAM-SHA-512 and client certificates beside IAM" if "IAM" in module else ""
-        report(KEY, f"the login module {words[0]} is not there; {', '.join(MODULES)} are{aws}")
+        report(KEY, f"the login module {words[0]} is not there; {', '.join(MODULES)} are")
         return location
     found = MODULES[module]
     method: str = location.Kafka_Authentication_Method

@@ -12,6 +12,7 @@ from integrator.channel.access import KafkaAccess
 from integrator.channel.paths import PEM_TEXT, as_known
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
+from integrator.deliver.kafka import aws_iam
 from integrator.plan import jaas
 
 MECHANISMS = {
@@ -20,8 +21,10 @@ MECHANISMS = {
     "SCRAM-SHA-256": "SCRAM-SHA-256",
     "SCRAM-SHA-512": "SCRAM-SHA-512",
     "OAUTHBEARER": "OAUTHBEARER",
+    "AWS_MSK_IAM": "OAUTHBEARER",
 }
 
+_AWS_METHOD = "AWS_MSK_IAM"
 _USER = {"sasl.username": "Stream_User", "sasl.password": "Stream_Password"}
 _PRINCIPAL = {
     "sasl.kerberos.principal": "Kafka_Kerberos_Client_Principal",
@@ -34,6 +37,7 @@ _OAUTH = {
     "sasl.oauthbearer.extensions": "Kafka_Oauth_Extensions",
     "https.ca.location": "Kafka_Oauth_Authority",
 }
+_AWS = {aws_iam.REGION: "Kafka_Aws_Region", aws_iam.PROFILE: "Kafka_Aws_Profile", aws_iam.ROLE: "Kafka_Aws_Role"}
 _KERBEROS = {"sasl.kerberos.service.name": "Kafka_Kerberos_Service", **_PRINCIPAL}
 _CLIENT = {
     "ssl.certificate.location": "Stream_Client_Public_Certificate",
@@ -47,6 +51,7 @@ _SET_BY = {
     **_USER,
     **_OAUTH_USER,
     **_OAUTH,
+    **_AWS,
     **_KERBEROS,
     **_AUTHORITY,
     **_CLIENT,
@@ -87,6 +92,7 @@ def access_properties(location: KafkaAccess, report: Report, directory: str) -> 
     tls = location.Kafka_Tls or location.Stream_Public_Certificate is not None
     _check_method(location, report)
     _check_tls(location, report, tls=tls)
+    _check_aws(location, report, tls=tls)
     for key, kind in _FILES.items():
         path = getattr(location, key)
         if path is not None and PEM_TEXT not in path and not Path(path).is_file():
@@ -99,7 +105,9 @@ def access_properties(location: KafkaAccess, report: Report, directory: str) -> 
     if not tls and mechanism is None:
         return {}
     user = {**_OAUTH_USER, **_OAUTH} if method == "OAUTHBEARER" else _USER
-    given = {name: getattr(location, key) for name, key in {**user, **_KERBEROS, **_AUTHORITY, **_CLIENT}.items()}
+    given = {
+        name: getattr(location, key) for name, key in {**user, **_AWS, **_KERBEROS, **_AUTHORITY, **_CLIENT}.items()
+    }
     properties = {"security.protocol": ("SASL_" if mechanism else "") + ("SSL" if tls else "PLAINTEXT")}
     if mechanism:
         properties["sasl.mechanism"] = mechanism
@@ -135,9 +143,10 @@ def access_notes(properties: Mapping[str, str]) -> Iterator[str]:
 def _check_method(location: KafkaAccess, report: Report) -> None:
     """Each method has what it needs, and nothing that it would not look at."""
     method = location.Kafka_Authentication_Method
-    by_user = [name for name in MECHANISMS if name != "KERBEROS"]
-    needed = {*_USER.values(), *_PRINCIPAL.values(), "Kafka_Oauth_Token_Url"}
-    for keys, methods in ((_USER, by_user), (_KERBEROS, ["KERBEROS"]), (_OAUTH, ["OAUTHBEARER"])):
+    by_user = [name for name in MECHANISMS if name not in ("KERBEROS", _AWS_METHOD)]
+    needed = {*_USER.values(), *_PRINCIPAL.values(), "Kafka_Oauth_Token_Url", "Kafka_Aws_Region"}
+    others = ((_KERBEROS, ["KERBEROS"]), (_OAUTH, ["OAUTHBEARER"]), (_AWS, [_AWS_METHOD]))
+    for keys, methods in ((_USER, by_user), *others):
         for key in keys.values():
             given = getattr(location, key) is not None
             if given and method not in methods:
@@ -145,6 +154,14 @@ def _check_method(location: KafkaAccess, report: Report) -> None:
                 report(key, text)
             elif not given and method in methods and key in needed:
                 report("Kafka_Authentication_Method", f"{method} needs {key} beside it")
+
+
+def _check_aws(location: KafkaAccess, report: Report, *, tls: bool) -> None:
+    """Check that AWS's tokens are encrypted, for they are good for whoever reads them; and where credentials are."""
+    if location.Kafka_Authentication_Method == _AWS_METHOD and not tls:
+        report("Kafka_Authentication_Method", f"{_AWS_METHOD} needs TLS, as Amazon MSK has it: add Kafka_Tls: true")
+    if location.Kafka_Aws_Profile is not None and location.Kafka_Aws_Role is not None:
+        report("Kafka_Aws_Role", "excludes Kafka_Aws_Profile; the role is assumed with the usual credentials")
 
 
 def _check_tls(location: KafkaAccess, report: Report, *, tls: bool) -> None:
@@ -179,7 +196,7 @@ def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Re
     protocol = access.get("security.protocol", "")
     for name in extra:
         parameter = _ALIASES.get(name, name)
-        if parameter in access:
+        if parameter in access or parameter in _AWS:
             text = f"{name} is set by {_SET_BY[parameter]} of the Kafka location; use one of them"
         elif protocol and name.startswith("ssl.") and "SSL" not in protocol:
             text = f"{name} does nothing without TLS, which Stream_Public_Certificate or Kafka_Tls turns on"

@@ -242,6 +242,22 @@ def test_a_worker_says_what_its_connectors_do_not(run, tmp_path):
     assert "MessageKeySerializer: CONNECT_PAYLOAD" in channel
 
 
+def test_a_worker_of_amazon_msk_has_its_access(run, tmp_path):
+    module = "software.amazon.msk.auth.iam.IAM"
+    (tmp_path / "worker.properties").write_text(
+        "producer.security.protocol=SASL_SSL\nproducer.sasl.mechanism=AWS_MSK_IAM\n"
+        f"producer.sasl.jaas.config={module}LoginModule required;\n"
+        f"producer.sasl.client.callback.handler.class={module}ClientCallbackHandler\n"
+        "bootstrap.servers=b-1.shop.abc.c2.kafka.eu-west-1.amazonaws.com:9098\n"
+    )
+    own = {key: value for key, value in POSTGRES.items() if "override" not in key}
+    channel, printed, _ = run(own, "--worker", str(tmp_path / "worker.properties"))
+    assert "Kafka_Authentication_Method: AWS_MSK_IAM" in channel
+    assert "Kafka_Aws_Region: eu-west-1" in channel
+    assert "Kafka_Tls: true" in channel
+    assert "callback.handler" not in printed
+
+
 @pytest.mark.parametrize(
     ("text", "values"),
     [

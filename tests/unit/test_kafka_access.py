@@ -26,6 +26,7 @@ OIDC = {
     "sasl.oauthbearer.client.secret": "pa55word",
     "sasl.oauthbearer.token.endpoint.url": "https://id/token",
 }
+IAM = "Kafka_Authentication_Method: AWS_MSK_IAM, Kafka_Aws_Region: eu-west-1"
 CASES = [
     # the location's properties, librdkafka's
     ("", {}),
@@ -94,6 +95,19 @@ CASES = [
         OIDC | {"sasl.oauthbearer.scope": "kafka", "sasl.oauthbearer.extensions": "logicalCluster=lkc-1,a=b"},
     ),
     (
+        f"{IAM}, Kafka_Tls: true",
+        {"security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER", "aws.msk.iam.region": "eu-west-1"},
+    ),
+    (
+        f"{IAM}, Kafka_Tls: true, Kafka_Aws_Role: 'arn:aws:iam::1:role/cdc'",
+        {
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": "OAUTHBEARER",
+            "aws.msk.iam.region": "eu-west-1",
+            "aws.msk.iam.role": "arn:aws:iam::1:role/cdc",
+        },
+    ),
+    (
         f"Kafka_Tls: true, {CLIENT}",
         {"security.protocol": "SSL", "ssl.certificate.location": "FILE", "ssl.key.location": "FILE"},
     ),
@@ -144,7 +158,8 @@ JAAS_REFUSED = [
     ),
     ("", 'a.ScramLoginModule required username="me" password="hunter22"', "SCRAM-SHA-256 or SCRAM-SHA-512; found NONE"),
     ("USER_PASS", 'a.Krb5LoginModule required principal="me" keyTab="FILE"', "KERBEROS; found USER_PASS"),
-    ("", "software.amazon.msk.auth.iam.IAMLoginModule required;", "Amazon MSK has SCRAM-SHA-512"),
+    ("", "software.amazon.msk.auth.iam.IAMLoginModule required;", "AWS_MSK_IAM needs Kafka_Aws_Region beside it"),
+    ("", "software.amazon.msk.auth.iam.OtherModule required;", "OtherModule is not there"),
 ]
 
 BY_USER = "it is for USER_PASS, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"
@@ -167,6 +182,20 @@ REFUSED = [
     (
         "Kafka_Authentication_Method: KERBEROS, Kafka_Kerberos_Client_Principal: me",
         "Kafka_Authentication_Method: KERBEROS needs Kafka_Kerberos_Keytab beside it",
+    ),
+    (IAM, "Kafka_Authentication_Method: AWS_MSK_IAM needs TLS, as Amazon MSK has it: add Kafka_Tls: true"),
+    (
+        "Kafka_Authentication_Method: AWS_MSK_IAM, Kafka_Tls: true",
+        "Kafka_Authentication_Method: AWS_MSK_IAM needs Kafka_Aws_Region beside it",
+    ),
+    (
+        f"{IAM}, Kafka_Tls: true, {LOGIN}",
+        f"Stream_User: does nothing with Kafka_Authentication_Method AWS_MSK_IAM; {BY_USER}",
+    ),
+    (f"{IAM}, Kafka_Tls: true, Kafka_Aws_Profile: a, Kafka_Aws_Role: b", "Kafka_Aws_Role: excludes Kafka_Aws_Profile"),
+    (
+        "Kafka_Aws_Region: eu-west-1",
+        "Kafka_Aws_Region: does nothing with Kafka_Authentication_Method NONE; it is for AWS_MSK_IAM",
     ),
     ("Stream_User: me", f"Stream_User: does nothing with Kafka_Authentication_Method NONE; {BY_USER}"),
     ("Stream_Password: pa55word", f"Stream_Password: does nothing with Kafka_Authentication_Method NONE; {BY_USER}"),
@@ -283,6 +312,11 @@ BESIDE = [
     ),
     (
         "Kafka_Tls: true",
+        "aws.msk.iam.region=eu-west-1",
+        "aws.msk.iam.region is set by Kafka_Aws_Region of the Kafka location; use one of them",
+    ),
+    (
+        "Kafka_Tls: true",
         "sasl.username=me",
         "sasl.username does nothing without a Kafka_Authentication_Method",
     ),
@@ -310,7 +344,9 @@ def make(tmp_path):
 
 def access(made):
     return {
-        name: value for name, value in made.recipe.send.producer.items() if name.startswith(("sasl", "ssl", "security"))
+        name: value
+        for name, value in made.recipe.send.producer.items()
+        if name.startswith(("sasl", "ssl", "security", "aws"))
     }
 
 

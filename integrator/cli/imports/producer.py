@@ -6,6 +6,7 @@ HVR_KAFKA_PROPERTY.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -22,7 +23,9 @@ _SAME = (
 )  # fmt: skip
 """Those that HVR_KAFKA_PROPERTY takes under their names."""
 _LOOKUPS = {"default": "use_all_dns_ips"}
-_METHODS = {mechanism: method for method, mechanism in MECHANISMS.items()}
+_IAM = "AWS_MSK_IAM"
+_METHODS = {mechanism: method for method, mechanism in MECHANISMS.items() if method != _IAM} | {_IAM: _IAM}
+_REGION = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com")
 _DIRECT = {
     "sasl.kerberos.service.name": "Kafka_Kerberos_Service",
     "sasl.oauthbearer.token.endpoint.url": "Kafka_Oauth_Token_Url",
@@ -43,7 +46,12 @@ _IDLE = {
     "max.request.size": f"HVR_KAFKA_MSG_MAX_BYTES is {_LEAST_BYTES:,} at least",
     "sasl.mechanism": f"{', '.join(_METHODS)} are there",
 }
-_DEFAULTS = {"acks": ("all", "-1"), "enable.idempotence": ("true",), "partitioner.class": ("",)}
+_DEFAULTS = {
+    "acks": ("all", "-1"),
+    "enable.idempotence": ("true",),
+    "partitioner.class": ("",),
+    "sasl.client.callback.handler.class": ("software.amazon.msk.auth.iam.IAMClientCallbackHandler",),
+}
 """Values that say what holds here anyway."""
 JKS = (
     "Java's key stores are not read: make PEM of it (keytool -importkeystore -deststoretype pkcs12, openssl pkcs12), "
@@ -66,6 +74,9 @@ def take(given: Mapping[str, str], draft: Draft, prefix: str, label: Callable[[s
             _take(name, value, draft, label(name), prefix)
     if "SSL" in given.get("security.protocol", "").upper() and "Stream_Public_Certificate" not in draft.kafka:
         draft.kafka["Kafka_Tls"] = True
+    region = _REGION.search(",".join(draft.kafka.get("Kafka_Brokers", ())))
+    if draft.kafka.get("Kafka_Authentication_Method") == _IAM and region is not None:
+        draft.kafka["Kafka_Aws_Region"] = region[1]
 
 
 def _take(name: str, value: str, draft: Draft, key: str, prefix: str) -> None:

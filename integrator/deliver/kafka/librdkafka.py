@@ -15,9 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.contracts.outgoing import Headers, Messages
+from integrator.deliver.kafka import aws_iam
 from integrator.deliver.kafka.rdkafka_h import (
     RECORD,
     Argument,
+    Asked,
     HeaderOf,
     Memory,
     Noticed,
@@ -73,20 +75,26 @@ class Client:
         """
         self._library = library()
         self._failed, self._on_error = failed, noticed
-        self._callbacks = (Reported(self._reported), Noticed(self._noticed))  # which C does not keep alive
+        self._callbacks = (Reported(self._reported), Noticed(self._noticed), Asked(self._asked))  # C keeps none alive
         self._topics: dict[str, int] = {}
         self._raised: BaseException | None = None
+        self._signer = aws_iam.signer_of(properties)
         configuration, text = self._library.rd_kafka_conf_new(), ctypes.create_string_buffer(_TEXT_BYTES)
-        for name, value in properties.items():
+        for name, value in aws_iam.without_own(properties).items():
             if self._library.rd_kafka_conf_set(configuration, name.encode(), value.encode(), text, len(text)):
                 self._library.rd_kafka_conf_destroy(configuration)
                 raise EnvironmentFault(f"the Kafka client's property {name}: {text.value.decode()}")
         self._library.rd_kafka_conf_set_dr_msg_cb(configuration, self._callbacks[0])
         self._library.rd_kafka_conf_set_error_cb(configuration, self._callbacks[1])
+        if self._signer is not None:  # asked in a thread of librdkafka's, as calls that wait for brokers do not poll
+            self._library.rd_kafka_conf_set_oauthbearer_token_refresh_cb(configuration, self._callbacks[2])
+            self._library.rd_kafka_conf_enable_sasl_queue(configuration, 1)
         self._handle = self._library.rd_kafka_new(_PRODUCER, configuration, text, len(text))
         if not self._handle:
             self._library.rd_kafka_conf_destroy(configuration)
             raise EnvironmentFault(f"the Kafka client does not start: {text.value.decode()}")
+        if self._signer is not None:
+            self._reason(self._library.rd_kafka_sasl_background_callbacks_enable(self._handle))
 
     def close(self) -> None:
         """End the client. What is on its way is lost; `failed` is not called."""
@@ -176,7 +184,7 @@ class Client:
         while True:
             left = max(deadline - time.monotonic(), 0.1)
             reason, retriable = self._reason(getattr(self._library, name)(self._handle, *arguments, round(left * 1000)))
-            self._raise()
+            self.poll(0)  # hears what went wrong
             if not reason or not retriable or time.monotonic() >= deadline:
                 return reason
             time.sleep(_AGAIN_S)
@@ -214,6 +222,19 @@ class Client:
                 self._failed(f"{topic} [{message.partition}]: {self._named(message.err)}")
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
             self._raised = error
+
+    def _asked(self, handle: int, _config: bytes | None, _opaque: int) -> None:
+        """Give librdkafka a token, or why there is none: it reports that as an error, and asks again later."""
+        text = ctypes.create_string_buffer(_TEXT_BYTES)
+        try:
+            token, end = self._signer() if self._signer is not None else ("", 0)
+            given = (token.encode(), end, b"", None, 0, text, len(text))
+            refused = self._library.rd_kafka_oauthbearer_set_token(handle, *given)
+            reason = text.value if refused else b""
+        except Exception as error:  # noqa: BLE001 - in a thread of librdkafka's nobody would hear of it
+            reason = str(error).encode()
+        if reason:
+            self._library.rd_kafka_oauthbearer_set_token_failure(handle, reason)
 
     def _noticed(self, handle: int, error: int, reason: bytes, _opaque: int) -> None:
         try:

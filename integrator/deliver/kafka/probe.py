@@ -13,6 +13,7 @@ from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
+from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.producer import QUIET
 from integrator.deliver.kafka.topics import TIMEOUT_S, client_properties, connected
@@ -74,7 +75,7 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
     """
     connected(properties)
     begun, mark, failed = time.monotonic(), uuid.uuid4().bytes, []
-    producer = Producer({**QUIET, **properties, "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
+    producer = Producer({**QUIET, **client_settings(properties), "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
     places: list[tuple[int, int]] = []
 
     def delivered(error: KafkaError | None, message: Any) -> None:
@@ -88,7 +89,8 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
     if failed or left or not places:
         why = with_remedy(failed[0] if failed else f"not acknowledged within {TIMEOUT_S:.0f} s")
         raise EnvironmentFault(f"the test topic {topic} takes no message: {why}")
-    settings: dict[str, Any] = {**QUIET, **client_properties(properties), "group.id": "integrator-check"}
+    access = client_settings(client_properties(properties))
+    settings: dict[str, Any] = {**QUIET, **access, "group.id": "integrator-check"}
     consumer = Consumer(settings | {"enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition(topic, *places[0])])

@@ -82,12 +82,21 @@ Records = npt.NDArray[np.void]
 """Of RECORD: what librdkafka is given of each message, with the addresses of its key and value."""
 Reported = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Record), ctypes.c_void_p)
 Noticed = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
+Asked = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _POINTER, _INT, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_conf_new": (_POINTER, ()),
     "rd_kafka_conf_set": (_INT, (_POINTER, _TEXT, _TEXT, _TEXT, _SIZE)),
     "rd_kafka_conf_set_dr_msg_cb": (None, (_POINTER, Reported)),
     "rd_kafka_conf_set_error_cb": (None, (_POINTER, Noticed)),
+    "rd_kafka_conf_set_oauthbearer_token_refresh_cb": (None, (_POINTER, Asked)),
+    "rd_kafka_conf_enable_sasl_queue": (None, (_POINTER, _INT)),
+    "rd_kafka_sasl_background_callbacks_enable": (_POINTER, (_POINTER,)),
+    "rd_kafka_oauthbearer_set_token": (
+        _INT,
+        (_POINTER, _TEXT, ctypes.c_int64, _TEXT, ctypes.POINTER(_TEXT), _SIZE, _TEXT, _SIZE),
+    ),
+    "rd_kafka_oauthbearer_set_token_failure": (_INT, (_POINTER, _TEXT)),
     "rd_kafka_conf_destroy": (None, (_POINTER,)),
     "rd_kafka_conf_dump": (ctypes.POINTER(_TEXT), (_POINTER, ctypes.POINTER(_SIZE))),
     "rd_kafka_conf_dump_free": (None, (ctypes.POINTER(_TEXT), _SIZE)),

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.errors import DeliveryError
 
 TIMEOUT_S = 60.0
@@ -58,7 +59,7 @@ def each_read_back(
     """Yield the messages that `read_back` returns, as they come: in order within each partition."""
     consumer = Consumer(
         {
-            **properties,
+            **client_settings(properties),
             "bootstrap.servers": brokers,
             "group.id": "integrator-read-back",
             "enable.auto.commit": False,

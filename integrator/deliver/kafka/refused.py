@@ -13,6 +13,7 @@ from functools import lru_cache
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from integrator.deliver.kafka.aws_iam import without_own
 from integrator.deliver.kafka.producer import QUIET
 from integrator.deliver.kafka.rdkafka_h import library
 from integrator.names import NAMES, meant
@@ -27,6 +28,7 @@ _TEXT_BYTES = 512
 
 def refused(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each property that is refused, and why; the last has no name, where it is that all do not go together."""
+    properties = without_own(properties)
     loaded, text = library(), ctypes.create_string_buffer(_TEXT_BYTES)
     configuration, good = loaded.rd_kafka_conf_new(), True
     try:

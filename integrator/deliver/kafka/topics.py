@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from integrator.channel.locations import TopicCreation
+from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import diagnose
 from integrator.deliver.kafka.producer import QUIET
 from integrator.errors import EnvironmentFault
@@ -75,7 +76,7 @@ def connected(properties: dict[str, str], timeout_s: float | None = None) -> tup
     A client that is not accepted is an error at once; brokers that do not answer have `timeout_s`, or TIMEOUT_S.
     """
     heard: list[KafkaError] = []
-    settings: dict[str, Any] = {**QUIET, **client_properties(properties)}
+    settings: dict[str, Any] = {**QUIET, **client_settings(client_properties(properties))}
     client = AdminClient(settings | {"error_cb": heard.append})
     end = time.monotonic() + (TIMEOUT_S if timeout_s is None else timeout_s)
     while True:

@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
+from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.producer import QUIET, KafkaProducer
 from integrator.deliver.kafka.topics import client_properties
 from integrator.errors import DeliveryError, EnvironmentFault
@@ -155,7 +156,7 @@ def _committed(send: Send, group: str, topic: str) -> CycleRecord | None:
     A consumer is asked, and not the admin client: librdkafka's ends the process with a null pointer where the group's
     coordinator has just been lost (2.16, rd_kafka_handle_OffsetFetch: an admin client has no consumer group).
     """
-    properties = {**QUIET, **client_properties(dict(send.producer)), "group.id": group}
+    properties = {**QUIET, **client_settings(client_properties(dict(send.producer))), "group.id": group}
     # read_committed: the coordinator may still be completing the transaction of a producer that was fenced just now
     consumer = Consumer({**properties, "enable.auto.commit": False, "isolation.level": "read_committed"})
     deadline = time.monotonic() + TIMEOUT_S

@@ -13,7 +13,7 @@ CASES = [
     broken(
         "a method is misspelled",
         kafka("Kafka_Authentication_Method: SCRAM-SHA512", *SCRAM[1:]),
-        "11: $.locations.kaf.Kafka_Authentication_Method: 'SCRAM-SHA512' is not one of 'NONE', 'USER_PASS', 'KERBEROS', 'SCRAM-SHA-256', 'SCRAM-SHA-512' or 'OAUTHBEARER'; do you mean SCRAM-SHA-512?",
+        "11: $.locations.kaf.Kafka_Authentication_Method: 'SCRAM-SHA512' is not one of 'NONE', 'USER_PASS', 'KERBEROS', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER' or 'AWS_MSK_IAM'; do you mean SCRAM-SHA-512?",
         ("SCRAM-SHA512", "SCRAM-SHA-512"),
     ),
     broken(

@@ -1,0 +1,70 @@
+"""Amazon MSK's access by AWS IAM: SASL/OAUTHBEARER, whose token is a request to MSK that AWS credentials signed.
+
+AWS's own library makes the tokens, which are good for 15 minutes; librdkafka asks for the next one in time.
+https://docs.aws.amazon.com/msk/latest/developerguide/configure-clients-for-iam-access-control.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from integrator.errors import EnvironmentFault
+
+REGION, PROFILE, ROLE = "aws.msk.iam.region", "aws.msk.iam.profile", "aws.msk.iam.role"
+"""Properties of a client that are ours: librdkafka never sees them."""
+OWN = (REGION, PROFILE, ROLE)
+
+Signer: TypeAlias = "Callable[[], tuple[str, int]]"
+"""Returns a token, and when it ends: milliseconds since 1970. Raises EnvironmentFault."""
+
+
+def signer_of(properties: Mapping[str, str]) -> Signer | None:
+    """Return what makes the tokens of a client; None where its properties ask for none. Raises EnvironmentFault."""
+    if REGION not in properties:
+        return None
+    try:
+        from aws_msk_iam_sasl_signer import MSKAuthTokenProvider as provider  # noqa: N813, PLC0415 - few have AWS
+    except ImportError as error:
+        raise EnvironmentFault(
+            f"AWS_MSK_IAM needs the package aws-msk-iam-sasl-signer-python on the driver and every executor ({error}); "
+            "pip install 'integrator[aws]' has it"
+        ) from error
+    region, profile, role = (properties.get(name) for name in OWN)
+
+    def sign() -> tuple[str, int]:
+        try:
+            if role is not None:
+                token, end = provider.generate_auth_token_from_role_arn(region, role)
+            elif profile is not None:
+                token, end = provider.generate_auth_token_from_profile(region, profile)
+            else:
+                token, end = provider.generate_auth_token(region)
+        except Exception as error:  # whatever AWS's libraries raise: they share no class
+            reason = str(error) if str(error) and not isinstance(error, AttributeError) else "no credentials were found"
+            raise EnvironmentFault(
+                f"AWS gives no token for Amazon MSK in {region}: {reason}; give the process credentials (a role of its "
+                "machine, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or Kafka_Aws_Profile), or mend Kafka_Aws_Role"
+            ) from error
+        return token, end
+
+    return sign
+
+
+def without_own(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties that librdkafka knows."""
+    return {name: value for name, value in properties.items() if name not in OWN}
+
+
+def client_settings(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings of a client of confluent-kafka's. Raises EnvironmentFault where no token can be made."""
+    signer = signer_of(properties)
+    if signer is None:
+        return dict(properties)
+    signer()  # its reason is ours to report: the client would only say that it has no token
+
+    def token(_config: str) -> tuple[str, float]:
+        made, end = signer()
+        return made, end / 1000
+
+    return {**without_own(properties), "oauth_cb": token}
