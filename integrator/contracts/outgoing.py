@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,18 +22,54 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 @dataclass(frozen=True)
+class MessageHeaders:
+    """The headers of messages, message after message; they share arrays with those of other messages.
+
+    bounds: where those of each message begin among `names` and `values`, and the end. names: of each header, the place
+    of its name in `texts`, which are UTF-8. values: binary; null is none.
+    """
+
+    bounds: Ints
+    names: Ints
+    texts: Sequence[bytes]
+    values: pa.BinaryArray
+
+    def __len__(self) -> int:
+        """Return of how many messages they are."""
+        return len(self.bounds) - 1
+
+    def slice(self, start: int, size: int) -> MessageHeaders:
+        """Return those of `size` messages, from `start` on."""
+        return replace(self, bounds=self.bounds[start : start + size + 1])
+
+    def sizes(self) -> Ints:
+        """Return the bytes that the headers of each message cost."""
+        of_name = np.array([*map(len, self.texts), 0], np.int64)[self.names]
+        before = np.append(0, np.cumsum(of_name + np.asarray(lengths(self.values), np.int64) + HEADER_OVERHEAD))
+        return np.diff(before[self.bounds])
+
+    def to_lists(self) -> list[Headers]:
+        """Return the headers of each message, for those who read few."""
+        begin, end = int(self.bounds[0]), int(self.bounds[-1])
+        names = [self.texts[code].decode() for code in self.names[begin:end].tolist()]
+        pairs = list(zip(names, self.values.slice(begin, end - begin).to_pylist(), strict=True))
+        bounds = (self.bounds - begin).tolist()
+        return [pairs[start:stop] for start, stop in pairwise(bounds)]
+
+
+@dataclass(frozen=True)
 class Messages:
     """Messages in order; keys and values are binary, of equal length. A null key is none, a null value a tombstone.
 
-    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: of
-    each message, or empty where none has any. sizes: the bytes of each message's key, value and headers. partition: the
+    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: None
+    where no message has any. sizes: the bytes of each message's key, value and headers. partition: the
     one they all go to, or -1 for what their keys say.
     """
 
     runs: Sequence[tuple[str, int]]
     keys: pa.BinaryArray
     values: pa.BinaryArray
-    headers: Sequence[Headers]
+    headers: MessageHeaders | None
     sizes: Ints
     partition: int = -1
 
@@ -42,13 +79,13 @@ class Messages:
         runs: Sequence[tuple[str, int]],
         keys: pa.BinaryArray,
         values: pa.BinaryArray,
-        headers: Sequence[Headers] = (),
+        headers: MessageHeaders | None = None,
         partition: int = -1,
     ) -> Messages:
         """Return messages, and what they cost."""
         sizes = np.asarray(pc.add(lengths(keys), lengths(values)), np.int64)
-        if headers:
-            sizes = sizes + np.array([header_size(row) for row in headers], np.int64)
+        if headers is not None:
+            sizes = sizes + headers.sizes()
         return cls(runs, keys, values, headers, sizes, partition)
 
 

@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.contracts.fragments import ASIDE, DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS, Places, Shape
-from integrator.contracts.outgoing import RECORD_OVERHEAD, Headers, header_size, lengths
+from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
+from integrator.encode.headers import KindHeaders, headers_of_rows
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
 from integrator.formats.keys import KEYS
@@ -43,7 +44,7 @@ class RowKinds:
 
     runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
     which are messages already. opening, closing: of each kind's frame, or the same of all. around_keys: of each table,
-    or the same of all. headed: whether messages of a table have headers always.
+    or the same of all. headers: of each kind.
     """
 
     code: Ints
@@ -53,7 +54,7 @@ class RowKinds:
     opening: Texts
     closing: Texts
     around_keys: tuple[Texts, Texts]
-    headed: bool
+    headers: Sequence[KindHeaders]
 
     def slice(self, start: int, end: int) -> RowKinds:
         """Return the kinds of the rows from `start` to before `end`."""
@@ -127,8 +128,9 @@ class Framing:
         sizes = np.asarray(pc.add(lengths(rows["key"]), fixed.take(tables.indices)), np.int64)
         if rows["headers"].null_count == len(rows):
             return sizes
-        shown = zip(rows["table"].to_pylist(), rows["shape"].to_pylist(), rows["headers"].to_pylist(), strict=True)
-        return sizes + np.array([header_size(self._named(*row)) for row in shown], np.int64)
+        kinds = self.kinds(rows)
+        found = headers_of_rows(rows["headers"], kinds.code, [replace(kind, fixed=()) for kind in kinds.headers])
+        return sizes if found is None else sizes + found.sizes()
 
     def sizes(self, rows: pa.RecordBatch) -> Ints:
         """Return the bytes of a message of each row alone, keys, headers and overhead counted."""
@@ -159,7 +161,7 @@ class Framing:
             _texts([frame.opening for frame in frames]),
             _texts([frame.closing for frame in frames]),
             (_texts([key.opening for key in keys]), _texts([key.closing for key in keys])),
-            any(self._headers[table] for table in tables),
+            [self._headers_of(table, shape) for table, shape in pairs],
         )
 
     def costs(self, frames: Sequence[Frame]) -> tuple[Ints, Ints, Ints, Ints]:
@@ -217,20 +219,15 @@ class Framing:
         head, tail = (_of_kind(texts, kinds.runs) for texts in kinds.around_keys)
         return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
 
-    def headers(self, rows: pa.RecordBatch, kinds: RowKinds) -> Sequence[Headers]:
-        """Return the headers of a message for each row; nothing where no message has any."""
-        of_rows = rows["headers"].null_count < len(rows)
-        if not of_rows and not kinds.headed:
-            return ()
-        shown = zip(rows["table"].to_pylist(), rows["shape"].to_pylist(), rows["headers"].to_pylist(), strict=True)
-        # librdkafka takes headers one by one
-        return [[*(self._headers[row[0]] if row[1] != DEAD else ()), *self._named(*row)] for row in shown]
+    def headers(self, rows: pa.RecordBatch, kinds: RowKinds) -> MessageHeaders | None:
+        """Return the headers of a message for each row; None where no message has any."""
+        return headers_of_rows(rows["headers"], kinds.code, kinds.headers)
 
-    def _named(self, table: str, shape: str, values: Sequence[bytes | None] | None) -> Headers:
-        if not values:
-            return []
-        names = _NAMES.get(shape) or [name for name, _ in self._tables[table].headers]
-        return list(zip(names, values, strict=True))
+    def _headers_of(self, table: str, shape: str) -> KindHeaders:
+        names = _NAMES.get(shape)
+        if names is None:
+            names = tuple(name for name, _ in self._tables[table].headers) if table else ()
+        return KindHeaders(() if shape == DEAD else tuple(self._headers[table]), tuple(names))
 
 
 def _around(kinds: RowKinds, starts: Places, rows: int) -> tuple[Texts, Texts]:

@@ -29,7 +29,7 @@ def sent(directory, actions, *records, kafka="", ids=False, ddl=DDL):
     fragments, _ = pure.fragments(recipe, pure.hvr(directory, *records))
     found = []
     for messages in pure.bundled(recipe, fragments.combine_chunks()):
-        headers = messages.headers or [()] * len(messages.values)
+        headers = messages.headers.to_lists() if messages.headers else [()] * len(messages.values)
         found += zip(messages.keys.to_pylist(), messages.values.to_pylist(), headers, strict=True)
     return found
 
@@ -230,7 +230,7 @@ def test_the_schema_guid_goes_into_headers_where_it_is_asked_for(tmp_path):
     fragments, _ = pure.fragments(recipe, pure.hvr(tmp_path, ROW))
     [messages] = pure.bundled(recipe, fragments.combine_chunks())
     of_guid = b"\x01" + bytes.fromhex(guid.replace("-", ""))
-    assert messages.headers == [[("__key_schema_id", of_guid), ("__value_schema_id", of_guid)]]
+    assert messages.headers.to_lists() == [[("__key_schema_id", of_guid), ("__value_schema_id", of_guid)]]
     assert messages.keys[0].as_py() == b"\x20" + HASH.encode()
     assert messages.values[0].as_py()[:2] == b"\x0e\x02"
 

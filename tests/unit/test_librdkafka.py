@@ -2,12 +2,13 @@
 
 import ctypes
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from integrator.contracts.outgoing import Messages
-from integrator.deliver.kafka.librdkafka import Client, records_of
-from integrator.deliver.kafka.rdkafka_h import RECORD
+from integrator.contracts.outgoing import MessageHeaders, Messages
+from integrator.deliver.kafka.librdkafka import BESIDE_HEADERS, Client, arguments_of, records_of
+from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD
 from integrator.errors import EnvironmentFault
 
 BINARY = {
@@ -46,10 +47,41 @@ def test_a_record_is_as_c_lays_it_out():
     }
 
 
+HEADERS = MessageHeaders(
+    np.array([0, 2, 2, 5]),
+    np.array([0, 1, 1, 0, 2]),
+    [b"a", "\u00e9".encode(), b""],
+    pa.array([b"1", None, b"", b"4", b"5"]),
+)
+
+
+@pytest.mark.parametrize(("start", "size"), [(0, 3), (1, 2), (2, 1), (1, 1), (1, 0)])
+def test_headers_are_where_the_arguments_say(start, size):
+    messages = Messages.of([("t", 3)], pa.array([b"k", None, b"n"]), pa.array([b"1", b"2", None]))
+    records = records_of(messages)
+    own = HEADERS.slice(start, size)
+    arguments, kept = arguments_of(7, -1, records[start : start + size], own)
+    assert arguments.itemsize == ARGUMENT.itemsize == 72
+    found, at = [], 0
+    for count in np.diff(own.bounds).tolist():
+        topic, partition, _, value, key = arguments[at : at + BESIDE_HEADERS]
+        assert (topic["first"], partition["first"].astype(np.int32)) == (7, -1)
+        of_message = [pointed_at(arguments[at + place : at + place + 1], "first", "second")[0] for place in (4, 3)]
+        headers = arguments[at + BESIDE_HEADERS : at + BESIDE_HEADERS + count]
+        texts = [ctypes.string_at(place).decode() for place in headers["first"].tolist()]
+        values = pointed_at(headers, "second", "third")
+        found.append((*of_message, list(zip(texts, values, strict=True))))
+        at += BESIDE_HEADERS + count
+    bodies = [(b"k", b"1"), (None, b"2"), (b"n", None)][start : start + size]
+    assert found == [(*body, row) for body, row in zip(bodies, own.to_lists(), strict=True)]
+    assert at == len(arguments)
+    del kept, messages
+
+
 @pytest.mark.parametrize("kind", [pa.large_binary(), pa.string(), pa.int64()])
 def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
     with pytest.raises(TypeError, match="keys and values are binary"):
-        records_of(Messages([("t", 1)], pa.nulls(1, pa.binary()), pa.nulls(1, kind), (), None))
+        records_of(Messages([("t", 1)], pa.nulls(1, pa.binary()), pa.nulls(1, kind), None, None))
 
 
 @pytest.mark.parametrize(
@@ -98,8 +130,8 @@ def test_messages_that_are_refused_are_counted_and_reported():
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
     records = records_of(messages)
     assert client.produce("t", 0, records) == (1, "Local: Queue full (_QUEUE_FULL)")
-    assert (
-        client.produce_with_headers("t", 0, records[1], [("h", b"v")]) == "Failed to produce message: Local: Queue full"
-    )
+    headers = MessageHeaders(np.array([0, 1]), np.array([0]), [b"h"], pa.array([b"v"]))
+    refused = client.produce_with_headers("t", 0, records[1:], headers)
+    assert refused == (0, "Failed to produce message: Local: Queue full")
     client.purge()
     client.close()

@@ -12,16 +12,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.contracts.outgoing import Headers, Messages
+from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.deliver.kafka import aws_iam
 from integrator.deliver.kafka.rdkafka_h import (
+    ARGUMENT,
     RECORD,
-    Argument,
     Asked,
-    HeaderOf,
-    Memory,
     Noticed,
     Records,
     Reported,
@@ -34,6 +33,8 @@ _COPY = 2
 _FATAL = -150
 _NO_MORE, _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 0, 2, 3, 4, 5, 7, 9
 """Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
+BESIDE_HEADERS = 5
+"""Arguments of a message beside its headers: topic, partition, flags, value and key."""
 _TEXT_BYTES = 512
 _AGAIN_S = 0.1
 _EMPTY = ctypes.create_string_buffer(1)
@@ -56,6 +57,37 @@ def records_of(messages: Messages) -> Records:
             null = values.is_null().to_numpy(zero_copy_only=False)
             records[address][null], records[size][null] = 0, 0
     return records
+
+
+def arguments_of(
+    topic: int, partition: int, records: Records, headers: MessageHeaders
+) -> tuple[npt.NDArray[np.void], object]:
+    """Return the arguments of rd_kafka_produceva for each message, one after another, and what keeps them good.
+
+    topic: its rd_kafka_topic_t. They are BESIDE_HEADERS, and one for each header.
+    """
+    begin, end = int(headers.bounds[0]), int(headers.bounds[-1])
+    first = headers.bounds[:-1] - begin + BESIDE_HEADERS * np.arange(len(headers))
+    arguments = np.zeros(end - begin + BESIDE_HEADERS * len(headers), ARGUMENT)
+    is_header = np.ones(len(arguments), np.bool_)
+    given = (_RKT, topic, 0), (_PARTITION, partition, 0), (_FLAGS, _COPY, 0)
+    of_record = (_VALUE, records["payload"], records["len"]), (_KEY, records["key"], records["key_len"])
+    for place, (kind, one, other) in enumerate((*given, *of_record)):
+        at = first + place
+        arguments["kind"][at], arguments["first"][at], arguments["second"][at] = kind, one, other
+        is_header[at] = False
+    texts = np.frombuffer(b"".join(text + b"\0" for text in headers.texts), np.uint8)
+    starts = np.cumsum([0, *(len(text) + 1 for text in headers.texts)])
+    values = headers.values.slice(begin, end - begin)
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    address = ends[:-1] + (data.address if data is not None and data.size else ctypes.addressof(_EMPTY))
+    address[np.asarray(values.is_null())] = 0
+    arguments["kind"][is_header] = _HEADER
+    arguments["first"][is_header] = texts.ctypes.data + starts[headers.names[begin:end]]
+    arguments["second"][is_header] = address
+    arguments["third"][is_header] = np.diff(ends)
+    return arguments, (texts, values)
 
 
 class Client:
@@ -134,18 +166,21 @@ class Client:
             return taken, ""
         return taken, self._named(int(records["err"][np.flatnonzero(records["err"])[0]]))
 
-    def produce_with_headers(self, topic: str, partition: int, record: np.void, headers: Headers) -> str:
-        """Take one message, its bytes copied; return why it was not taken, if so."""
-        arguments = (Argument * (5 + len(headers)))()
-        for argument, kind in zip(arguments, (_RKT, _PARTITION, _FLAGS, _VALUE, _KEY), strict=False):
-            argument.vtype = kind
-        arguments[0].u.rkt, arguments[1].u.i32, arguments[2].u.i = self._topic(topic), partition, _COPY
-        arguments[3].u.mem = Memory(int(record["payload"]), int(record["len"]))
-        arguments[4].u.mem = Memory(int(record["key"]), int(record["key_len"]))
-        for argument, (name, value) in zip(arguments[5:], headers, strict=True):
-            argument.vtype = _HEADER
-            argument.u.header = HeaderOf(name.encode(), value, len(value or b""))
-        return self._reason(self._library.rd_kafka_produceva(self._handle, arguments, len(arguments)))[0]
+    def produce_with_headers(
+        self, topic: str, partition: int, records: Records, headers: MessageHeaders
+    ) -> tuple[int, str]:
+        """Take messages as `produce`, and their headers: librdkafka has a call for one message with headers only."""
+        arguments, kept = arguments_of(self._topic(topic), partition, records, headers)
+        produce, size = self._library.rd_kafka_produceva, arguments.itemsize
+        counts = (np.diff(headers.bounds) + BESIDE_HEADERS).tolist()
+        address = arguments.ctypes.data
+        for place, count in enumerate(counts):
+            error = produce(self._handle, address, count)
+            if error:
+                return place, self._reason(error)[0]
+            address += count * size
+        del kept
+        return len(counts), ""
 
     def init_transactions(self, timeout_s: float) -> str:
         """Fence the earlier producers of the transactional id; return why that was not possible, if so."""

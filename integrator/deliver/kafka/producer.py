@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from integrator.contracts.outgoing import MessageHeaders
 from integrator.deliver.kafka.librdkafka import Client
+from integrator.deliver.kafka.rdkafka_h import Records
 from integrator.deliver.kafka.topic_batcher import Batch
 
 QUIET = {"log_level": "2"}
@@ -60,38 +64,31 @@ class KafkaProducer:
         the next one, which would break the order (I3).
         """
         room = max(1, min(self._capacity, self._budget * len(batch) // max(batch.size, 1)))
-        if any(part.messages.headers for part in batch.parts):
-            self._send_with_headers(batch, room)
-            return
-        records = np.concatenate([part.records[part.begin : part.end] for part in batch.parts])
-        chunk, partition = min(room, _CHUNK), batch.parts[0].messages.partition
+        partition = batch.parts[0].messages.partition
+        for records, headers in _together(batch):
+            self._send(batch.topic, partition, records, headers, room)
+            if self.latch.error:
+                return
+
+    def _send(self, topic: str, partition: int, records: Records, headers: MessageHeaders | None, room: int) -> None:
+        """Hand messages over in chunks, as there is room."""
+        chunk = min(room, _CHUNK)
         for start in range(0, len(records), chunk):
             some = records[start : start + chunk]
             self._wait(room, len(some))
             if self.latch.error:
                 return
             self.latch.accepted += len(some)
-            taken, refusal = self.client.produce(batch.topic, partition, some)
+            if headers is None:
+                taken, refusal = self.client.produce(topic, partition, some)
+            else:
+                taken, refusal = self.client.produce_with_headers(
+                    topic, partition, some, headers.slice(start, len(some))
+                )
             if taken < len(some):
                 # taken and still reported later are counted by the callback, so only refusals are counted here
-                self.latch.fail(f"{batch.topic}: {refusal}", len(some) - taken)
+                self.latch.fail(f"{topic}: {refusal}", len(some) - taken)
             self.client.poll(0)
-
-    def _send_with_headers(self, batch: Batch, room: int) -> None:
-        """Send message by message, for batches of librdkafka have no headers."""
-        for part in batch.parts:
-            for place in range(part.begin, part.end):
-                self._wait(room, 1)
-                if self.latch.error:
-                    return
-                self.latch.accepted += 1
-                headers = part.messages.headers[place] if part.messages.headers else ()
-                refusal = self.client.produce_with_headers(
-                    batch.topic, part.messages.partition, part.records[place], headers
-                )
-                if refusal:
-                    self.latch.fail(f"{batch.topic}: {refusal}")
-        self.client.poll(0)
 
     def _wait(self, room: int, more: int) -> None:
         while (on_their_way := len(self.client)) and on_their_way + more > room and not self.latch.failed:
@@ -125,6 +122,16 @@ class KafkaProducer:
         self.latch.transport = text
         if fatal:
             self.latch.error = self.latch.error or text
+
+
+def _together(batch: Batch) -> Iterator[tuple[Records, MessageHeaders | None]]:
+    """Yield messages that can be handed over together, in order, and their headers."""
+    if any(part.messages.headers is not None for part in batch.parts):
+        for part in batch.parts:
+            headers, size = part.messages.headers, part.end - part.begin
+            yield part.records[part.begin : part.end], None if headers is None else headers.slice(part.begin, size)
+    else:
+        yield np.concatenate([part.records[part.begin : part.end] for part in batch.parts]), None
 
 
 _PRODUCERS: dict[tuple[tuple[str, str], ...], KafkaProducer] = {}

@@ -34,37 +34,6 @@ class Record(ctypes.Structure):
     )
 
 
-class Memory(ctypes.Structure):
-    """The member `mem` of rd_kafka_vu_t: bytes."""
-
-    _fields_ = (("mem", ctypes.c_void_p), ("size", ctypes.c_size_t))
-
-
-class HeaderOf(ctypes.Structure):
-    """The member `header` of rd_kafka_vu_t."""
-
-    _fields_ = (("name", ctypes.c_char_p), ("val", ctypes.c_char_p), ("size", ctypes.c_ssize_t))
-
-
-class Value(ctypes.Union):
-    """The member `u` of rd_kafka_vu_t."""
-
-    _fields_ = (
-        ("rkt", ctypes.c_void_p),
-        ("i", ctypes.c_int),
-        ("i32", ctypes.c_int32),
-        ("mem", Memory),
-        ("header", HeaderOf),
-        ("pad", ctypes.c_char * 64),
-    )
-
-
-class Argument(ctypes.Structure):
-    """rd_kafka_vu_t."""
-
-    _fields_ = (("vtype", ctypes.c_int), ("u", Value))
-
-
 class TopicPartition(ctypes.Structure):
     """The beginning of rd_kafka_topic_partition_t."""
 
@@ -77,6 +46,15 @@ class TopicPartition(ctypes.Structure):
     )
 
 
+ARGUMENT = np.dtype(
+    {
+        "names": ["kind", "first", "second", "third"],
+        "formats": ["<i4", "<i8", "<i8", "<i8"],
+        "offsets": [0, 8, 16, 24],
+        "itemsize": 72,
+    }
+)
+"""rd_kafka_vu_t: a kind, and a union of 64 bytes: a number or an address, and what comes after it."""
 RECORD = np.dtype(Record)
 Records = npt.NDArray[np.void]
 """Of RECORD: what librdkafka is given of each message, with the addresses of its key and value."""
@@ -109,7 +87,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_topic_name": (_TEXT, (_POINTER,)),
     "rd_kafka_topic_destroy": (None, (_POINTER,)),
     "rd_kafka_produce_batch": (_INT, (_POINTER, ctypes.c_int32, _INT, _POINTER, _INT)),
-    "rd_kafka_produceva": (_POINTER, (_POINTER, ctypes.POINTER(Argument), _SIZE)),
+    "rd_kafka_produceva": (_POINTER, (_POINTER, _POINTER, _SIZE)),
     "rd_kafka_poll": (_INT, (_POINTER, _INT)),
     "rd_kafka_flush": (_INT, (_POINTER, _INT)),
     "rd_kafka_purge": (_INT, (_POINTER, _INT)),
