@@ -30,6 +30,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.files_to_kafka
 	$(BIN)/python -m tests.bench.steps
 	$(BIN)/python -m tests.bench.encoders
+	$(BIN)/python -m tests.bench.first_pass_tables
 	$(BIN)/python -m tests.bench.dialects
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.guarantees

@@ -1,10 +1,12 @@
 """I6: what is done for a batch is not done for each of its tables: the calls of Arrow do not grow with the tables."""
 
+import dataclasses
 import json
 import sys
 
 import pytest
 
+from integrator.contracts.message_format import SchemaId
 from tests.parts import pure
 
 ROWS = 3000
@@ -63,21 +65,35 @@ CASES = {
     ),
     "hvr, Envelope DEBEZIUM": ("hvr", hvr, ["{action: FileFormat, Envelope: DEBEZIUM}"]),
     "hvr, Envelope OPENCDC": ("hvr", hvr, ["{action: FileFormat, Envelope: OPENCDC}"]),
+    "hvr, Avro": ("hvr", hvr, [], "AVRO"),
+    "hvr, Protobuf": ("hvr", hvr, [], "PROTOBUF"),
     "maxwell": ("maxwell", maxwell, [PLAIN]),
     "debezium": ("debezium", debezium, [PLAIN]),
     "wal2json": ("wal2json", wal2json, [PLAIN]),
 }
 
 
+def made(directory, tables, case, rows):
+    """The recipe of a case, and a file of its records; the rows of a table are far from each other."""
+    dialect, records, actions, *formats = CASES[case]
+    directory.mkdir()
+    ddl = "".join(f"create table t{at:03}({COLUMNS});" for at in range(tables))
+    kafka = "".join(
+        f', Kafka_Schema_Registry: "http://localhost:1", Kafka_Schema_Registry_Format: {one}' for one in formats
+    )
+    recipe = pure.recipe(directory, ddl, "".join(f"  - {action}\n" for action in actions), dialect, kafka)
+    if formats:
+        with_ids = [dataclasses.replace(one, value_id=SchemaId(at)) for at, one in enumerate(recipe.tables, 1)]
+        recipe = dataclasses.replace(recipe, tables=tuple(with_ids))
+    path = directory / "f"
+    lines = [json.dumps(record) for at in range(rows) for record in records(at, f"t{at * 7919 % tables:03}")]
+    path.write_text("\n".join(lines) + "\n")
+    return recipe, path
+
+
 def calls(directory, tables, case):
     """How many calls of Arrow's functions, and of our own, a first pass makes."""
-    dialect, records, actions = CASES[case]
-    directory.mkdir()
-    ddl = "".join(f"create table t{at}({COLUMNS});" for at in range(tables))
-    recipe = pure.recipe(directory, ddl, "".join(f"  - {action}\n" for action in actions), dialect)
-    path = directory / "f"
-    lines = [json.dumps(record) for at in range(ROWS) for record in records(at, f"t{at * 7919 % tables}")]
-    path.write_text("\n".join(lines) + "\n")
+    recipe, path = made(directory, tables, case, ROWS)
     pure.fragments(recipe, path)  # what is prepared once
     counted = {"arrow": 0, "ours": 0}
 
