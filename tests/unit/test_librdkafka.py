@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
-from integrator.deliver.kafka.librdkafka import BESIDE_HEADERS, Client, arguments_of, records_of
+from integrator.deliver.kafka.librdkafka import Client
 from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD
+from integrator.deliver.kafka.records import BESIDE_HEADERS, arguments_of, records_of
 from integrator.errors import EnvironmentFault
 
 BINARY = {

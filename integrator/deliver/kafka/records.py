@@ -1,0 +1,70 @@
+"""Messages as librdkafka's C interface takes them: structures with the addresses of Arrow's bytes, made by numpy."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from integrator.contracts.outgoing import MessageHeaders, Messages
+from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD, Records
+
+COPY = 2
+"""Keys, values and headers are copied (RD_KAFKA_MSG_F_COPY)."""
+_NO_MORE, _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 0, 2, 3, 4, 5, 7, 9
+"""Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
+BESIDE_HEADERS = 5
+"""Arguments of a message beside its headers: topic, partition, flags, value and key."""
+_EMPTY = ctypes.create_string_buffer(1)
+"""An address for values without bytes, which are not null."""
+
+
+def records_of(messages: Messages) -> Records:
+    """Return messages as librdkafka is given them: they are good as long as `messages` is there."""
+    records = np.zeros(len(messages.values), RECORD)
+    for address, size, values in (("key", "key_len", messages.keys), ("payload", "len", messages.values)):
+        if not pa.types.is_binary(values.type):
+            raise TypeError(f"keys and values are binary, not {values.type}")
+        _, offsets, data = values.buffers()
+        if not len(values):
+            continue
+        ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.uint64)
+        start = data.address if data is not None and data.size else ctypes.addressof(_EMPTY)
+        records[address], records[size] = ends[:-1] + np.uint64(start), np.diff(ends)
+        if values.null_count:
+            null = values.is_null().to_numpy(zero_copy_only=False)
+            records[address][null], records[size][null] = 0, 0
+    return records
+
+
+def arguments_of(
+    topic: int, partition: int, records: Records, headers: MessageHeaders
+) -> tuple[npt.NDArray[np.void], object]:
+    """Return the arguments of rd_kafka_produceva for each message, one after another, and what keeps them good.
+
+    topic: its rd_kafka_topic_t. They are BESIDE_HEADERS, and one for each header.
+    """
+    begin, end = int(headers.bounds[0]), int(headers.bounds[-1])
+    first = headers.bounds[:-1] - begin + BESIDE_HEADERS * np.arange(len(headers))
+    arguments = np.zeros(end - begin + BESIDE_HEADERS * len(headers), ARGUMENT)
+    is_header = np.ones(len(arguments), np.bool_)
+    given = (_RKT, topic, 0), (_PARTITION, partition, 0), (_FLAGS, COPY, 0)
+    of_record = (_VALUE, records["payload"], records["len"]), (_KEY, records["key"], records["key_len"])
+    for place, (kind, one, other) in enumerate((*given, *of_record)):
+        at = first + place
+        arguments["kind"][at], arguments["first"][at], arguments["second"][at] = kind, one, other
+        is_header[at] = False
+    texts = np.frombuffer(b"".join(text + b"\0" for text in headers.texts), np.uint8)
+    starts = np.cumsum([0, *(len(text) + 1 for text in headers.texts)])
+    values = headers.values.slice(begin, end - begin)
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    address = ends[:-1] + (data.address if data is not None and data.size else ctypes.addressof(_EMPTY))
+    address[np.asarray(values.is_null())] = 0
+    arguments["kind"][is_header] = _HEADER
+    arguments["first"][is_header] = texts.ctypes.data + starts[headers.names[begin:end]]
+    arguments["second"][is_header] = address
+    arguments["third"][is_header] = np.diff(ends)
+    return arguments, (texts, values)
