@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,11 +46,21 @@ def first_pass(recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_
         task = _Task(recipe, checkpoint, now, decode_ahead=decode_ahead)
         try:
             yield from task.fragments(batches)
+            _keep_what_is_there()
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
             hidden = any(table.masked for table in recipe.tables)
             raise crossing(error, f"the first pass, {task.file or 'before the first file'}", hidden=hidden) from None
 
     return run
+
+
+@lru_cache(maxsize=1)
+def _keep_what_is_there() -> None:
+    """Take the process's objects out of garbage collection after its first task: they are modules and what is kept.
+
+    PySpark collects garbage after each task, which is 70 ms to look at them all, and the next cycle waits for it.
+    """
+    gc.freeze()
 
 
 class _Task:
