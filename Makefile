@@ -77,9 +77,9 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: install its venv package (Debian: python3-venv)."; exit 5; }
 	@command -v java >/dev/null 2>&1 || { echo "Java 17 or newer is needed, and there is no java on the PATH (Debian: openjdk-17-jre-headless)."; exit 5; }
 	@java -version 2>&1 | sed -n '1s/.*version "\([0-9]*\).*/\1/p' | { read version; test "$${version:-0}" -ge 17 || { echo "Java 17 or newer is needed; java here is version $$version."; exit 5; }; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@printf 'Installing the locked dependencies into $(VENV), about a minute and a half '
 	@(while sleep 2; do printf .; done) & dots=$$!; \
+	{ test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock; code=$$?; \
 	kill $$dots; echo; exit $$code
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 
