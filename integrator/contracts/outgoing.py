@@ -35,7 +35,7 @@ class MessageHeaders:
     values: pa.BinaryArray
 
     def __len__(self) -> int:
-        """Return of how many messages they are."""
+        """Return how many messages they are of."""
         return len(self.bounds) - 1
 
     def slice(self, start: int, size: int) -> MessageHeaders:
@@ -61,9 +61,9 @@ class MessageHeaders:
 class Messages:
     """Messages in order; keys and values are binary, of equal length. A null key is none, a null value a tombstone.
 
-    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: None
-    where no message has any. sizes: the bytes of each message's key, value and headers. partition: the
-    one they all go to, or -1 for what their keys say.
+    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: or
+    None where no message has any. sizes: the bytes of each message's key, value and headers. partition: the one they
+    all go to, or -1 for what their keys say.
     """
 
     runs: Sequence[tuple[str, int]]

@@ -210,7 +210,7 @@ class _Sizes:
         more = np.where(same, next_row[kinds.code], next_table[kinds.code])
         self._first = payload + first[kinds.code]
         self._sum = np.cumsum(payload + more)
-        self._around, self._framing = framing.beside(rows) + closing[kinds.code], framing
+        self._around, self._framing = framing.beside(rows, kinds) + closing[kinds.code], framing
 
     def value(self, begin: Places, end: Places) -> Ints:
         """Return the bytes of values with the rows from `begin` to `end`, before they are closed."""

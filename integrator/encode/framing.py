@@ -121,14 +121,13 @@ class Framing:
         """Return sizes with what compression may add to them."""
         return size + (size >> _GROWTH_SHIFT) if self.compresses else size
 
-    def beside(self, rows: pa.RecordBatch) -> Ints:
+    def beside(self, rows: pa.RecordBatch, kinds: RowKinds) -> Ints:
         """Return the bytes that a message has beside its value, if it has the key and the headers of a row."""
         tables = rows["table"].dictionary_encode()
         fixed = pa.array([self.record_bytes(name) for name in tables.dictionary.to_pylist()], pa.int64())
         sizes = np.asarray(pc.add(lengths(rows["key"]), fixed.take(tables.indices)), np.int64)
         if rows["headers"].null_count == len(rows):
             return sizes
-        kinds = self.kinds(rows)
         found = headers_of_rows(rows["headers"], kinds.code, [replace(kind, fixed=()) for kind in kinds.headers])
         return sizes if found is None else sizes + found.sizes()
 
@@ -141,7 +140,7 @@ class Framing:
             for frame in kinds.frames
         ]
         payload = np.asarray(lengths(rows["payload"]), np.int64)
-        return self.with_growth(payload + np.array([*around, 0], np.int64)[kinds.code]) + self.beside(rows)
+        return self.with_growth(payload + np.array([*around, 0], np.int64)[kinds.code]) + self.beside(rows, kinds)
 
     def kinds(self, rows: pa.RecordBatch) -> RowKinds:
         """Return the kinds of rows."""

@@ -22,6 +22,11 @@ class KindHeaders:
     fixed: tuple[tuple[str, bytes | None], ...]
     names: tuple[str, ...]
 
+    @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of all of them, in the order of a message."""
+        return (*(name for name, _ in self.fixed), *self.names)
+
 
 def headers_of_rows(values: pa.ListArray, code: Ints, kinds: Sequence[KindHeaders]) -> MessageHeaders | None:
     """Return the headers of a message for each row; None where no message has any.
@@ -34,11 +39,11 @@ def headers_of_rows(values: pa.ListArray, code: Ints, kinds: Sequence[KindHeader
     own = np.array([len(kind.names) for kind in kinds], np.int64)[code]
     if ((counts > 0) & (counts != own)).any():
         raise ValueError("a row has other headers than its table")
-    texts = list(dict.fromkeys(name for kind in kinds for name in (*(name for name, _ in kind.fixed), *kind.names)))
+    names = [name for kind in kinds for name in kind.all_names]
+    texts = list(dict.fromkeys(names))
     place = {name: at for at, name in enumerate(texts)}
-    names = [[place[name] for name in (*(name for name, _ in kind.fixed), *kind.names)] for kind in kinds]
+    first_name = np.cumsum([0, *(len(kind.all_names) for kind in kinds)])[:-1]
     fixed = np.array([len(kind.fixed) for kind in kinds], np.int64)
-    first_name = np.cumsum([0, *map(len, names)])[:-1]
     first_fixed = np.cumsum(fixed) - fixed
     bounds = np.append(0, np.cumsum(fixed[code] + counts))
     row = np.repeat(np.arange(len(code)), np.diff(bounds))
@@ -52,7 +57,7 @@ def headers_of_rows(values: pa.ListArray, code: Ints, kinds: Sequence[KindHeader
     )
     return MessageHeaders(
         bounds,
-        np.array([code for one in names for code in one], np.int64)[first_name[kind] + at],
+        np.array([place[name] for name in names], np.int64)[first_name[kind] + at],
         [name.encode() for name in texts],
         every.take(pa.array(taken)),
     )

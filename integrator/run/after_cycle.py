@@ -14,7 +14,7 @@ from integrator.sources.spooled import Spooled
 
 
 class AfterCycle:
-    """Is called with each synced cycle. Raises DataError where too many records were rejected."""
+    """Called with each synced cycle. Raises DataError where too many records were rejected."""
 
     def __init__(
         self,

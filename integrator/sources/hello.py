@@ -16,7 +16,7 @@ _MEMBERS = (("sender", ""), ("from", 1), ("secret", ""))
 
 @dataclass(frozen=True)
 class Hello:
-    """What a hello says: the sender's name, and the number of its first line, if it counts its lines."""
+    """A sender's name, and the number of its first line; None where it does not count its lines."""
 
     sender: str
     first: int | None
@@ -28,7 +28,7 @@ def is_hello(line: bytes) -> bool:
 
 
 def hello_of(line: bytes, secret: str | None) -> Hello:
-    """Return what a hello says. Raises Refused, also where it has not the channel's secret, if there is one."""
+    """Return the members of a hello. Raises Refused for what is none, or has another secret than the channel's."""
     try:
         members = json.loads(line)["hello"]
         name, first, given = (members.get(member, usual) for member, usual in _MEMBERS)

@@ -81,7 +81,7 @@ def test_headers_are_where_the_arguments_say(start, size):
 
 @pytest.mark.parametrize("kind", [pa.large_binary(), pa.string(), pa.int64()])
 def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
-    with pytest.raises(TypeError, match="keys and values are binary"):
+    with pytest.raises(TypeError, match="keys, values and headers are binary"):
         records_of(Messages([("t", 1)], pa.nulls(1, pa.binary()), pa.nulls(1, kind), None, None))
 
 

@@ -43,7 +43,7 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
-from integrator.decode.json.names import WORD, Hashes, Names, Places, has_equal, hash_of, is_same_by_words
+from integrator.decode.json.names import WORD, Hashes, Names, Places, begins_with, has_equal, hash_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -283,7 +283,4 @@ def _likely_name(text: Octets, text_words: Words, at: int, likely: int, labels: 
     size = starts[likely] - label
     if at + size + WORD > len(text) or text[label + size - 1] != COLON or text[label + size - 2] != QUOTE:
         return -1
-    if size <= WORD:
-        different = text_words[at] ^ text_words[label]
-        return likely if different << np.uint64(8 * (WORD - size)) == 0 else -1
-    return likely if is_same_by_words(text_words, label, at, size) else -1
+    return likely if begins_with(text_words, at, text_words, label, size) else -1

@@ -44,7 +44,8 @@ def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expecte
     counts = np.zeros(len(objects), np.int64)
     count_children(document.nodes.after, begin, stop, counts)
     found = np.full((2, int(counts.sum())), -1, np.int32)
-    wrong = int(_pairs((document.text, document.words), document.nodes, (begin, stop), Wanted.of([name, value]), found))
+    octets = document.text, document.words
+    wrong = int(_pairs(octets, document.nodes, begin, stop, Wanted.of([name, value]), found))
     if wrong >= 0:
         check_objects(document, objects.line, np.arange(len(objects)) == wrong, expected)
     return NamedLists(found[0], found[1], counts, is_list, objects.line)
@@ -52,11 +53,10 @@ def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expecte
 
 @compiled
 def _pairs(
-    octets: tuple[Octets, Words], nodes: Nodes, range_: tuple[Places, Places], wanted: Wanted, found: Places
+    octets: tuple[Octets, Words], nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places
 ) -> int:
     """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
     text, text_words = octets
-    begin, stop = range_
     hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
     name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
     to = 0

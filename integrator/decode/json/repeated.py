@@ -70,7 +70,7 @@ class RepeatedMember:
                 (words(self._heads), self._bounds[: len(self.values)]),
                 (np.frombuffer(self._opening + b"{", np.uint8), instead),
                 (out, words(out), codes),
-                (at, to, line, last, learned if len(self.values) < _MOST_KEPT else end),
+                (at, to, line, last, learned if len(self.values) < _MOST_KEPT else len(codes)),
             )
             if at < end and not self._learn(data, at):
                 learned = line + 1

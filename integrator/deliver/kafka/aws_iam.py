@@ -41,7 +41,8 @@ def signer_of(properties: Mapping[str, str]) -> Signer | None:
             else:
                 token, end = provider.generate_auth_token(region)
         except Exception as error:  # whatever AWS's libraries raise: they share no class
-            reason = str(error) if str(error) and not isinstance(error, AttributeError) else "no credentials were found"
+            none = isinstance(error, AttributeError) and "NoneType" in str(error)  # the library's, for no credentials
+            reason = "no credentials were found" if none else str(error) or type(error).__name__
             raise EnvironmentFault(
                 f"AWS gives no token for Amazon MSK in {region}: {reason}; give the process credentials (a role of its "
                 "machine, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or Kafka_Aws_Profile), or mend Kafka_Aws_Role"

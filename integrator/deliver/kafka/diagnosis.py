@@ -13,6 +13,8 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 
+from integrator.deliver.kafka import aws_iam
+
 _TIMEOUT_S = 3.0
 _EXPIRED, _NOT_YET, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
 """OpenSSL's X509_V_ERR_…: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/."""
@@ -45,7 +47,13 @@ def diagnose(properties: Mapping[str, str], heard: str) -> str:
     place = properties["bootstrap.servers"].split(",")[0].rpartition("://")[2]
     host, port = place.rpartition(":")[0].strip("[]"), int(place.rpartition(":")[2])
     protocol = properties.get("security.protocol", "plaintext").upper()
-    if "SASL authentication error" in heard or "SASL" in heard.partition(":")[2]:
+    refused = "SASL authentication error" in heard or "SASL" in heard.partition(":")[2]
+    if refused and aws_iam.REGION in properties:
+        return (
+            "the brokers do not accept who we are: mend Kafka_Aws_Region, or have AWS allow our identity "
+            "kafka-cluster:Connect"
+        )
+    if refused:
         return "the brokers do not accept who we are: mend Kafka_Authentication_Method, Stream_User and Stream_Password"
     if "oauthbearer" in heard.lower() or "OIDC" in heard:
         return "no token was issued: mend Kafka_Oauth_Token_Url, Stream_User, Stream_Password and Kafka_Oauth_Scope"

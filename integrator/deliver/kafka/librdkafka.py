@@ -48,10 +48,11 @@ class Client:
         """
         self._library = library()
         self._failed, self._on_error = failed, noticed
-        self._callbacks = (Reported(self._reported), Noticed(self._noticed), Asked(self._asked))  # C keeps none alive
+        signer = aws_iam.signer_of(properties)
+        asked = None if signer is None else Asked(lambda handle, _config, _opaque: self._give_token(handle, signer))
+        self._callbacks = Reported(self._reported), Noticed(self._noticed), asked  # C keeps none alive
         self._topics: dict[str, int] = {}
         self._raised: BaseException | None = None
-        self._signer = aws_iam.signer_of(properties)
         configuration, text = self._library.rd_kafka_conf_new(), ctypes.create_string_buffer(_TEXT_BYTES)
         for name, value in aws_iam.without_own(properties).items():
             if self._library.rd_kafka_conf_set(configuration, name.encode(), value.encode(), text, len(text)):
@@ -59,15 +60,18 @@ class Client:
                 raise EnvironmentFault(f"the Kafka client's property {name}: {text.value.decode()}")
         self._library.rd_kafka_conf_set_dr_msg_cb(configuration, self._callbacks[0])
         self._library.rd_kafka_conf_set_error_cb(configuration, self._callbacks[1])
-        if self._signer is not None:  # asked in a thread of librdkafka's, as calls that wait for brokers do not poll
-            self._library.rd_kafka_conf_set_oauthbearer_token_refresh_cb(configuration, self._callbacks[2])
+        if asked is not None:  # asked in a thread of librdkafka's, as calls that wait for brokers do not poll
+            self._library.rd_kafka_conf_set_oauthbearer_token_refresh_cb(configuration, asked)
             self._library.rd_kafka_conf_enable_sasl_queue(configuration, 1)
         self._handle = self._library.rd_kafka_new(_PRODUCER, configuration, text, len(text))
         if not self._handle:
             self._library.rd_kafka_conf_destroy(configuration)
             raise EnvironmentFault(f"the Kafka client does not start: {text.value.decode()}")
-        if self._signer is not None:
-            self._reason(self._library.rd_kafka_sasl_background_callbacks_enable(self._handle))
+        if asked is not None:
+            reason, _ = self._reason(self._library.rd_kafka_sasl_background_callbacks_enable(self._handle))
+            if reason:
+                self._library.rd_kafka_destroy(self._handle)
+                raise EnvironmentFault(f"the Kafka client cannot be given tokens: {reason}")
 
     def close(self) -> None:
         """End the client. What is on its way is lost; `failed` is not called."""
@@ -199,11 +203,11 @@ class Client:
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
             self._raised = error
 
-    def _asked(self, handle: int, _config: bytes | None, _opaque: int) -> None:
+    def _give_token(self, handle: int, signer: aws_iam.Signer) -> None:
         """Give librdkafka a token, or why there is none: it reports that as an error, and asks again later."""
         text = ctypes.create_string_buffer(_TEXT_BYTES)
         try:
-            token, end = self._signer() if self._signer is not None else ("", 0)
+            token, end = signer()
             given = (token.encode(), end, b"", None, 0, text, len(text))
             refused = self._library.rd_kafka_oauthbearer_set_token(handle, *given)
             reason = text.value if refused else b""

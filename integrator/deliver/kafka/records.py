@@ -11,9 +11,10 @@ import pyarrow as pa
 from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD, Records
 
+Ints = npt.NDArray[np.int64]
 COPY = 2
 """Keys, values and headers are copied (RD_KAFKA_MSG_F_COPY)."""
-_NO_MORE, _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 0, 2, 3, 4, 5, 7, 9
+_RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 2, 3, 4, 5, 7, 9
 """Kinds of arguments of rd_kafka_produceva (rd_kafka_vtype_t)."""
 BESIDE_HEADERS = 5
 """Arguments of a message beside its headers: topic, partition, flags, value and key."""
@@ -25,18 +26,21 @@ def records_of(messages: Messages) -> Records:
     """Return messages as librdkafka is given them: they are good as long as `messages` is there."""
     records = np.zeros(len(messages.values), RECORD)
     for address, size, values in (("key", "key_len", messages.keys), ("payload", "len", messages.values)):
-        if not pa.types.is_binary(values.type):
-            raise TypeError(f"keys and values are binary, not {values.type}")
-        _, offsets, data = values.buffers()
-        if not len(values):
-            continue
-        ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.uint64)
-        start = data.address if data is not None and data.size else ctypes.addressof(_EMPTY)
-        records[address], records[size] = ends[:-1] + np.uint64(start), np.diff(ends)
-        if values.null_count:
-            null = values.is_null().to_numpy(zero_copy_only=False)
-            records[address][null], records[size][null] = 0, 0
+        records[address], records[size] = _places(values)
     return records
+
+
+def _places(values: pa.BinaryArray) -> tuple[Ints, Ints]:
+    """Return the address of each value, and its size; both are 0 for null."""
+    if not pa.types.is_binary(values.type):
+        raise TypeError(f"keys, values and headers are binary, not {values.type}")
+    if not len(values):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    start = data.address if data is not None and data.size else ctypes.addressof(_EMPTY)
+    there = np.asarray(values.is_valid())
+    return (ends[:-1] + start) * there, np.diff(ends) * there
 
 
 def arguments_of(
@@ -59,12 +63,7 @@ def arguments_of(
     texts = np.frombuffer(b"".join(text + b"\0" for text in headers.texts), np.uint8)
     starts = np.cumsum([0, *(len(text) + 1 for text in headers.texts)])
     values = headers.values.slice(begin, end - begin)
-    _, offsets, data = values.buffers()
-    ends = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
-    address = ends[:-1] + (data.address if data is not None and data.size else ctypes.addressof(_EMPTY))
-    address[np.asarray(values.is_null())] = 0
     arguments["kind"][is_header] = _HEADER
     arguments["first"][is_header] = texts.ctypes.data + starts[headers.names[begin:end]]
-    arguments["second"][is_header] = address
-    arguments["third"][is_header] = np.diff(ends)
+    arguments["second"][is_header], arguments["third"][is_header] = _places(values)
     return arguments, (texts, values)
