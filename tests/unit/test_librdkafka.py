@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
+from integrator.deliver.kafka import rdkafka_h
 from integrator.deliver.kafka.librdkafka import Client
 from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD
 from integrator.deliver.kafka.records import BESIDE_HEADERS, arguments_of, records_of
@@ -96,6 +97,12 @@ def test_what_is_not_binary_is_refused_before_c_reads_it(kind):
 def test_wrong_properties_are_reported(properties, expected):
     with pytest.raises(EnvironmentFault, match=expected):
         Client(properties, lambda _: None, lambda _, __: None)
+
+
+def test_a_library_of_another_version_is_refused(monkeypatch):
+    monkeypatch.setattr(rdkafka_h, "_VERSION", 3)
+    with pytest.raises(EnvironmentFault, match="has the version 2; 3 is needed"):
+        rdkafka_h.library.__wrapped__()
 
 
 def test_what_is_thrown_away_was_not_delivered():

@@ -1,6 +1,6 @@
 """librdkafka's C interface: its library, functions and structures, as rdkafka.h declares them.
 
-The library is the one that confluent-kafka ships. None of the declarations has changed within its first major version.
+The library is the one that confluent-kafka ships. The declarations are those of its version 2; others are refused.
 https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.html
 """
 
@@ -62,6 +62,7 @@ Reported = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Record), ctype
 Noticed = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
 Asked = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _POINTER, _INT, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t
+_VERSION = 2
 _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_conf_new": (_POINTER, ()),
     "rd_kafka_conf_set": (_INT, (_POINTER, _TEXT, _TEXT, _TEXT, _SIZE)),
@@ -123,6 +124,10 @@ def library() -> ctypes.CDLL:
     for place in places:
         try:
             loaded = ctypes.CDLL(place)
+            version = loaded.rd_kafka_version() >> 24  # 0xMMmmrrpp
+            if version != _VERSION:
+                reasons.append(f"{place} has the version {version}; {_VERSION} is needed")
+                continue
             for name, (result, arguments) in _FUNCTIONS.items():
                 function = getattr(loaded, name)
                 function.restype, function.argtypes = result, arguments
