@@ -20,8 +20,8 @@ from integrator.refresh.estimate import Estimate
 from integrator.refresh.slices import Slice
 
 _EVERY_S = 0.5
-_BAR = 20
-"""Characters of a bar: a line fits 80 columns with a table's name and numbers of eleven digits."""
+_BAR = 12
+"""Characters of a bar: a line fits 80 columns with a table's name and numbers of eight digits."""
 
 
 def are_seen() -> bool:
@@ -74,21 +74,24 @@ class Bars:
             for part, (task, begun) in self._under_way.items():
                 rows = self._read(part)
                 self._estimate.send(part, rows)
-                self._show(task, rows, self._estimate.size(part), rows / max(now - begun, 0.001))
+                rate = rows / max(now - begun, 0.001)
+                self._show(task, rows, self._estimate.size(part), "", f"{rate:,.0f} rows/s")
             elapsed, slices = now - self._begun, self._estimate.slices
             left = self._estimate.seconds_left(elapsed)
             rest = f"{timedelta(seconds=round(left))} left" if left else ""
-            done = f"{self._estimate.completed} of {len(slices)} slices"
-            self._progress.update(self._all, description=done)
-            self._show(self._all, self._estimate.rows, self._estimate.total, rest=rest)
+            ended = self._estimate.completed == len(slices)
+            total = self._estimate.total
+            of = "" if ended or total is None else f" of ~{max(total, self._estimate.rows):,}"
+            self._progress.update(self._all, description=f"{self._estimate.completed} of {len(slices)} slices")
+            self._show(self._all, self._estimate.rows, total, of, rest)
 
-    def _show(self, task: TaskID, rows: int, total: int | None, rate: float | None = None, rest: str = "") -> None:
+    def _show(self, task: TaskID, rows: int, total: int | None, of: str, rest: str) -> None:
         self._progress.update(
             task,
             total=total and max(total, rows),
             completed=rows if total else 0,
-            rows=f"{rows:,} rows",
-            rest=rest if rate is None else f"{rate:,.0f} rows/s",
+            rows=f"{rows:,}{of} rows",
+            rest=rest,
         )
 
     def _read(self, part: Slice) -> int:
