@@ -8,4 +8,6 @@ imports      channels from other products' configurations
 send, replay        lines into a channel's socket; dead letters through the channel again
 quickstart   recorded changes into an embedded Kafka, read back and shown
 connect_values   what Connect's logical types mean, for people
+
+Modules that declare commands import at their head only what `--help` needs.
 """

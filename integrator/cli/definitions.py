@@ -11,7 +11,6 @@ import typer
 
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
-from integrator.tables import ddl
 
 JDBC = "jdbc:"
 _STDOUT = "stdout"
@@ -87,9 +86,9 @@ def write(asked: Asked, file: Path, secrets: Secrets) -> Written:
 
 def read(asked: Asked, secrets: Secrets) -> Written:
     """Ask the database. Raises ConfigurationError or EnvironmentFault; `secrets` gets the password."""
-    from integrator.catalogue import read as catalogue  # noqa: PLC0415 - other commands need no JVM
-    from integrator.catalogue.connection import Database  # noqa: PLC0415
-    from integrator.run import progress  # noqa: PLC0415
+    from integrator.catalogue import read as catalogue
+    from integrator.catalogue.connection import Database
+    from integrator.run import progress
 
     secrets.add_of_url(asked.url)
     try:
@@ -103,6 +102,8 @@ def read(asked: Asked, secrets: Secrets) -> Written:
 
 def check(written: Written, file: str) -> None:
     """Raise ConfigurationError for what of the definitions cannot be read, such as a type that an extension has."""
+    from integrator.tables import ddl
+
     problems: list[Problem]
     _skipped: Counter[str]
     _, problems, _skipped = ddl.read(file, written.text, written.sql_dialect)

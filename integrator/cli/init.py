@@ -11,12 +11,9 @@ from typing import Annotated
 
 import typer
 
-from integrator import plan, tables
-from integrator.channel import paths
 from integrator.channel.secret import Secrets
 from integrator.cli import definitions, output
 from integrator.cli.local import local_timezone
-from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError
 
 SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
@@ -56,6 +53,10 @@ class Options:
 
 def run(options: Options, timezone: str) -> str:
     """Write the channel; return what it has, and what to do next. Raises ConfigurationError."""
+    from integrator import plan
+    from integrator.channel import paths
+    from integrator.deliver.kafka.refused import refused
+
     dialect = options.sql_dialect or _dialect_of(options.definitions)
     text = _CHANNEL.format(
         name=_name_of(options.channel),
@@ -90,6 +91,8 @@ def _directory(changes: str) -> str:
 
 def _dialect_of(definitions: Path) -> str:
     """Return whose SQL a file is in: the first that is understood as a whole; postgres where none is."""
+    from integrator import tables
+
     if definitions.suffix not in (".sql", ".ddl"):
         return SQL[0]
     return next((one for one in SQL if not tables.read(str(definitions), one).problems), SQL[0])

@@ -15,15 +15,12 @@ from typing import Annotated
 import typer
 
 from integrator.channel.secret import Secrets
-from integrator.cli import as_json, definitions, output, show, standing, transfer
-from integrator.cli import check as checking
+from integrator.cli import definitions, output, standing, transfer
 from integrator.cli import init as initial
 from integrator.cli.imports import commands as importing
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
 from integrator.errors import ConfigurationError, Defect, IntegratorError
-from integrator.names import meant
-from integrator.run import progress
 
 app = typer.Typer(
     help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
@@ -68,6 +65,8 @@ def integrate(
     ] = False,
 ) -> None:
     """Integrate database changes into Kafka."""
+    from integrator.run import progress
+
     if debug:
         os.environ[progress.DEBUG] = "1"
     progress.configure()
@@ -75,8 +74,8 @@ def integrate(
         return
     if not channel:
         raise typer.BadParameter("--channel FILE is needed")
-    from integrator.monitor.server import serving  # noqa: PLC0415 - check and plan need neither it nor Spark
-    from integrator.run import daemon  # noqa: PLC0415
+    from integrator.monitor.server import serving
+    from integrator.run import daemon
 
     plans = [plan_of(context, file, contexts, variables) for file in channel]
     if len({plan.state for plan in plans}) < len(plans):
@@ -102,6 +101,9 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Check a channel completely; needs neither Spark nor Kafka."""
+    from integrator.cli import as_json
+    from integrator.cli import check as checking
+
     if test_topic and not connect:
         raise typer.BadParameter("--test-topic goes with --connect")
     plan = plan_of(context, channel, contexts, variables, refreshing=refreshing)
@@ -125,6 +127,9 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Show what would be sent: topics, keys, columns with types and expressions, message schemas."""
+    from integrator.cli import as_json, show
+    from integrator.names import meant
+
     made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     known = [one.table.name for one in made.recipe.tables]
     for name in table or []:
@@ -156,7 +161,8 @@ def quickstart(
     ] = None,
 ) -> None:
     """Send recorded changes into a Kafka in this process, read the topics back, and show what arrived."""
-    from integrator.cli import quickstart as demo  # noqa: PLC0415 - check and plan need no Spark
+    with output.working("Starting a Kafka in this process, for recorded changes"):
+        from integrator.cli import quickstart as demo
 
     demo.run(channel, local_timezone())
 
@@ -182,6 +188,8 @@ def main() -> int:
 def _report(error: IntegratorError, secrets: list[Secrets]) -> int:
     """Print an error without its secrets; return the exit code."""
     if "--json" in sys.argv:
+        from integrator.cli import as_json
+
         typer.echo(as_json.error(error, secrets))
         return error.kind.exit_code
     text = str(error)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from integrator import plan as planning
-from integrator.channel.load import RunOptions
 from integrator.cli.local import local_timezone
-from integrator.deliver.kafka.refused import refused
-from integrator.plan import Plan
-from integrator.run import progress
+
+if TYPE_CHECKING:
+    from integrator.plan import Plan
 
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
 Variables = Annotated[list[str] | None, typer.Option("--variable", "-V", help="NAME=VALUE for {hvr_var_NAME}.")]
@@ -29,6 +27,11 @@ def plan_of(
     refreshing: bool = False,
 ) -> Plan:
     """Make the plan; librdkafka looks at its properties too. Its secrets are hidden in what `main` prints."""
+    from integrator import plan as planning
+    from integrator.channel.load import RunOptions
+    from integrator.deliver.kafka.refused import refused
+    from integrator.run import progress
+
     given = [tuple(text.partition("=")[::2]) for text in variables or []]
     if any("=" not in text for text in variables or []):
         raise typer.BadParameter("--variable is written NAME=VALUE")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Iterator
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Column, Table
 
 _WHOLE = 1_000_000
@@ -16,6 +19,19 @@ def console() -> Console:
     return Console(
         soft_wrap=True, markup=False, highlight=False, emoji=False, width=None if sys.stdout.isatty() else _WHOLE
     )
+
+
+@contextlib.contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show that something goes on: a moving sign in a terminal, else a line."""
+    shown = console()
+    if shown.is_terminal:
+        with shown.status(f"{escape(text)} …"):
+            yield
+    else:
+        shown.print(f"{text} …")
+        sys.stdout.flush()
+        yield
 
 
 def grid(*headers: str, title: str | None = None) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
 import logging
@@ -11,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -50,9 +49,10 @@ def run(channel: str | None, timezone: str) -> None:
         progress.configure(plan.secrets, level=logging.WARNING)
         console.print(f"A Kafka for this demonstration listens on {cluster.brokers}, in this process.")
         started = time.monotonic()
-        with _step(console, f"Starting Spark, and sending the changes that {file} reads (about 20 s)"):
+        with output.working(f"Starting Spark, and sending the changes that {file} reads (about 20 s)"):
             daemon.integrate([plan], once=True)
         seconds = time.monotonic() - started
+        console.print(f"Sent after {seconds:.0f} s, most of it the start of Spark.")
         received = read_back(cluster.brokers, plan.topics)
     _show(plan, received, seconds, console)
     _next(channel is not None or Path(CHANNEL).exists(), file, console)
@@ -70,20 +70,6 @@ def _own() -> str:
     if not found:
         raise EnvironmentFault(f"{CHANNEL} is not here, nor in an installed package; give --channel FILE")
     return str(found[0])
-
-
-@contextlib.contextmanager
-def _step(console: Console, text: str) -> Iterator[None]:
-    """Show that something goes on: a moving sign in a terminal, else a line before and one after."""
-    started = time.monotonic()
-    if console.is_terminal:
-        with console.status(f"{escape(text)} …"):
-            yield
-    else:
-        console.print(f"{text} …")
-        sys.stdout.flush()
-        yield
-    console.print(f"Sent after {time.monotonic() - started:.0f} s, most of it the start of Spark.")
 
 
 def _show(plan: Plan, received: Sequence[Received], seconds: float, console: Console) -> None:

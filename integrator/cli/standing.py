@@ -7,12 +7,8 @@ from typing import Annotated
 
 import typer
 
-from integrator.cli import as_json, output, show
+from integrator.cli import output
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
-from integrator.refresh.ledger import Ledger
-from integrator.run import backup, failure, rewind
-from integrator.run import resume as resuming
-from integrator.run.state import State
 
 
 def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -31,6 +27,11 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
+    from integrator.cli import as_json, show
+    from integrator.refresh.ledger import Ledger
+    from integrator.run import backup, failure, rewind
+    from integrator.run.state import State
+
     if sum(option is not None for option in (back_to, export, restored)) > 1:
         raise typer.BadParameter("--back-to, --export and --import exclude each other")
     if replace and restored is None:
@@ -70,6 +71,8 @@ def suspend(
     variables: Variables = None,
 ) -> None:
     """Have a channel's daemon wait after the cycle that it is in."""
+    from integrator.run.state import State
+
     made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     State(made.state).suspend(reason)
     output.console().print(f"channel {made.channel} is suspended: {reason}")
@@ -83,5 +86,8 @@ def resume(
     variables: Variables = None,
 ) -> None:
     """Have a suspended channel go on, or a failed one start again; report what it does then."""
+    from integrator.run import resume as resuming
+    from integrator.run.state import State
+
     made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
     output.console().print(resuming.resume(State(made.state), made.channel))

@@ -12,12 +12,8 @@ from typing import Annotated
 import typer
 
 from integrator.cli import output
-from integrator.cli import replay as replaying
-from integrator.cli import send as sending
 from integrator.cli.options import ChannelFile, Contexts, Variables, plan_of
 from integrator.errors import ConfigurationError
-from integrator.plan.source import is_loopback
-from integrator.run import progress
 
 
 def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -43,7 +39,8 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Send whole tables into Kafka; an interrupted refresh continues with the remaining slices."""
-    from integrator.refresh import job  # noqa: PLC0415 - check and plan need no Spark
+    from integrator.refresh import job
+    from integrator.run import progress
 
     made = plan_of(context, channel, contexts, variables, refreshing=True)
     progress.configure(made.secrets)
@@ -74,6 +71,9 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     variables: Variables = None,
 ) -> None:
     """Send dead letters through the channel again: those of its dead letter topic, or of a file of mended ones."""
+    from integrator.cli import replay as replaying
+    from integrator.run import progress
+
     if sum(option is not None for option in (file, from_offset, since)) > 1:
         raise typer.BadParameter("--file, --from-offset and --since exclude each other")
     if export and (file or dry_run):
@@ -95,6 +95,9 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = False,
 ) -> None:
     """Send the lines of a growing file into a channel's socket; ${SOCKET_SECRET} is its secret."""
+    from integrator.cli import send as sending
+    from integrator.plan.source import is_loopback
+
     host, _, port = to.rpartition(":")
     if not host or not port.isdigit():
         raise typer.BadParameter("--to is written HOST:PORT")

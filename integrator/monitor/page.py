@@ -143,7 +143,7 @@ def _topics(topics: dict[str, Any]) -> str:
         for topic, one in ordered
     )
     return (
-        f"<details open><summary>{len(topics)} topics: rows sent</summary>"
+        f"<details open><summary>{len(topics)} topic{'' if len(topics) == 1 else 's'}: rows sent</summary>"
         f'<div class="rows"><table><tr><th>topic</th><th>rows</th>{head}</tr>{rows}</table></div></details>'
     )
 

@@ -8,12 +8,14 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import structlog
 
 from integrator.channel.secret import Secrets
-from integrator.run.sync import Cycle
+
+if TYPE_CHECKING:
+    from integrator.run.sync import Cycle
 
 DEBUG = "INTEGRATOR_DEBUG"
 """The environment variable that has every line of Spark's JVM logged, traces included: --debug sets it."""

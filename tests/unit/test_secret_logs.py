@@ -116,9 +116,7 @@ def test_a_traceback_of_a_defect_has_no_secrets(tmp_path, monkeypatch, capsys):
 )
 def test_lines_go_beyond_loopback_by_tls_or_by_leave(words, code, said, tmp_path, monkeypatch, capsys):
     sent = []
-    monkeypatch.setattr(
-        "integrator.cli.transfer.sending.send", lambda _, target, *args, **more: sent.append(target) or 0
-    )
+    monkeypatch.setattr("integrator.cli.send.send", lambda _, target, *args, **more: sent.append(target) or 0)
     monkeypatch.setattr("signal.signal", lambda *_: None)
     (tmp_path / "f.jsonl").write_text("")
     monkeypatch.setattr("sys.argv", ["run.py", "send", "--file", str(tmp_path / "f.jsonl"), "--sender", "s", *words])

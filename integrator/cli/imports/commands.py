@@ -8,9 +8,6 @@ from typing import Annotated
 import typer
 
 from integrator.cli import output
-from integrator.cli.imports import airbyte as of_airbyte
-from integrator.cli.imports import debezium as of_debezium
-from integrator.cli.imports import hvr as of_hvr
 from integrator.cli.local import local_timezone
 from integrator.errors import ConfigurationError
 
@@ -34,6 +31,8 @@ def airbyte(
     sql_dialect: Annotated[str, typer.Option(help="Whose SQL the definitions are in.")] = "postgres",
 ) -> None:
     """Write a channel that does what Airbyte's Kafka destination did; name what has no counterpart."""
+    from integrator.cli.imports import airbyte as of_airbyte
+
     _report(*of_airbyte.run(file, tables, sql_dialect, channel, local_timezone()))
 
 
@@ -56,6 +55,8 @@ def debezium(
     ] = None,
 ) -> None:
     """Write a channel that makes the messages of a Debezium connector; name what has no counterpart."""
+    from integrator.cli.imports import debezium as of_debezium
+
     options = of_debezium.Options(tables, sql_dialect, worker, brokers, channel)
     _report(*of_debezium.run(file, options, local_timezone()))
 
@@ -72,5 +73,7 @@ def hvr(
     brokers: Annotated[str | None, typer.Option(help="host:port of brokers, with commas.")] = None,
 ) -> None:
     """Write a channel, and its tables beside it, from a definition of HVR; name what has no counterpart."""
+    from integrator.cli.imports import hvr as of_hvr
+
     options = of_hvr.Options(hvr_channel, source, target, brokers, channel)
     _report(*of_hvr.run(file, options, local_timezone()))
