@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from integrator import registry
 from integrator.channel.sources import FilesLocation, JdbcLocation, SocketLocation
 from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
 from integrator.plan import Plan
-from integrator.registry import client as registry
 
 
 def look_at(plan: Plan) -> str:

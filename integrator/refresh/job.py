@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from integrator import registry
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
@@ -34,7 +35,6 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting
-from integrator.registry import client as registry
 from integrator.run import session, shards
 from integrator.run.prefetch import prefetch
 from integrator.run.second_pass import REPORT_DDL, second_pass

@@ -24,15 +24,9 @@ from integrator.registry.compatible import incompatibility
 from integrator.registry.explained import explained, pretty, refusal, says_none
 
 
-def resolve(plan: Plan) -> Plan:
-    """Return the plan with the ids of its schemas, which are registered where they are not there yet.
-
-    Raises ConfigurationError for what the registry refuses, EnvironmentFault where it does not answer.
-    """
-    if plan.registry is None:
-        return plan
-    client = _client(plan.registry)
-    settings = plan.registry
+def resolve(plan: Plan, settings: RegistrySettings) -> Plan:
+    """Do what `registry.resolve` promises."""
+    client = _client(settings)
     plan = replace(plan, recipe=_with_numbers(plan, client))
     ids = {
         (registration.table, registration.part): _registered(client, settings, registration)
@@ -45,14 +39,8 @@ def resolve(plan: Plan) -> Plan:
     return replace(plan, recipe=replace(plan.recipe, tables=tables))
 
 
-def check(plan: Plan) -> list[str]:
-    """Return of each schema whether the registry has it, or would take it; registers nothing.
-
-    Raises as `resolve`, with what is wrong with all of them.
-    """
-    if plan.registry is None:
-        return []
-    settings = plan.registry
+def check(plan: Plan, settings: RegistrySettings) -> list[str]:
+    """Do what `registry.check` promises."""
     client = _client(settings)
     plan = replace(plan, recipe=_with_numbers(plan, client))
     found: list[str] = []

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from integrator import registry
 from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.encode.framing import framing_of
 from integrator.errors import from_wire
 from integrator.plan import Plan
-from integrator.registry import client as registry
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter
 from integrator.run.first_pass import first_pass

@@ -17,13 +17,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import durable
+from integrator import durable, registry
 from integrator.channel.sources import SocketLocation
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.plan import Plan
-from integrator.registry import client as registry
 from integrator.run import consistency, progress, session, starting
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle

@@ -7,9 +7,8 @@ import subprocess
 
 import pytest
 
-from integrator import plan
+from integrator import plan, registry
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.registry import client as registry
 from tests.parts import kafka_io
 from tests.parts.front import front, of_guid, with_guids
 

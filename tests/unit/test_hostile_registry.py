@@ -11,10 +11,9 @@ import time
 
 import pytest
 
-from integrator import plan
+from integrator import plan, registry
 from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.registry import bounded, explained
-from integrator.registry import client as registry
 
 PASSWORD = "planted-registry-password"
 SCHEMA = '{"type":"record","name":"t","fields":[]}'
