@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Mask, Words, flat, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.formats.contract import Between
 
 Places = npt.NDArray[np.int64]
-_WORD = 8
 _MOST_BYTES = (1 << 31) - 1
 
 
@@ -67,14 +67,14 @@ class Columns(NamedTuple):
 def write_rows(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, rows: Rows) -> pa.Array:
     """Return the rows. Raises pa.ArrowInvalid for more text than an array holds."""
     kind = pattern.around.type
-    padding = pa.array([b" " * _WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
+    padding = pa.array([b" " * WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
     data, offsets = flat(pa.concat_arrays([*written, pattern.around, padding]))
     pieces = _Pieces(offsets, sum(map(len, written)), pattern.bounds)
     ends = np.empty(len(rows.table) + 1, np.int64)
     _measured(rows, columns, pieces, ends)
     if ends[-1] > _MOST_BYTES:
         raise pa.ArrowInvalid("more text than an array holds")
-    result = np.empty(ends[-1] + _WORD, np.uint8)
+    result = np.empty(ends[-1] + WORD, np.uint8)
     _copied(rows, columns, pieces, words(data), words(result))
     buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(result)]
     return pa.Array.from_buffers(kind, len(rows.table), buffers)
@@ -115,13 +115,13 @@ def _copied(rows: Rows, columns: Columns, pieces: _Pieces, data: Words, result: 
         for place in range(first, last + 1):
             piece = pieces.around + place
             begin, end = offsets[piece], offsets[piece + 1]
-            for byte in range(begin, end, _WORD):
+            for byte in range(begin, end, WORD):
                 result[to + byte - begin] = data[byte]
             to += end - begin
             if place < last:
                 value = place - table
                 piece = start[value] + (own if of_all[value] else at)
                 begin, end = offsets[piece], offsets[piece + 1]
-                for byte in range(begin, end, _WORD):
+                for byte in range(begin, end, WORD):
                     result[to + byte - begin] = data[byte]
                 to += end - begin

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, mask
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
-from integrator.decode.json.names import WORD
 from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records

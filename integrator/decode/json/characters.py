@@ -6,8 +6,9 @@ import numpy as np
 
 from integrator.arrow.arrays import Mask, Octets, Words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.grammar import BACKSLASH, HEX, LIST, OPEN, QUOTE
-from integrator.decode.json.names import WORD, Places
+from integrator.decode.json.names import Places
 
 _N, _U, _L = b"nul"
 _SPACE, _LOWER_U = b" u"

@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE, QUOTE
 from integrator.decode.json.index import Finding, Nodes, indexed, resumed
 from integrator.decode.json.lines import Lines, pieces
-from integrator.decode.json.names import WORD
 from integrator.decode.refusal import report
 from integrator.errors import DataError, shown
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from integrator.arrow.arrays import Octets, Words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD, before, equal, in_each, less
 
 MAX_DEPTH = 128
 """Brackets that may stand inside each other: parsers of consumers accept between 64 and 1,000."""
@@ -17,9 +18,7 @@ ZERO, ONE, NINE = b"019"
 _MINUS, _PLUS, _POINT, _E, _E_LARGE, _U = b"-+.eEu"
 FIRST_PLAIN = 0x20
 """Below it are control characters, which no string has unescaped (RFC 8259, section 7)."""
-_ONES = np.uint64(0x0101010101010101)
-_QUOTES, _BACKSLASHES, _PLAIN, _TOPS = (_ONES * np.uint64(byte) for byte in (QUOTE, BACKSLASH, FIRST_PLAIN, 0x80))
-"""In each byte of a word: a quote, a backslash, the first plain character, the highest bit."""
+_QUOTES, _BACKSLASHES, _PLAIN = (in_each(byte) for byte in (QUOTE, BACKSLASH, FIRST_PLAIN))
 _SPECIAL = np.array([byte in b'"\\' or byte < FIRST_PLAIN for byte in range(256)]).astype(np.uint8)
 _ESCAPES = np.array([byte in b'"\\/bfnrtu' for byte in range(256)]).astype(np.uint8)
 HEX = np.full(256, -1, np.int64)
@@ -79,20 +78,13 @@ def after_scalar(text: Octets, at: int) -> tuple[int, int]:
 
 @compiled
 def after_plain(text: Octets, text_words: Words, at: int) -> int:
-    """Return the place of the first byte from `at` on that is a quote, a backslash or a control character.
-
-    Eight bytes at a time: a byte x is 0 where (x - 1) & ~x has the highest bit, and less than n where (x - n) & ~x has;
-    only bytes above the first such one may be taken for others (Warren, Hacker's Delight, 6-1).
-    """
+    """Return the place of the first byte from `at` on that is a quote, a backslash or a control character."""
     while at < len(text_words):
         word = text_words[at]
-        quote, backslash = word ^ _QUOTES, word ^ _BACKSLASHES
-        found = (quote - _ONES) & ~quote | (backslash - _ONES) & ~backslash | (word - _PLAIN) & ~word
-        found &= _TOPS
+        found = equal(word, _QUOTES) | equal(word, _BACKSLASHES) | less(word, _PLAIN)
         if found:
-            below = (found & (~found + np.uint64(1))) - np.uint64(1)
-            return at + int(((below & _ONES) * _ONES) >> np.uint64(56)) - 1
-        at += 8
+            return at + before(found)
+        at += WORD
     while not _SPECIAL[text[at]]:
         at += 1
     return at

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.grammar import (
     CLOSE,
     COLON,
@@ -43,7 +44,7 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
-from integrator.decode.json.names import WORD, Hashes, Names, Places, begins_with, has_equal, hash_of
+from integrator.decode.json.names import Hashes, Names, Places, begins_with, has_equal, hash_of
 
 Ints = npt.NDArray[np.int64]
 

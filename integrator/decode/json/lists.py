@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, flat, mask
+from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.document import read_document
 from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.lines import Lines
-from integrator.decode.json.names import WORD
 from integrator.decode.json.objects import Objects, as_lines
 from integrator.decode.json.slices import Slices, raw_of, texts_of
 from integrator.decode.text.literals import in_words, parse_array

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.grammar import BACKSLASH, QUOTE
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import WORD, Hashes, Places, begins_with, hash_of, json_text
+from integrator.decode.json.names import Hashes, Places, begins_with, hash_of, json_text
 
 Ints = npt.NDArray[np.int64]
 

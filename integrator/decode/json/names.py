@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from integrator.arrow.arrays import Octets, Words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 
 Places = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint64]
-WORD = 8
 """Bytes that are compared and hashed at once."""
 _FEW_NAMES = 64
 """Names of an object that are compared in pairs; more of them are looked up."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Octets, Raw, Words, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import TOPS, WORD, equal, in_each
 from integrator.contracts.rejected import Rejected
 from integrator.decode.json.files import BLOCK_BYTES, MARK, cut_off, open_file
 from integrator.decode.json.lines import Codes, LeftOut, Lines, count_bytes
@@ -28,11 +29,8 @@ _UTF_8 = "write change files in UTF-8"
 _GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
-_WORD = 8
 _MOST_BYTES = (1 << 31) - 1
-_ONES = np.uint64(0x0101010101010101)
-_NEWLINES, _TOPS = _ONES * np.uint64(_NEWLINE), _ONES << np.uint64(7)
-"""In each byte of a word: a newline, and the bit that no byte of ASCII has."""
+_NEWLINES = in_each(_NEWLINE)
 
 
 class Shortening(Protocol):
@@ -129,7 +127,7 @@ def _next_block(
         rest = _cut_off_rest(data, len(rest))
         if shortening is None or not (codes or shortening.begins(data)):
             return data, None, rest
-        block.extend(bytes(max(0, filled + len(data) + 2 * _WORD - len(block))))
+        block.extend(bytes(max(0, filled + len(data) + 2 * WORD - len(block))))
         with memoryview(block) as view:
             more, of_lines = shortening.left_out(data, view[filled:])
         filled += more
@@ -221,7 +219,7 @@ def _offsets(data: Raw, count: int | None = None) -> tuple[npt.NDArray[np.int32]
     """Return where each line begins, and the end; and whether all bytes are ASCII. count: of lines, if known."""
     text = np.frombuffer(data, np.uint8)
     offsets = np.empty(int(count_bytes(text, _NEWLINE) if count is None else count) + 1, np.int32)
-    padded = text if len(text) >= _WORD else np.append(text, np.zeros(_WORD, np.uint8))
+    padded = text if len(text) >= WORD else np.append(text, np.zeros(WORD, np.uint8))
     return offsets, bool(_find_lines(text, words(padded), offsets))
 
 
@@ -232,17 +230,16 @@ def _find_lines(text: Octets, text_words: Words, offsets: npt.NDArray[np.int32])
     offsets[0] = 0
     line, at, size = 1, 0, len(text)
     while at < size:
-        if at + _WORD <= size:
+        if at + WORD <= size:
             word = text_words[at]
             high |= word
-            other = word ^ _NEWLINES
-            if not (other - _ONES) & ~other & _TOPS:
-                at += _WORD
+            if not equal(word, _NEWLINES):
+                at += WORD
                 continue
-        for place in range(at, min(at + _WORD, size)):
+        for place in range(at, min(at + WORD, size)):
             high |= np.uint64(text[place])
             if text[place] == _NEWLINE:
                 offsets[line] = place + 1
                 line += 1
-        at += _WORD
-    return not high & _TOPS
+        at += WORD
+    return not high & TOPS  # a bit that no byte of ASCII has

@@ -15,17 +15,17 @@ import numpy.typing as npt
 
 from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD, before, equal, in_each
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import is_word
 from integrator.decode.json.index import indexed
 from integrator.decode.json.lines import LeftOut
-from integrator.decode.json.names import WORD, Places, json_text
+from integrator.decode.json.names import Places, json_text
 
 Ints = npt.NDArray[np.int64]
 _MOST_KEPT = 1024
 _INSTEAD = b"0"
-_ONES = np.uint64(0x0101010101010101)
-_NEWLINES, _TOPS = _ONES * np.uint64(grammar.NEWLINE), _ONES << np.uint64(7)
+_NEWLINES = in_each(grammar.NEWLINE)
 
 
 class RepeatedMember:
@@ -143,11 +143,9 @@ def _leave_out(
         while True:
             word = text_words[at]
             data_words[to] = word
-            other = word ^ _NEWLINES
-            ends = (other - _ONES) & ~other & _TOPS
+            ends = equal(word, _NEWLINES)
             if ends:
-                below = (ends & (~ends + np.uint64(1))) - np.uint64(1)
-                size = int(((below & _ONES) * _ONES) >> np.uint64(56))
+                size = before(ends) + 1
                 at, to = at + size, to + size
                 break
             at, to = at + WORD, to + WORD

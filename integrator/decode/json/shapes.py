@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from integrator.arrow.arrays import Mask, Words, words
 from integrator.arrow.column_slices import SlotsByName
-from integrator.decode.json.names import WORD, Hashes, Places, hash_of, json_text
+from integrator.arrow.eight_bytes import WORD
+from integrator.decode.json.names import Hashes, Places, hash_of, json_text
 
 Ints = npt.NDArray[np.int64]
 

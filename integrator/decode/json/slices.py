@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, Octets, Words, words
 from integrator.arrow.compiled import compiled
+from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.characters import copy_values, is_null
 from integrator.decode.json.grammar import QUOTE
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import WORD, Places, hash_of, is_same, is_same_by_words
+from integrator.decode.json.names import Places, hash_of, is_same, is_same_by_words
 
 Ints = npt.NDArray[np.int64]
 
