@@ -9,6 +9,8 @@ COPY integrator integrator
 COPY channels channels
 COPY data data
 COPY schemas schemas
+# What is compiled once, and the classes of Spark's JVM: each start of the container takes half of the CPU.
+RUN python run.py prepare && rm -rf spark-warehouse
 # Its code is root's; it may write its state, and what Spark and Numba keep.
 RUN useradd --create-home --uid 10001 integrator && install -d -m 0700 -o integrator -g integrator state spark-warehouse
 USER integrator

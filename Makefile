@@ -14,7 +14,7 @@ quickstart: $(VENV)/installed
 
 # What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark and a broker in two
 # processes, each with its own; what kills and freezes them one after another.
-test: $(VENV)/installed lint
+test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
 	$(BIN)/pytest -n 2 --dist loadfile tests/broker
@@ -83,6 +83,11 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock; code=$$?; \
 	kill $$dots; echo; exit $$code
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 
+	@touch $@
+
+# Some hundred starts of Spark, each with half of the CPU.
+$(VENV)/prepared: $(VENV)/installed
+	@$(BIN)/python run.py prepare
 	@touch $@
 
 clean:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import logging
@@ -10,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
 from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
-from integrator.run import daemon, progress
+from integrator.run import class_archive, daemon, progress
 
 CHANNEL = "channels/quickstart.yaml"
 _BROKERS = "KAFKA_BROKERS"
@@ -42,20 +43,37 @@ def run(channel: str | None, timezone: str) -> None:
     """
     console = output.console()
     file = channel or _own()
-    with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
-        os.environ[_BROKERS] = cluster.brokers
-        plan = dataclasses.replace(planning.make(file, timezone), state=state)
-        cluster.create(plan.topics, plan.create_topics.Partitions if plan.create_topics else 1)
-        progress.configure(plan.secrets, level=logging.WARNING)
-        console.print(f"A Kafka for this demonstration listens on {cluster.brokers}, in this process.")
+    with _with_kafka(file, timezone) as plan:
+        brokers = os.environ[_BROKERS]
+        console.print(f"A Kafka for this demonstration listens on {brokers}, in this process.")
         started = time.monotonic()
         with output.working(f"Starting Spark, and sending the changes that {file} reads (about 20 s)"):
             daemon.integrate([plan], once=True)
         seconds = time.monotonic() - started
         console.print(f"Sent after {seconds:.0f} s, most of it the start of Spark.")
-        received = read_back(cluster.brokers, plan.topics)
+        received = read_back(brokers, plan.topics)
     _show(plan, received, seconds, console)
     _next(channel is not None or Path(CHANNEL).exists(), file, console)
+
+
+def prepare(timezone: str) -> Path:
+    """Integrate the demonstration's changes once, and archive what Spark's JVM loaded for that; return the archive.
+
+    What is compiled at first use is compiled by that, too. Raises EnvironmentFault.
+    """
+    with _with_kafka(_own(), timezone) as plan:
+        return class_archive.make(lambda: daemon.integrate([plan], once=True))
+
+
+@contextlib.contextmanager
+def _with_kafka(file: str, timezone: str) -> Iterator[Plan]:
+    """Have a Kafka in this process that has the topics of a channel; yield the channel's plan, with an empty state."""
+    with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
+        os.environ[_BROKERS] = cluster.brokers
+        plan = dataclasses.replace(planning.make(file, timezone), state=state)
+        cluster.create(plan.topics, plan.create_topics.Partitions if plan.create_topics else 1)
+        progress.configure(plan.secrets, level=logging.WARNING)
+        yield plan
 
 
 def _own() -> str:

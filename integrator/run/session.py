@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from integrator.errors import EnvironmentFault, shortened
-from integrator.run import spark_log
+from integrator.run import class_archive, spark_log
 from integrator.run.spark_failures import classify
 from integrator.sources.files import SHUFFLING_CORES
 
@@ -77,6 +77,8 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
     of_master = {**(_LOCAL if local else {}), **(_OF_FILES if of_files and _has_few_cores(given) else {})}
     for key, value in {**DEFAULTS, **of_master}.items():
         given.setIfMissing(key, value)
+    if archived := class_archive.options():
+        given.setIfMissing(class_archive.OPTIONS, archived)
     if jars:
         given.set("spark.jars", ",".join(jars))
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))

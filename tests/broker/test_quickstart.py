@@ -62,3 +62,31 @@ def test_the_quickstart_of_a_wheel(installed: Path, tmp_path: Path) -> None:
     assert '"price": "9849.85"' in ran.stdout  # a decimal of Connect's, which is base64 in the message
     assert "2102 messages, read back by a consumer" in ran.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_prepare_archives_the_classes_that_each_later_start_takes(installed: Path, tmp_path: Path) -> None:
+    prepared = subprocess.run(
+        [installed / "integrator", "prepare"], check=False, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert prepared.returncode == 0, prepared.stderr
+    assert not prepared.stderr
+    archive = Path(prepared.stdout.splitlines()[-1].partition(":")[0])
+    assert archive.is_relative_to(installed.parent)
+    assert archive.stat().st_mode & 0o444 == 0o444
+    loaded = tmp_path / "loaded.txt"
+    submit = f"--conf spark.driver.extraJavaOptions=-Xlog:class+load:file={loaded} pyspark-shell"
+    code = "from integrator.run import session; session.start('tests').stop()"
+    for there in (True, False):
+        if not there:
+            archive.unlink()
+        started = subprocess.run(
+            [installed / "python", "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYSPARK_SUBMIT_ARGS": submit},
+        )
+        assert not started.stdout + started.stderr
+        taken = loaded.read_text().count("source: shared objects file (top)")
+        assert taken > 5000 if there else taken == 0
