@@ -104,6 +104,19 @@ def test_a_topic_is_deleted_under_us(cluster, tmp_path, name):
     assert f"the topic {running.topic} is not there any more: create it" in error
 
 
+def test_a_quota_slows_a_cycle_until_it_fails_and_is_named(cluster, tmp_path, name):
+    running = Running(cluster, tmp_path, name)
+    entity = ("--entity-type", "clients", "--entity-default")
+    cluster.configure(*entity, "--add-config", "producer_byte_rate=2000")  # a broker's, and a file has 200 kB
+    try:
+        running.write(4)
+        error = running.failure()
+    finally:
+        cluster.configure(*entity, "--delete-config", "producer_byte_rate")
+    running.end()
+    assert "(a quota, a slow disk or network)" in error
+
+
 @contextlib.contextmanager
 def small_disk(path, megabytes):
     """A file system of so many megabytes at `path`."""

@@ -139,6 +139,7 @@ class KraftBroker:
         advertised: Mapping[str, str] | None = None,
     ) -> None:
         self._class_path, self._directory = class_path, directory
+        self._properties = str(directory / "server.properties")
         port, controller = free_port(), quorum[node] if quorum else free_port()
         voters = ",".join(f"{number}@127.0.0.1:{place}" for number, place in (quorum or {}).items())
         found = f"voters={voters}" if voters else f"bootstrap.servers=127.0.0.1:{controller}"
@@ -174,14 +175,23 @@ log.index.size.max.bytes={INDEX_BYTES}
 """
         )
         alone = () if quorum else ("--standalone",)
-        self._run("kafka.tools.StorageTool", "format", *alone, "-t", "AAAAAAAAAAAAAAAAAAAAAQ", *format_words, "-c")
+        self.run(
+            "kafka.tools.StorageTool",
+            "format",
+            *alone,
+            "-t",
+            "AAAAAAAAAAAAAAAAAAAAAQ",
+            *format_words,
+            "-c",
+            self._properties,
+        )
         self._process: subprocess.Popen[bytes] | None = None
 
     def _command(self, *words: str) -> list[str]:
-        java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=ERROR", "-cp", self._class_path]
-        return [*java, *words, str(self._directory / "server.properties")]
+        return ["java", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=ERROR", "-cp", self._class_path, *words]
 
-    def _run(self, *words: str) -> None:
+    def run(self, *words: str) -> None:
+        """Run one of Kafka's tools."""
         done = subprocess.run(self._command(*words), check=False, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{' '.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -195,7 +205,7 @@ log.index.size.max.bytes={INDEX_BYTES}
     def launch(self) -> None:
         """Start it, and do not wait until it answers."""
         with (self._directory / "log").open("ab") as log:
-            self._process = subprocess.Popen(self._command("kafka.Kafka"), stdout=log, stderr=log)
+            self._process = subprocess.Popen(self._command("kafka.Kafka", self._properties), stdout=log, stderr=log)
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
@@ -254,6 +264,10 @@ class KraftCluster:
                 KraftBroker(class_path, home, listeners, properties, format_words, node, quorum, elsewhere)
             )
         self.servers = ",".join(node.servers for node in self.nodes)
+
+    def configure(self, *words: str) -> None:
+        """Alter the configuration of brokers, topics or clients, as kafka-configs.sh does."""
+        self.nodes[0].run("kafka.admin.ConfigCommand", "--bootstrap-server", self.servers, "--alter", *words)
 
     def listener(self, name: str) -> list[str]:
         """Where the brokers listen by that name."""
