@@ -11,7 +11,7 @@ from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
-from integrator.decode.json.files import BLOCK_BYTES
+from integrator.decode.json.files import BLOCK_BYTES, container_of
 from integrator.decode.json.joined import JoinedLines
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import LineReading, read_lines, whole_lines
@@ -39,8 +39,13 @@ class File:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The file, and those that are read as if they were in it."""
+        """The files whose lines these are."""
         return self.joined.paths if self.joined else (self.path,)
+
+    @property
+    def container(self) -> str:
+        """json, csv, parquet, or empty; joined files are all of JSON lines."""
+        return "json" if self.joined else container_of(self.path)
 
     def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for.

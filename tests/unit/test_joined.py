@@ -105,6 +105,19 @@ def test_a_transaction_over_small_files(dialect, tmp_path, joins):
     assert all(joins)
 
 
+@pytest.mark.parametrize("text", ["", "\n", "\ufeff"], ids=["nothing", "a newline", "a byte order mark"])
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("dialect", ["hvr", "auto"])
+def test_a_file_without_records_among_small_files(dialect, place, text, tmp_path, joins):
+    made = pure.recipe(tmp_path, ORDERS, PLAIN, dialect)
+    of_files = [[{"id": 1}], [{"id": 2}, {"id": 3}]]
+    of_files.insert(place, [])
+    files = hvr(tmp_path, *of_files)
+    files[place].write_text(text)
+    assert outcome(made, files, joined=True) == outcome(made, files, joined=False)
+    assert joins == [True]
+
+
 UPDATE = [{"hvr_op": 4, "id": 1, "v": "a", "hvr_tx_seq": "7"}, {"hvr_op": 2, "id": 1, "v": "b", "hvr_tx_seq": "7"}]
 ONE_BY_ONE = {
     "a line is broken": ("", "", [[{"id": 1}], [{"id": "x"}], [{"id": 3}]]),

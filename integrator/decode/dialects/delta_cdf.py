@@ -26,7 +26,7 @@ from integrator.decode.dialect import Decoded, Parts, mark, of_parts
 from integrator.decode.fields import INSTANT, Where, digits, integers
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
-from integrator.decode.json.files import BLOCK_BYTES, container_of, open_file
+from integrator.decode.json.files import BLOCK_BYTES, open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.positions import NO_TRANSACTION, Positions
@@ -45,7 +45,7 @@ _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 def parts(file: File, reading: Reading) -> Parts:
     """Return the parts of a file: one, for it is read as a whole. Raises DataError."""
-    container = container_of(file.path)
+    container = file.container
     if container == "empty":
         return Parts(iter(()), lambda decoded: decoded)
     table = reading.only_table

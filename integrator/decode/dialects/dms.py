@@ -26,7 +26,6 @@ from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_p
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
-from integrator.decode.json.files import container_of
 from integrator.decode.json.slices import Labels
 from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
@@ -43,7 +42,7 @@ _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 def parts(file: File, reading: Reading) -> Parts:
     """Return the parts of a file. Raises DataError."""
-    container = container_of(file.path)
+    container = file.container
     if container == "json":
         return Parts(
             file.lines(reading),

@@ -34,7 +34,6 @@ from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
-from integrator.decode.json.files import container_of
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import read_lines
 from integrator.decode.refusal import of_all, refuse, report
@@ -73,7 +72,7 @@ def tail(file: File, reading: Reading) -> OpenTransaction:
         return end_by_reading(read, file, reading)
     state = OpenTransaction()
     columns: Iterator[tuple[pa.Array, pa.Array]]
-    container = container_of(file.path)
+    container = file.container
     if container == "empty":
         return state
     if container == "json":
@@ -92,7 +91,7 @@ def check(lines: Lines, reading: Reading) -> None:
 
 def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any], Records]]:
     """Return the blocks of a file, and what decodes one."""
-    match container_of(file.path):
+    match file.container:
         case "empty":
             return iter(()), lambda records: records
         case "json":

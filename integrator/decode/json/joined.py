@@ -18,7 +18,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 class JoinedLines:
     """The lines of several files, one after another.
 
-    paths: the files, in order. data: their lines. first_lines: the number of the first line of each file.
+    paths: the files that have lines, in order. data: their lines. first_lines: the number of the first line of each.
     """
 
     paths: tuple[str, ...]
@@ -31,11 +31,12 @@ class JoinedLines:
 
 
 def join_lines(paths: Sequence[str]) -> JoinedLines | None:
-    """Return the lines of files; None where one does not begin with a record, or they are large when unpacked.
+    """Return the lines of files, of which some may have none.
 
-    Raises EnvironmentFault for a file that cannot be read.
+    None where one begins with something else than a record, all are empty, or they are large when unpacked. Raises
+    EnvironmentFault for a file that cannot be read.
     """
-    texts, first_lines, line, size = list[bytes](), list[int](), 1, 0
+    names, texts, first_lines, line, size = list[str](), list[bytes](), list[int](), 1, 0
     for path in paths:
         with open_file(path) as stream:
             try:
@@ -43,11 +44,14 @@ def join_lines(paths: Sequence[str]) -> JoinedLines | None:
             except (OSError, pa.ArrowInvalid) as error:
                 raise cut_off(path, error) from error
         size += len(text)
+        if not text.strip():
+            continue
         if not begins_with_record(text) or size > _MOST_BYTES:
             return None
         if not text.endswith(b"\n"):
             text += b"\n"
+        names.append(path)
         texts.append(text)
         first_lines.append(line)
         line += text.count(b"\n")
-    return JoinedLines(tuple(paths), pa.py_buffer(b"".join(texts)), np.array(first_lines))
+    return JoinedLines(tuple(names), pa.py_buffer(b"".join(texts)), np.array(first_lines)) if names else None
