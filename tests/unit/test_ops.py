@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -48,6 +49,15 @@ def test_the_manifests_run_one_process_that_is_not_root_and_is_probed(kubernetes
     assert [container[f"{kind}Probe"]["httpGet"]["path"] for kind in ("liveness", "readiness")] == ["/health", "/ready"]
     assert spec["selector"]["matchLabels"] == kubernetes["Service"]["spec"]["selector"]
     assert spec["template"]["metadata"]["annotations"]["prometheus.io/port"] == DEFAULT_LISTEN.rpartition(":")[2]
+
+
+@pytest.mark.parametrize("version", ["1.29", kubernetes_validate.latest_version()])
+def test_kubernetes_own_schemas_accept_the_manifests(kubernetes, version):
+    for manifest in kubernetes.values():
+        kubernetes_validate.validate(manifest, version, strict=True)
+    kubernetes["StatefulSet"]["spec"]["replica"] = 1
+    with pytest.raises(kubernetes_validate.ValidationError, match="'replica' was unexpected"):
+        kubernetes_validate.validate(kubernetes["StatefulSet"], version, strict=True)
 
 
 def test_systemd_understands_the_unit(tmp_path):
