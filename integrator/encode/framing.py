@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
-from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import ASIDE, DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS, Places, Shape
+from integrator.contracts.fragments import ASIDE, Places, Shape
 from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
-from integrator.encode.headers import KindHeaders, headers_of_rows
+from integrator.encode.headers import KindHeaders, TableHeaders, headers_of_rows
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
-from integrator.formats.keys import KEYS
 
 ASSEMBLE_OVERHEAD = 64
 """Bytes that a format may put around the rows that it assembles, or that compression adds to any message."""
@@ -29,7 +26,6 @@ _GROWTH_SHIFT = 11
 """Compression adds one byte for 2048 at most to what it cannot compress: zlib's bound is 1/4096 and 1/16384
 (deflateBound, https://zlib.net/manual.html), LZ4's frames have 4 bytes for each block of 64 KiB."""
 
-_NAMES = {DEAD: DEAD_HEADERS, REJECTED: REJECTED_HEADERS}
 PARTS = ("start", "end", "table_start", "table_end", "before", "after", "between_rows", "between_tables")
 
 Texts: TypeAlias = "bytes | pa.Array"
@@ -80,8 +76,8 @@ class Framing:
         self._frames: dict[tuple[str, str], Frame] = {}
         self._key_frames = {name: messages.key_frame(table, channel) for name, table in self._tables.items()}
         tail = messages.format_of(channel.messages.layout).header_tail
-        self._headers = {name: _fixed_headers(table, tail) for name, table in self._tables.items()}
-        self._key_frames[""], self._headers[""] = Frame(), []  # rejected lines are of no table
+        self._headers = TableHeaders(self._tables, tail)
+        self._key_frames[""] = Frame()  # rejected lines are of no table
         self._compress = compressor(channel.messages.layout.options)
         self._text = messages.format_of(channel.messages.layout).text
         self.compresses = bool(self._compress) or messages.format_of(channel.messages.layout).compresses(
@@ -115,7 +111,7 @@ class Framing:
     def record_bytes(self, table: str) -> int:
         """Return the bytes of a message that are neither of its value, of its key's body, nor of the rows' headers."""
         key = self._key_frames[table]
-        return len(key.opening) + len(key.closing) + header_size(self._headers[table]) + RECORD_OVERHEAD
+        return len(key.opening) + len(key.closing) + header_size(self._headers.fixed(table)) + RECORD_OVERHEAD
 
     def with_growth(self, size: SomeInts) -> SomeInts:
         """Return sizes with what compression may add to them."""
@@ -160,7 +156,7 @@ class Framing:
             _texts([frame.opening for frame in frames]),
             _texts([frame.closing for frame in frames]),
             (_texts([key.opening for key in keys]), _texts([key.closing for key in keys])),
-            [self._headers_of(table, shape) for table, shape in pairs],
+            [self._headers.of_kind(table, shape) for table, shape in pairs],
         )
 
     def costs(self, frames: Sequence[Frame]) -> tuple[Ints, Ints, Ints, Ints]:
@@ -222,12 +218,6 @@ class Framing:
         """Return the headers of a message for each row; None where no message has any."""
         return headers_of_rows(rows["headers"], kinds.code, kinds.headers)
 
-    def _headers_of(self, table: str, shape: str) -> KindHeaders:
-        names = _NAMES.get(shape)
-        if names is None:
-            names = tuple(name for name, _ in self._tables[table].headers) if table else ()
-        return KindHeaders(() if shape == DEAD else tuple(self._headers[table]), tuple(names))
-
 
 def _around(kinds: RowKinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
     """Return what stands before and after each row: the same for all, or of each row.
@@ -266,21 +256,6 @@ def regrouped(values: pa.Array, starts: Places) -> pa.Array:
     offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1]
     bounds = np.append(offsets[starts], offsets[-1]).astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(bounds), data])
-
-
-def _fixed_headers(table: TableRecipe, value_tail: bytes) -> list[tuple[str, bytes | None]]:
-    """Return the headers that say the schemas, where those are not in a prefix: a 1, the GUID's 16 bytes, a tail.
-
-    https://github.com/confluentinc/schema-registry, HeaderSchemaIdSerializer.java.
-    """
-    key_format = KEYS[table.message_key.serializer].of_struct
-    key_tail = key_format.header_tail if key_format else b""
-    parts = (("__key_schema_id", table.key_id, key_tail), ("__value_schema_id", table.value_id, value_tail))
-    return [
-        (name, b"\x01" + UUID(schema_id.guid).bytes + tail)
-        for name, schema_id, tail in parts
-        if schema_id and schema_id.guid
-    ]
 
 
 def _texts(texts: Sequence[bytes]) -> Texts:

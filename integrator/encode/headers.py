@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.contracts.fragments import DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS
 from integrator.contracts.outgoing import MessageHeaders
+from integrator.contracts.table_recipe import TableRecipe
+from integrator.formats.keys import KEYS
 
 Ints = npt.NDArray[np.int64]
+Fixed: TypeAlias = "tuple[tuple[str, bytes | None], ...]"
+_NAMES = {DEAD: DEAD_HEADERS, REJECTED: REJECTED_HEADERS}
 
 
 @dataclass(frozen=True)
 class KindHeaders:
     """The headers of a kind of rows. fixed: those of every message. names: of those whose values are the row's."""
 
-    fixed: tuple[tuple[str, bytes | None], ...]
+    fixed: Fixed
     names: tuple[str, ...]
 
     @property
     def all_names(self) -> tuple[str, ...]:
         """The names of all of them, in the order of a message."""
         return (*(name for name, _ in self.fixed), *self.names)
+
+
+class TableHeaders:
+    """The headers of each table's messages."""
+
+    def __init__(self, tables: Mapping[str, TableRecipe], value_tail: bytes) -> None:
+        """Take the tables by name; value_tail: what follows the GUID of a value's schema in a header."""
+        self._tables = tables
+        self._fixed = {name: _of_schemas(table, value_tail) for name, table in tables.items()}
+        self._fixed[""] = ()  # rejected lines are of no table
+
+    def fixed(self, table: str) -> Fixed:
+        """Return the headers that all messages of a table have."""
+        return self._fixed[table]
+
+    def of_kind(self, table: str, shape: str) -> KindHeaders:
+        """Return the headers of rows of a table and a shape."""
+        names = _NAMES.get(shape)
+        if names is None:
+            names = tuple(name for name, _ in self._tables[table].headers) if table else ()
+        return KindHeaders(() if shape == DEAD else self._fixed[table], tuple(names))
+
+
+def _of_schemas(table: TableRecipe, value_tail: bytes) -> Fixed:
+    """Return the headers that name the schemas, where no prefix does: a 1, the GUID's 16 bytes, a tail.
+
+    https://github.com/confluentinc/schema-registry, HeaderSchemaIdSerializer.java.
+    """
+    key_format = KEYS[table.message_key.serializer].of_struct
+    key_tail = key_format.header_tail if key_format else b""
+    parts = (("__key_schema_id", table.key_id, key_tail), ("__value_schema_id", table.value_id, value_tail))
+    return tuple(
+        (name, b"\x01" + UUID(schema_id.guid).bytes + tail)
+        for name, schema_id, tail in parts
+        if schema_id and schema_id.guid
+    )
 
 
 def headers_of_rows(values: pa.ListArray, code: Ints, kinds: Sequence[KindHeaders]) -> MessageHeaders | None:
