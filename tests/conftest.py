@@ -12,12 +12,13 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.parts import brokers, registries
+from tests.parts import brokers, java, registries
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
 
 
+java.JVM_OPTIONS.append("-XX:TieredStopAtLevel=1")
 hypothesis.settings.register_profile("untimed", deadline=None)  # what is compiled is compiled by the first example
 hypothesis.settings.load_profile("untimed")
 

@@ -27,9 +27,11 @@ from integrator.run.state import State
 from tests.faults import kill_minus_nine
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.daemon import Daemon
-from tests.parts.spark_cluster import SparkCluster, family_of, send
+from tests.parts.spark_cluster import JAVA_OPTIONS, SparkCluster, family_of, send
 
 SETTINGS = [
+    f"spark.driver.defaultJavaOptions={JAVA_OPTIONS}",
+    f"spark.executor.defaultJavaOptions={JAVA_OPTIONS}",
     "spark.driver.host=127.0.0.1",
     "spark.driver.bindAddress=127.0.0.1",
     "spark.executor.memory=1g",

@@ -19,6 +19,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from tests.parts.java import JVM_OPTIONS
+
 HERE = Path(__file__).parent
 LIBRARIES = HERE.parent.parent / "build" / "kafka-libs"
 VARIABLE = "INTEGRATOR_TEST_BROKERS"
@@ -188,7 +190,16 @@ log.index.size.max.bytes={INDEX_BYTES}
         self._process: subprocess.Popen[bytes] | None = None
 
     def _command(self, *words: str) -> list[str]:
-        return ["java", "-Xmx512m", "-XX:+UseSerialGC", "-Dlog4j2.level=ERROR", "-cp", self._class_path, *words]
+        return [
+            "java",
+            *JVM_OPTIONS,
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-Dlog4j2.level=ERROR",
+            "-cp",
+            self._class_path,
+            *words,
+        ]
 
     def run(self, *words: str) -> None:
         """Run one of Kafka's tools."""

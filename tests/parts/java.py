@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pyspark
 
+JVM_OPTIONS: list[str] = []
+"""Options of each JVM that is started here. Tests' have no second compiler: they live for seconds; benchmarks' have."""
 PROGRAMS = Path(__file__).parent / "jvm"
 SPARK_JARS = f"{Path(pyspark.__file__).parent / 'jars'}/*"
 """Where Apache Avro for Java is: Spark has it."""
@@ -17,7 +19,7 @@ SPARK_JARS = f"{Path(pyspark.__file__).parent / 'jars'}/*"
 
 def run(program: str, class_path: str, lines: Sequence[str], *arguments: str) -> list:
     done = subprocess.run(
-        ["java", "-cp", class_path, str(PROGRAMS / f"{program}.java"), *arguments],
+        ["java", *JVM_OPTIONS, "-cp", class_path, str(PROGRAMS / f"{program}.java"), *arguments],
         input="\n".join(lines),
         capture_output=True,
         text=True,

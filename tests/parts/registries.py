@@ -16,6 +16,7 @@ from pathlib import Path
 from confluent_kafka.schema_registry import SchemaRegistryClient
 
 from tests.parts.brokers import LIBRARIES, free_port
+from tests.parts.java import JVM_OPTIONS
 
 VARIABLE = "INTEGRATOR_TEST_REGISTRY"
 VERSION = "3.0.9"
@@ -91,7 +92,7 @@ class Server:
 
     def start(self) -> None:
         settings = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={self._port}", "-Dquarkus.log.level=WARN"]
-        command = ["java", "-Xmx512m", "-XX:+UseSerialGC", *settings, "-jar", str(self._runner)]
+        command = ["java", *JVM_OPTIONS, "-Xmx512m", "-XX:+UseSerialGC", *settings, "-jar", str(self._runner)]
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self._directory)
         client = SchemaRegistryClient.new_client({"url": self.url, "max.retries": 0})

@@ -14,8 +14,12 @@ from typing import Any
 import psutil
 import pyspark
 
+from integrator.run import class_archive
+
 HOME = Path(pyspark.__file__).parent
 READY_S = 60
+JAVA_OPTIONS = f"-XX:TieredStopAtLevel=1 {class_archive.options()}"
+"""All of these processes live for seconds: they start fast, and are not made fast."""
 
 
 class SparkCluster:
@@ -54,6 +58,7 @@ class SparkCluster:
             "SPARK_HOME": str(HOME),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": JAVA_OPTIONS,
         }
         command = [str(HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", *words]
         with (self._directory / f"{log}.log").open("wb") as output:
