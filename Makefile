@@ -12,13 +12,12 @@ COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.p
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark and a broker in two
-# processes, each with its own; what kills and freezes them one after another.
+# What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark and a broker, kills and
+# freezes them in three processes, each with its own, for they wait a third of their time.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
-	$(BIN)/pytest -n 2 --dist loadfile tests/broker
-	$(BIN)/pytest tests/faults
+	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check
