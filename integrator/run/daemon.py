@@ -25,7 +25,7 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
     channels know nothing of each other: when one fails, the others go on, and it waits to be resumed; its error is
     raised when no other channel goes on.
     """
-    stopping = threading.Event()
+    stopping, ended = threading.Event(), threading.Event()
     jobs = [Job(plan, stopping, observer) for plan in plans]
     try:
         for job in jobs:
@@ -33,6 +33,7 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
         spark = session.start(", ".join(plan.channel for plan in plans), of_files=True)
         try:
             session.warm_up(spark)
+            session.keep_workers(spark, ended)
             _on_signals(spark, stopping)
             if not session.has_secret(spark):
                 structlog.get_logger().warning(
@@ -41,6 +42,7 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
                 )
             _run(jobs, spark, once=once)
         finally:
+            ended.set()
             session.stop(spark)
     finally:
         for job in jobs:

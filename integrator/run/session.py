@@ -62,6 +62,7 @@ _STARTING = (
     "and a place for temporary files"
 )
 _POLL_S = 0.2
+_WORKERS_KEPT_S = 25.0
 
 
 def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> SparkSession:
@@ -113,6 +114,23 @@ def warm_up(session: SparkSession) -> None:
             session.range(1, numPartitions=1).mapInArrow(_import_steps, "id long").collect()
 
     threading.Thread(target=run, name="warm-up", daemon=True).start()
+
+
+def keep_workers(session: SparkSession, ended: threading.Event) -> None:
+    """Keep Python workers while nothing comes, until `ended`: Spark ends those that do nothing for a minute.
+
+    The next cycle would begin with a new one, which is ten times its time (PythonWorkerFactory.IDLE_WORKER_TIMEOUT_NS).
+    """
+    tracker = session.sparkContext.statusTracker()
+    partitions = 1 if is_local(session) else session.sparkContext.defaultParallelism
+
+    def run() -> None:
+        while not ended.wait(_WORKERS_KEPT_S):
+            with contextlib.suppress(Exception):  # what is wrong with workers or the session, a cycle reports
+                if not tracker.getActiveJobsIds():  # a second worker would be started beside one that works
+                    session.range(partitions, numPartitions=partitions).mapInArrow(_import_steps, "id long").collect()
+
+    threading.Thread(target=run, name="keep-workers", daemon=True).start()
 
 
 def _import_steps(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

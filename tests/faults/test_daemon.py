@@ -100,6 +100,22 @@ def test_new_files_are_picked_up_and_a_second_daemon_and_killed_workers_do_no_ha
     assert len(kafka_io.read_all(broker.servers, channels.shop_topics(name))) == 2102
 
 
+def test_a_worker_is_kept_while_nothing_comes(broker, tmp_path, name):
+    """Spark ends workers that do nothing for a minute: a new one makes the next cycle ten times as long."""
+    broker.create(channels.shop_topics(name))
+    channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "cut", 2)
+    daemon = Daemon(channels.shop(tmp_path, broker.servers, name))
+    daemon.wait_for("integrating")
+    for number, path in enumerate(sorted((tmp_path / "cut").glob("*")), 1):
+        path.rename(tmp_path / "in" / path.name)
+        daemon.wait_for("cycle synced", number)
+        before = daemon.workers()
+        time.sleep(75 if number == 1 else 0)
+        assert before
+        assert before <= daemon.workers()
+    assert daemon.terminate() == 0
+
+
 def test_a_daemon_with_start_times_integrates_at_them_and_ends_on_sigterm(broker, tmp_path, name):
     """A cron expression with six fields has seconds before the minutes: here each second from 0 to 59, by fives."""
     broker.create(channels.shop_topics(name))

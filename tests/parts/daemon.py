@@ -105,6 +105,15 @@ class Daemon:
                 continue
         self.wait()
 
+    def workers(self) -> set[int]:
+        """Spark's Python workers that tasks run in: the children of their daemon."""
+        found = set()
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.cmdline()[-1:] == ["pyspark.worker"] and "java" not in process.parent().name():
+                    found.add(process.pid)
+        return found
+
     def kill_workers(self) -> list[str]:
         """kill -9 of Spark's Python processes; returns what each was."""
         killed = []
