@@ -117,6 +117,10 @@ CASES = {
         None,
         {"statements": 1},
     ),
+    "canal: old images of an insert say nothing": (
+        "canal", [canal("INSERT", [{"id": "1", "qty": "2"}, {"id": "2", "qty": "3"}], [1, [2]])],
+        [(1, {"id": 1, "qty": 2}), (1, {"id": 2, "qty": 3})], None, {},
+    ),
     "canal: fewer old images than rows say nothing": (
         "canal", [canal("UPDATE", [{"id": "1", "qty": "2"}, {"id": "2", "qty": "3"}], [{"qty": "1"}])],
         [(2, {"id": 1, "qty": 2}), (2, {"id": 2, "qty": 3})], None, {},

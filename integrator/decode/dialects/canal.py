@@ -101,9 +101,9 @@ def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, O
     is_row = action[parent] != "T"
     Objects.of_nodes(messages.document, messages.line[parent], data, COLUMNS).required(COLUMNS)
     data, parent = data[is_row], parent[is_row]
-    has_old = (counts == old_counts)[parent]
+    with_old = (counts == old_counts) & (action == "U")  # of other changes `old` says nothing
     before = np.full(len(data), -1, np.int32)
-    before[has_old] = old[(counts == old_counts)[old_parent] & (action[old_parent] != "T")]
+    before[with_old[parent]] = old[with_old[old_parent]]
     truncates = np.flatnonzero(action == "T")
     none = np.full(len(truncates), -1, np.int32)
     row_of = np.concatenate([parent, truncates])

@@ -36,7 +36,8 @@ def postgres_position(source: dict[str, Any], notes: Notes) -> None:
 def mysql_position(source: dict[str, Any], notes: Notes) -> None:
     """Check where an event of MySQL stands."""
     file = source.get("file")
-    if not isinstance(file, str) or not re.fullmatch(r".*\.\d{1,9}", file, re.ASCII):
+    number = re.fullmatch(r".*\.(\d{1,20})", file, re.ASCII) if isinstance(file, str) else None
+    if number is None or int(number[1]) >= 2**32:
         raise Wrong("no file of the binlog")
     if envelope.number(source, "pos", notes, 16**12 - 1) is None:
         raise Wrong("no position in the binlog")
