@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
     channels know nothing of each other: when one fails, the others go on, and it waits to be resumed; its error is
     raised when no other channel goes on.
     """
-    stopping, ended = threading.Event(), threading.Event()
+    stopping = threading.Event()
     jobs = [Job(plan, stopping, observer) for plan in plans]
     try:
         for job in jobs:
@@ -33,16 +34,15 @@ def integrate(plans: Sequence[Plan], *, once: bool, observer: Observer | None = 
         spark = session.start(", ".join(plan.channel for plan in plans), of_files=True)
         try:
             session.warm_up(spark)
-            session.keep_workers(spark, ended)
             _on_signals(spark, stopping)
             if not session.has_secret(spark):
                 structlog.get_logger().warning(
                     "whoever reaches Spark's ports can run code on the driver and the executors",
                     remedy="spark.authenticate=true, and a secret as Spark's page on security says",
                 )
-            _run(jobs, spark, once=once)
+            with contextlib.nullcontext() if once else session.workers_kept(spark):
+                _run(jobs, spark, once=once)
         finally:
-            ended.set()
             session.stop(spark)
     finally:
         for job in jobs:

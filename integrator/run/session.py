@@ -63,6 +63,7 @@ _STARTING = (
 )
 _POLL_S = 0.2
 _WORKERS_KEPT_S = 25.0
+_JOB_ENDS_WITHIN_S = 10.0
 
 
 def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> SparkSession:
@@ -116,12 +117,17 @@ def warm_up(session: SparkSession) -> None:
     threading.Thread(target=run, name="warm-up", daemon=True).start()
 
 
-def keep_workers(session: SparkSession, ended: threading.Event) -> None:
-    """Keep Python workers while nothing comes, until `ended`: Spark ends those that do nothing for a minute.
+@contextlib.contextmanager
+def workers_kept(session: SparkSession) -> Iterator[None]:
+    """Keep Python workers while nothing comes: Spark ends those that do nothing for a minute.
 
     The next cycle would begin with a new one, which is ten times its time (PythonWorkerFactory.IDLE_WORKER_TIMEOUT_NS).
+    Where executors are given back while nothing comes, they are not kept for this.
     """
-    tracker = session.sparkContext.statusTracker()
+    if session.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
+        yield
+        return
+    tracker, ended = session.sparkContext.statusTracker(), threading.Event()
     partitions = 1 if is_local(session) else session.sparkContext.defaultParallelism
 
     def run() -> None:
@@ -130,7 +136,13 @@ def keep_workers(session: SparkSession, ended: threading.Event) -> None:
                 if not tracker.getActiveJobsIds():  # a second worker would be started beside one that works
                     session.range(partitions, numPartitions=partitions).mapInArrow(_import_steps, "id long").collect()
 
-    threading.Thread(target=run, name="keep-workers", daemon=True).start()
+    thread = threading.Thread(target=run, name="workers-kept", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(_JOB_ENDS_WITHIN_S)  # a session that is stopped in the middle of its job logs an error
 
 
 def _import_steps(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
