@@ -29,9 +29,14 @@ def path() -> Path:
     return Path(sys.prefix, "var", "integrator", f"spark-{pyspark.__version__}.jsa")
 
 
+def there() -> Path | None:
+    """Return the archive, where it was made."""
+    return path() if path().exists() else None
+
+
 def options() -> str:
     """Return the options of a JVM that takes its classes from the archive; none where there is no archive."""
-    return f'"-XX:SharedArchiveFile={path()}" {_QUIET}' if path().exists() else ""
+    return f'"-XX:SharedArchiveFile={path()}" {_QUIET}' if there() else ""
 
 
 def make(run: Callable[[], None]) -> Path:

@@ -79,8 +79,8 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
     of_master = {**(_LOCAL if local else {}), **(_OF_FILES if of_files and _has_few_cores(given) else {})}
     for key, value in {**DEFAULTS, **of_master}.items():
         given.setIfMissing(key, value)
-    if archived := class_archive.options():
-        given.setIfMissing(class_archive.OPTIONS, archived)
+    if class_archive.there():
+        given.setIfMissing(class_archive.OPTIONS, class_archive.options())
     if jars:
         given.set("spark.jars", ",".join(jars))
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
@@ -90,8 +90,9 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
         spark_log.start_jvm(given)
         return SparkSession.builder.config(conf=given).getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
+        anew = f"; if {archived} is damaged, remove it, and run prepare" if (archived := class_archive.there()) else ""
         raise classify(error) or EnvironmentFault(
-            f"Spark does not start: {shortened(str(error))}; {_STARTING}"
+            f"Spark does not start: {shortened(str(error))}; {_STARTING}{anew}"
         ) from error
 
 
