@@ -146,7 +146,7 @@ def bars(request, tmp_path_factory):
 def test_bars_say_which_slice_of_how_many_its_rows_and_the_time_left(bars):
     _, written, out = bars
     lines = plain(written)
-    assert any(line.startswith("1 of 4 slices") and "300 rows" in line and " left" in line for line in lines)
+    assert any(line.startswith("1 of 4 slices") and "300 of ~800 rows" in line and " left" in line for line in lines)
     assert any(line.startswith("orders, slice 2 of 3") and "100 rows" in line and "rows/s" in line for line in lines)
     assert lines[-1].startswith("4 of 4 slices")
     assert "800 rows" in lines[-1]
