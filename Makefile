@@ -12,8 +12,8 @@ COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.p
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel, compiled loops once more with each index checked; what starts Spark and a broker, kills and
-# freezes them in three processes, each with its own, for they wait a third of their time.
+# What is pure runs in parallel, and compiled loops once more with each index checked. Tests with Spark and a broker, those of
+# faults among them, run in three processes, each with its own Spark and broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
@@ -84,7 +84,7 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 
 	@touch $@
 
-# Some hundred starts of Spark, each with half of the CPU.
+# Tests start Spark many times: each start takes half of the JVM's CPU so.
 $(VENV)/prepared: $(VENV)/installed
 	@$(BIN)/python run.py prepare
 	@touch $@

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
 
 
-java.JVM_OPTIONS.append("-XX:TieredStopAtLevel=1")
+java.JVM_OPTIONS.append("-XX:TieredStopAtLevel=1")  # no second compiler: they live for seconds or minutes
 hypothesis.settings.register_profile("untimed", deadline=None)  # what is compiled is compiled by the first example
 hypothesis.settings.load_profile("untimed")
 

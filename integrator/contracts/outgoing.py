@@ -61,9 +61,9 @@ class MessageHeaders:
 class Messages:
     """Messages in order; keys and values are binary, of equal length. A null key is none, a null value a tombstone.
 
-    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: or
-    None where no message has any. sizes: the bytes of each message's key, value and headers. partition: the one they
-    all go to, or -1 for what their keys say.
+    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: None
+    where no message has any. sizes: the bytes of each message's key, value and headers. partition: the one that all go
+    to; -1: each goes where its key belongs.
     """
 
     runs: Sequence[tuple[str, int]]

@@ -50,21 +50,28 @@ def make(run: Callable[[], None]) -> Path:
     given = os.environ.get(_SUBMIT, "pyspark-shell")
     os.environ[_SUBMIT] = f"--conf '{OPTIONS}=\"-XX:ArchiveClassesAtExit={new}\" {_QUIET}' {given}"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        new.unlink(missing_ok=True)
+        _make_writable(new)
         run()
         _end_jvm()
+        if not new.exists():
+            raise EnvironmentFault(f"{new}: Java wrote no archive; OpenJDK 17 or newer can (java -version)")
         new.replace(target)
-    except FileNotFoundError:
-        raise EnvironmentFault(f"{new}: Java wrote no archive; OpenJDK 17 or newer can (java -version)") from None
-    except OSError as error:
-        raise EnvironmentFault(
-            f"{target}: cannot be written: {error.strerror}; run this as the user who installed Python's packages"
-        ) from error
     finally:
         os.environ[_SUBMIT] = given
         os.umask(umask)
     return target
+
+
+def _make_writable(new: Path) -> None:
+    """Make the directory of a new archive; raise EnvironmentFault where the archive cannot be written."""
+    try:
+        new.parent.mkdir(parents=True, exist_ok=True)
+        new.touch()
+        new.unlink()
+    except OSError as error:
+        raise EnvironmentFault(
+            f"{new}: cannot be written: {error.strerror}; run this as the user who installed Python's packages"
+        ) from error
 
 
 def _end_jvm() -> None:

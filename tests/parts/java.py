@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 
 JVM_OPTIONS: list[str] = []
-"""Options of each JVM that is started here. Tests' have no second compiler: they live for seconds; benchmarks' have."""
+"""Options of each JVM of brokers, registries and readers. `conftest` adds to them; benchmarks have none."""
 PROGRAMS = Path(__file__).parent / "jvm"
 SPARK_JARS = f"{Path(pyspark.__file__).parent / 'jars'}/*"
 """Where Apache Avro for Java is: Spark has it."""

@@ -19,7 +19,7 @@ from integrator.run import class_archive
 HOME = Path(pyspark.__file__).parent
 READY_S = 60
 JAVA_OPTIONS = f"-XX:TieredStopAtLevel=1 {class_archive.options()}"
-"""All of these processes live for seconds: they start fast, and are not made fast."""
+"""These processes live for seconds, most of which is their start: they have no second compiler, and archived classes."""
 
 
 class SparkCluster:

@@ -1,5 +1,7 @@
-"""The archive of Spark's classes: whose it is, and what is said where it cannot be made. Made for real by
-tests/broker/test_quickstart.py."""
+"""The archive of Spark's classes: its place, and the errors where it cannot be made.
+
+tests/broker/test_quickstart.py makes a real one.
+"""
 
 import os
 import stat

@@ -117,7 +117,7 @@ CASES = {
         None,
         {"statements": 1},
     ),
-    "canal: old images of an insert say nothing": (
+    "canal: old images of an insert have no meaning": (
         "canal", [canal("INSERT", [{"id": "1", "qty": "2"}, {"id": "2", "qty": "3"}], [1, [2]])],
         [(1, {"id": 1, "qty": 2}), (1, {"id": 2, "qty": 3})], None, {},
     ),

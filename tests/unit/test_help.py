@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+from integrator.cli.main import app
+
 HEAVY = ("confluent_kafka", "numba", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot", "yaml")
-COMMANDS = ["check", "plan", "state", "suspend", "resume", "refresh", "replay", "send", "tables", "init", "quickstart"]
+COMMANDS = [command.callback.__name__ for command in app.registered_commands]
 WORDS = [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS), ["import", "hvr", "--help"]]
 
 
@@ -19,3 +21,16 @@ def test_nothing_heavy_is_loaded(words):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout
+
+
+def test_completion_loads_nothing_heavy_either():
+    environment = {"_INTEGRATOR_COMPLETE": "complete_bash", "COMP_WORDS": "integrator pre", "COMP_CWORD": "1"}
+    code = (
+        "import sys, os; sys.argv = ['integrator']\n"
+        f"os.environ.update({environment})\n"
+        "from integrator.cli.main import app\n"
+        "try: app(prog_name='integrator')\n"
+        f"finally: print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["prepare", "[]"], done.stdout + done.stderr

@@ -32,6 +32,19 @@ def test_it_runs_as_another_user_than_root():
     assert written, "nothing is there that it may write"
 
 
+def test_its_user_takes_the_loops_that_were_compiled_when_it_was_made():
+    """Numba does not read a directory that it may not write: they would be compiled again in each container."""
+    [cache] = [
+        value.partition("=")[2] for word, value in STEPS if word == "ENV" and value.startswith("NUMBA_CACHE_DIR=")
+    ]
+    prepared, given = (
+        next(at for at, (word, value) in enumerate(STEPS) if word == "RUN" and text in value)
+        for text in ("run.py prepare", f"chown -R integrator:integrator {Path(cache).name}")
+    )
+    assert ["ENV", f"NUMBA_CACHE_DIR={cache}"] in STEPS[:prepared]
+    assert prepared < given
+
+
 def test_it_installs_what_is_locked_for_runtime_alone():
     installs = [value for word, value in STEPS if word == "RUN" and "pip install" in value]
     assert installs == ["pip install --no-cache-dir --require-hashes -r requirements-runtime.lock"]

@@ -101,7 +101,7 @@ def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, O
     is_row = action[parent] != "T"
     Objects.of_nodes(messages.document, messages.line[parent], data, COLUMNS).required(COLUMNS)
     data, parent = data[is_row], parent[is_row]
-    with_old = (counts == old_counts) & (action == "U")  # of other changes `old` says nothing
+    with_old = (counts == old_counts) & (action == "U")  # in other changes `old` has no meaning
     before = np.full(len(data), -1, np.int32)
     before[with_old[parent]] = old[with_old[old_parent]]
     truncates = np.flatnonzero(action == "T")

@@ -14,7 +14,6 @@ from integrator.arrow.eight_bytes import WORD
 
 Places = npt.NDArray[np.int32]
 Hashes = npt.NDArray[np.uint64]
-"""Bytes that are compared and hashed at once."""
 _FEW_NAMES = 64
 """Names of an object that are compared in pairs; more of them are looked up."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
