@@ -122,13 +122,18 @@ class Checker:
         some = [one for one in made if not one.verdict.skipped]
         self.counts["skipped"] += len(made) - len(some)
         self.counts["lines"] += len(made)
-        sure = [one for one in some if all(each.rows is not None and not each.notes for each in one.verdicts)]
+        sure = [one for one in some if self._is_sure(one)]
         for start in range(0, len(sure), _TOGETHER):
             yield from self._together(sure[start : start + _TOGETHER])
         together = set(map(id, sure))
         for one in some:
             if id(one) not in together:
                 yield from self.alone(one)
+
+    def _is_sure(self, one: Unit) -> bool:
+        """Return whether a unit must become rows, whichever others are in its file."""
+        are_rows = all(each.rows is not None and not each.notes for each in one.verdicts)
+        return are_rows and units.may_meet_others(self.setup, one)
 
     def _timed(self, data: bytes) -> Outcome:
         """Return the outcome of a file; of one that takes long that of the second time: loops are compiled once."""

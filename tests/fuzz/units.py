@@ -99,6 +99,11 @@ def _pair(made: Unit) -> None:
         ]
 
 
+def may_meet_others(setup: Setup, one: Unit) -> bool:
+    """Return whether a unit may stand in a file with others: two updates of one key and version of Delta may not."""
+    return setup.dialect != "delta-cdf" or len(one.lines) < 2 or all(map(_PAIRED.search, one.lines))
+
+
 def file_of(setup: Setup, units: Sequence[Unit]) -> tuple[bytes, list[tuple[Unit, int]]]:
     """Return a file of units, and for each of its lines, from the first on, the unit and the place in it."""
     lines: list[bytes] = [setup.header.encode()] if setup.is_csv else []

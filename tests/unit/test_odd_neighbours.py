@@ -59,6 +59,8 @@ CASES = [
     ("delta-cdf", ORDERS, NO_CHANGE, [delta("update_preimage", id=1, v="a"), delta("update_postimage", id=1, v="b"),
                                       delta("update_preimage", id=1, v="c"), delta("update_postimage", id=1, v="d")],
      ":3: version 1 updates several rows of table orders with one key (id)"),
+    ("delta-cdf", ORDERS, NO_CHANGE, [delta("update_preimage", id=1, v=v) for v in "ab"],
+     ":2: version 1 updates several rows of table orders with one key (id)"),
     # blank lines and white space
     ("hvr", ORDERS, "", ["\n" * 70_000 + hvr(hvr_tbl_name="orders", id=1)], [ROW]),
     ("hvr", ORDERS, "", [" " * 70 + hvr(id=1)], [ROW]),

@@ -171,7 +171,7 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Wher
     """Return for each row the place of the image before it, -1 where there is none."""
     before = np.full(len(rows), -1, np.int64)
     pre, post = np.flatnonzero(kinds == "update_preimage"), np.flatnonzero(kinds == "update_postimage")
-    if not table.key or not len(pre) or not len(post):
+    if not table.key or not len(pre):
         return before
     absent = [name for name in table.key if name not in rows.column_names]
     if absent:
