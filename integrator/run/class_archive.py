@@ -6,6 +6,7 @@ this Python environment, whose jars it names; another version of Java, or other 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -45,7 +46,7 @@ def make(run: Callable[[], None]) -> Path:
     The JVM of this process ends with that. Raises EnvironmentFault.
     """
     target = path()
-    new = target.with_suffix(".new")
+    new = target.with_suffix(f".{os.getpid()}.new")
     umask = os.umask(0o022)  # whoever runs this Python reads the archive; the JVM inherits it
     given = os.environ.get(_SUBMIT, "pyspark-shell")
     os.environ[_SUBMIT] = f"--conf '{OPTIONS}=\"-XX:ArchiveClassesAtExit={new}\" {_QUIET}' {given}"
@@ -57,6 +58,8 @@ def make(run: Callable[[], None]) -> Path:
             raise EnvironmentFault(f"{new}: Java wrote no archive; OpenJDK 17 or newer can (java -version)")
         new.replace(target)
     finally:
+        with contextlib.suppress(OSError):
+            new.unlink()
         os.environ[_SUBMIT] = given
         os.umask(umask)
     return target

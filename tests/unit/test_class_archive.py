@@ -41,7 +41,7 @@ def test_without_an_archive_a_jvm_gets_no_options(place):
 
 def test_a_whole_archive_takes_the_place_of_the_one_before(place, monkeypatch):
     seen = []
-    monkeypatch.setattr(SparkContext, "_gateway", Gateway(0, place.with_suffix(".new")))
+    monkeypatch.setattr(SparkContext, "_gateway", Gateway(0, place.with_suffix(f".{os.getpid()}.new")))
     assert class_archive.make(lambda: seen.append(os.environ["PYSPARK_SUBMIT_ARGS"])) == place
     assert seen[0].startswith("--conf 'spark.driver.defaultJavaOptions=\"-XX:ArchiveClassesAtExit=")
     assert seen[0].endswith(" pyspark-shell")
@@ -66,6 +66,13 @@ def test_why_there_is_none(name, place, monkeypatch):
         class_archive.make(lambda: None)
     assert os.umask(umask) == 0o077
     assert not place.exists()
+
+
+def test_a_part_of_an_archive_is_removed(place, monkeypatch):
+    monkeypatch.setattr(SparkContext, "_gateway", Gateway(1, place.with_suffix(f".{os.getpid()}.new")))
+    with pytest.raises(EnvironmentFault, match="is the disk full"):
+        class_archive.make(lambda: None)
+    assert list(place.parent.iterdir()) == []
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
