@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -90,12 +91,14 @@ def _directory(changes: str) -> str:
 
 
 def _dialect_of(definitions: Path) -> str:
-    """Return whose SQL a file is in: the first that is understood as a whole; postgres where none is."""
+    """Return whose SQL a file is in: the first that is understood as a whole, or else the one understood best."""
     from integrator import tables
 
-    if definitions.suffix not in (".sql", ".ddl"):
-        return SQL[0]
-    return next((one for one in SQL if not tables.read(str(definitions), one).problems), SQL[0])
+    def wrong(dialect: str) -> int:
+        found = tables.read(str(definitions), dialect)
+        return len(found.problems) - found.skipped.total() if found.problems else -sys.maxsize
+
+    return min(SQL, key=wrong) if definitions.suffix in (".sql", ".ddl") else SQL[0]
 
 
 def _name_of(channel: Path) -> str:

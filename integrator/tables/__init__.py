@@ -5,6 +5,8 @@ A definition that cannot be read is a list of Problems, never an exception, so t
 
 from __future__ import annotations
 
+import codecs
+import io
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,7 +44,16 @@ def read(path: str, sql_dialect: str) -> Definition:
         text = f"a table definition ends in one of {', '.join(NOTATIONS)}"
         return Definition([], [Problem(path, 0, "", text)])
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = _text(Path(path).read_bytes())
     except (OSError, UnicodeDecodeError) as error:
-        return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}")])
+        return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}; {_ENCODINGS}")])
     return Definition(*NOTATIONS[suffix](path, text, sql_dialect))
+
+
+_ENCODINGS = "write it in UTF-8, or in UTF-16 with a byte order mark"
+
+
+def _text(data: bytes) -> str:
+    """Return a file's text: UTF-16 if it begins with that byte order mark, as scripts of SQL Server do, or UTF-8."""
+    is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode("utf-16" if is_utf16 else "utf-8-sig"))

@@ -24,6 +24,8 @@ _HARMLESS_OF_COLUMN = (
     "SET GENERATED", "DROP IDENTITY", "DROP EXPRESSION", "SET EXPRESSION", "RESTART", "SET START", "SET INCREMENT",
     "SET CACHE", "SET MINVALUE", "SET MAXVALUE", "SET NO", "SET CYCLE", "SET VISIBLE", "SET INVISIBLE",
 )  # fmt: skip
+_GOES_WITH_ITS_TABLE = ("CONSTRAINT", "FOREIGN", "INDEX", "KEY", "CHECK")
+"""Scripts drop these of tables that they then drop and create."""
 _ACTIONS = ("ADD", "DROP", "ALTER", "MODIFY", "CHANGE", "ATTACH PARTITION", "DETACH PARTITION", "REPLICA IDENTITY")
 EXPECTED = (
     "ADD, DROP, ALTER, MODIFY or CHANGE of a column, ADD of a key, ATTACH PARTITION or REPLICA IDENTITY; "
@@ -50,6 +52,8 @@ class Altering:
             action = Cursor(part, self._folding, schema)
             action.take_any("WITH CHECK", "WITH NOCHECK")
             if action.take_any(*_HARMLESS) or name in self._drafts.passed or _is_of_no_key(action, self._sql_dialect):
+                continue
+            if name not in self._drafts.known and action.word() == "DROP" and action.word(1) in _GOES_WITH_ITS_TABLE:
                 continue
             concerned = True
             draft = self._drafts.get(name, line)

@@ -29,6 +29,7 @@ from integrator.tables.script import (
     next_table,
     script_of,
     unclosed,
+    unconditional,
     words_of,
 )
 
@@ -43,7 +44,10 @@ _OBJECTS = (
     "FOREIGN DATA WRAPPER", "FOREIGN TABLE", "TRANSFORM", "ACCESS METHOD", "TABLESPACE", "SYNONYM", "PACKAGE",
     "EVENT", "LOGIN", "DEFAULT", "DOMAIN", "TYPE", "INDEX", "UNIQUE INDEX", "CLUSTERED INDEX",
     "NONCLUSTERED INDEX", "FULLTEXT INDEX", "SPATIAL INDEX", "BITMAP INDEX", "LARGE OBJECT", "SYSTEM",
-    "SESSION", "DEFAULT PRIVILEGES", "PARTITION FUNCTION", "PARTITION SCHEME",
+    "SESSION", "DEFAULT PRIVILEGES", "PARTITION FUNCTION", "PARTITION SCHEME", "COLUMNSTORE INDEX",
+    "CLUSTERED COLUMNSTORE INDEX", "NONCLUSTERED COLUMNSTORE INDEX", "XML INDEX", "PRIMARY XML INDEX",
+    "XML SCHEMA COLLECTION", "FULLTEXT CATALOG", "FULLTEXT STOPLIST", "CLUSTER", "DIRECTORY", "CONTEXT",
+    "COLUMN MASTER KEY", "COLUMN ENCRYPTION KEY", "SECURITY POLICY", "DATABASE LINK", "SHARED DATABASE LINK",
 )  # fmt: skip
 _MODIFIERS = (
     "OR REPLACE", "OR ALTER", "RECURSIVE", "TRUSTED", "PROCEDURAL", "EDITIONABLE", "NONEDITIONABLE", "NO FORCE",
@@ -64,9 +68,8 @@ _HARMLESS = (
     "SET", "RESET", "SELECT", "COMMENT", "GRANT", "REVOKE", "SECURITY LABEL", "BEGIN", "START TRANSACTION", "COMMIT",
     "ROLLBACK", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "LOCK", "UNLOCK", "USE", "DO", "ANALYZE",
     "VACUUM",
-    "REFRESH MATERIALIZED VIEW", "REINDEX", "SHOW", "PRINT", "EXEC", "EXECUTE", "CALL", "PROMPT", "GO", "DENY",
-    "IMPORT",
-    "REASSIGN", "WITH", "DECLARE", "END",
+    "REFRESH MATERIALIZED VIEW", "REINDEX", "SHOW", "PRINT", "EXEC", "EXECUTE", "CALL", "GO", "DENY", "IMPORT",
+    "REASSIGN", "WITH", "DECLARE", "END", "DISABLE TRIGGER", "ENABLE TRIGGER",
 )  # fmt: skip
 
 
@@ -145,6 +148,11 @@ class _File:
 
     def statement(self, tokens: Tokens) -> None:
         """Read a statement. Raises NotUnderstood."""
+        if self._sql_dialect == "tsql":
+            tokens = unconditional(tokens)
+            if not tokens:
+                self.skipped["IF"] += 1
+                return
         cursor = Cursor(tokens, self._folding, self._schema)
         second = None if _ROUTINES & set(all_words_of(*tokens[:6])) else next_table(tokens)
         if second is not None:

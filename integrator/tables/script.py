@@ -14,6 +14,8 @@ import sqlglot
 from sqlglot import Token, TokenType
 from sqlglot.dialects.dialect import NormalizationStrategy
 
+from integrator.tables import sqlplus
+
 STANDARD = {"db2": ""}
 """Databases that sqlglot has no dialect for, and the one they are read in; empty is standard SQL."""
 LIKE_POSTGRES = ("postgres", "redshift", "materialize", "risingwave")
@@ -79,6 +81,8 @@ def script_of(text: str, sql_dialect: str) -> Script:
 
     foreign = _FOREIGN.get(sql_dialect)
     text = foreign.sub(blank, text) if foreign else text
+    if sql_dialect == "oracle":
+        text, skipped["SQL*Plus command"] = sqlplus.without_commands(text)
     for pattern, replacement in _REWRITTEN.get(sql_dialect, []):
         text = pattern.sub(replacement, text)
     tokens = list(_lined(sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect)).tokenize(text), text))
@@ -127,6 +131,25 @@ def _split(tokens: Tokens, *, ends_are_optional: bool) -> list[list[Token]]:
         else:
             statements[-1].append(token)
     return [statement for statement in statements if statement]
+
+
+_BODIES = {"BEGIN", "CREATE", "ALTER", "DROP", "EXEC", "EXECUTE", "PRINT", "INSERT", "UPDATE", "DELETE", "RAISERROR"}
+
+
+def unconditional(tokens: Tokens) -> Tokens:
+    """Return a statement of SQL Server without the IF, BEGIN and END around it, which scripts guard it with."""
+    if word_of(tokens[0]) == "IF":
+        depth = 0
+        for at, token in enumerate(tokens):
+            word = word_of(token)
+            depth += {"(": 1, ")": -1}.get(word, 0)
+            if word in _BODIES and not depth:
+                tokens = tokens[at + (word == "BEGIN") :]
+                break
+        else:
+            return ()
+    words = all_words_of(*tokens)
+    return tokens[:-1] if len(tokens) > 1 and words[-1:] == ["END"] and "CASE" not in words else tokens
 
 
 def next_table(tokens: Tokens) -> Token | None:

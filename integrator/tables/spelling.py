@@ -8,6 +8,11 @@ from sqlglot import Token, TokenType
 
 from integrator.tables.script import Tokens, word_of
 
+_SPATIAL = {
+    "GEOMETRY", "GEOGRAPHY", "POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON",
+    "GEOMETRYCOLLECTION", "GEOMCOLLECTION",
+}  # fmt: skip
+"""Types whose values are text here, whatever is in the brackets after them: a dialect's text or JSON of a shape."""
 _FIELDS = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TO"}
 
 
@@ -29,6 +34,9 @@ def spelled(part: Tokens, sql_dialect: str) -> Iterator[Token]:
             kind = TokenType.VAR if word == "BIT" else TokenType.VARCHAR
             at += 1
             yield Token(kind, text, token.line, token.col, token.start, token.end)
+        elif at == 2 and (token.text.upper() in _SPATIAL or (token.text.upper() == "XML" and follows == "(")):
+            at = _after_group(part, at) if follows == "(" else at
+            yield Token(TokenType.TEXT, "text", token.line, token.col, token.start, token.end)
         elif word in ("INET4", "INET6") and at == 2:  # MariaDB's
             yield Token(TokenType.INET, "inet", token.line, token.col, token.start, token.end)
         elif word in ("NUMERIC", "DECIMAL", "NUMBER") and [word_of(one) for one in part[at + 2 : at + 4]] == [",", "-"]:
@@ -58,8 +66,10 @@ _OF_SEQUENCE = {
     "NOORDER", "CYCLE", "NOCYCLE", "KEEP", "NOKEEP", "SCALE", "NOSCALE", "EXTEND", "NOEXTEND", "GLOBAL", "SESSION",
 }  # fmt: skip
 """What Oracle writes after IDENTITY, without brackets."""
-_FLAGS = {"ROWGUIDCOL", "SPARSE", "FILESTREAM", "HIDDEN"}
-"""Words of SQL Server's columns that say nothing of the values."""
+_FLAGS = {"ROWGUIDCOL", "SPARSE", "FILESTREAM", "HIDDEN", "VISIBLE", "INVISIBLE"}
+"""Words of columns in SQL Server and Oracle that say nothing of the values."""
+_OF_ENCRYPTION = {"USING": 2, "IDENTIFIED": 3, "NO": 2, "SALT": 1, "": 1}
+"""How many words there are of each part of what Oracle writes after ENCRYPT; '' is a quotation."""
 
 
 def bare(part: Tokens) -> Iterator[Token]:
@@ -75,7 +85,7 @@ def bare(part: Tokens) -> Iterator[Token]:
         elif words[0] in ("STORAGE", "COMPRESSION"):
             at += 2
         elif words[0] == "DEFAULT":
-            at = _after_group(part, at + 1)
+            at = _after_group(part, at + (3 if words[1:3] == ["ON", "NULL"] else 1))
             while at < len(part) and word_of(part[at]) not in _AFTER_DEFAULT:
                 at = _after_group(part, at)
         elif words[0] == "CHECK":
@@ -94,6 +104,9 @@ def bare(part: Tokens) -> Iterator[Token]:
             at += 1
 
 
+_WITH_GROUPS = (["MASKED", "WITH", "("], ["ENCRYPTED", "WITH", "("])
+
+
 def _after_flag(part: Tokens, at: int) -> int:
     """Return the place after words that say nothing of the values; `at` where there are none."""
     words = [word_of(token) for token in part[at : at + 3]]
@@ -103,7 +116,14 @@ def _after_flag(part: Tokens, at: int) -> int:
         return at + 1
     if words == ["NOT", "FOR", "REPLICATION"]:
         return at + 3
-    return _after_group(part, at + 2) if at > 1 and words == ["MASKED", "WITH", "("] else at
+    if at > 1 and words[0] == "SRID":
+        return at + 2
+    if at > 1 and words[0] == "ENCRYPT":
+        at += 1
+        while at < len(part) and (count := _OF_ENCRYPTION.get(word_of(part[at]))):
+            at += count
+        return at
+    return _after_group(part, at + 2) if at > 1 and words in _WITH_GROUPS else at
 
 
 def _after_group(part: Tokens, at: int) -> int:

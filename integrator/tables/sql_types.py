@@ -124,6 +124,8 @@ NAMED: dict[str, Make] = {
     **dict.fromkeys(("rowid", "urowid"), _text(50)),
     **dict.fromkeys(("raw", "bfile"), lambda _: schema.Bytes()),
     "oid": lambda _: schema.Integer(64),
+    "sysname": _text(128),
+    **dict.fromkeys(("hierarchyid", "sdo_geometry"), _text()),
 }
 """Types that sqlglot does not know."""
 

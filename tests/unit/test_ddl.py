@@ -52,6 +52,7 @@ CASES = [
     ("names that differ in their schemas", 'create table ops.orders (a int); create table "Ops".orders (b int); create table orders (c int)', ["ops.orders (): a integer", "Ops.orders (): b integer", "orders (): c integer"]),
     ("the schema of the search path", "set search_path = ops, pg_catalog; create table t (a int); set search_path to default; create table u (a int); select pg_catalog.set_config('search_path', '', false)", ["ops.t (): a integer", "u (): a integer"]),
     ("odd names", 'create table "a;b"."c d" ("e""f" int, "g, h" text not null, primary key ("g, h"))', ['a;b.c d (g, h): e"f integer, g, h text!']),
+    ("PostGIS", "create table t (a geometry(Point,4326) not null, b geography, c point)", ["t (): a text!, b text, c text"]),
     # statements
     ("a table that is dropped", "drop table if exists t; create table t (a int); drop table t cascade; create table t (b int)", ["t (): b integer"]),
     ("no table of its own", "create temp table x (a int); alter table x add primary key (a); create foreign table f (a int) server s; " + T, ["t (): id integer!, code text!, note text"]),
@@ -68,6 +69,15 @@ OF_OTHERS = [
     ("tsql", "create type dbo.ssn from varchar(11) not null\ngo\ncreate table dbo.t (a int not null, b dbo.ssn)\ncreate unique nonclustered index i on dbo.t (a) with (fillfactor = 90)\nalter table dbo.t with check add constraint f foreign key (a) references dbo.u (a)", ["dbo.t (a): a integer!, b varchar(11)!"]),
     ("oracle", 'create table shop.orders (Id number(12) not null enable, "Name" varchar2(9 char), constraint pk primary key (ID) using index tablespace x) segment creation immediate', ["SHOP.ORDERS (Id): Id bigint!, Name varchar(9)"]),
     ("oracle", "create table t (a number(6), b date);\nalter table t modify (a not null enable);\ncreate or replace trigger x before insert on t for each row\nbegin\n  null; null;\nend;\n/\ncreate unique index i on t (a);", ["T (a): a integer!, b timestamp(3)"]),
+    # SQL Server's scripts that check what is there, and what only it has
+    ("tsql", "if not exists (select * from sys.objects where object_id = object_id(N'[dbo].[t]') and type in (N'U'))\nbegin\ncreate table [dbo].[t](\n [a] [int] not null) on [primary]\nend\ngo\nif (1 = fulltextserviceproperty('IsFullTextInstalled'))\nbegin\nexec [s].[dbo].[sp_fulltext_database] @action = 'enable'\nend\ngo\nif not exists (select 1)\nalter table [dbo].[t] add [b] [int] null\ngo", ["dbo.t (): a integer!, b integer"]),
+    ("tsql", "if object_id('u') is null create table u (a int)\nif exists (select 1) begin\nalter table u add b int\nend", ["u (): a integer, b integer"]),
+    ("tsql", "alter table [t] drop constraint [f]\ngo\nif exists (select * from sys.objects)\ndrop table [t]\ngo\ncreate table [t] ([a] [int])\ngo", ["t (): a integer"]),
+    ("tsql", "create table t (a sysname not null, b hierarchyid, c geography, d [geometry], e xml(content dbo.s), f [xml](dbo.s), g nvarchar(9) encrypted with (column_encryption_key = k, encryption_type = deterministic, algorithm = 'x') not null)\ncreate xml schema collection s as N'x'\ncreate primary xml index x on t (e)\ncreate clustered columnstore index y on t\ncreate fulltext catalog z\ndisable trigger all on database;", ["t (): a varchar(128)!, b text, c text, d text, e text, f text, g varchar(9)!"]),
+    # Oracle's scripts with commands of SQL*Plus, whose words are columns' names elsewhere
+    ("oracle", "set echo off\nspool x.log\nwhenever sqlerror exit failure -\n  rollback\nrem it's\nprompt Creating t;\n@@other\ncreate table t (\n host number(3),\n start date,\n prompt varchar2(9),\n define number(3)\n);\ncomment on table t is 'a;\nset b';\nspool off\nexit\n", ["T (): host integer, start timestamp(3), prompt varchar(9), define integer"]),
+    ("oracle", "create cluster c (a number);\ncreate table t (a number(3) default on null 5 not null, b varchar2(9) invisible, c varchar2(9) encrypt using 'AES256' identified by x 'nomac' no salt not null, d mdsys.sdo_geometry, e number(3) encrypt, f date visible);", ["T (): a integer!, b varchar(9), c varchar(9)!, d text, e integer, f timestamp(3)"]),
+    ("mysql", "create table t (a point not null srid 4326, b geometry, c multipolygon, d geometrycollection, e int invisible)", ["t (): a text!, b text, c text, d text, e integer"]),
     ("db2", "create table shop.t (a integer not null primary key, b char(3) for bit data)", ["SHOP.T (a): a integer!, b blob"]),
 ]  # fmt: skip
 

@@ -34,6 +34,26 @@ def test_a_script_is_read_as_it_is(name):
     made = tables.read(str(DDL / name), dialect)
     assert made.problems == []
     [found] = made.tables
+    check(found, table, key, columns)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("name", CASES)
+def test_as_editors_and_shells_of_windows_write_it(name, encoding, tmp_path):
+    text = (DDL / name).read_text().replace("\n", "\r\n")
+    (tmp_path / name).write_bytes(("\ufeff" * (encoding == "utf-16-be") + text).encode(encoding))
+    made = tables.read(str(tmp_path / name), CASES[name][0])
+    assert made.problems == []
+    check(made.tables[0], *CASES[name][1:])
+
+
+def test_another_encoding_is_named(tmp_path):
+    (tmp_path / "t.sql").write_bytes("create table é (a int);".encode("latin-1"))
+    [problem] = tables.read(str(tmp_path / "t.sql"), "postgres").problems
+    assert "write it in UTF-8, or in UTF-16 with a byte order mark" in str(problem)
+
+
+def check(found, table, key, columns):
     assert ".".join(filter(None, (found.schema, found.base_name))) == table
     assert list(found.key) == key
     assert (

@@ -51,6 +51,21 @@ def test_nothing_is_written_over(run):
     assert "is there already" in printed
 
 
+@pytest.mark.parametrize(("name", "line", "problem"), [
+    ("mysqldump.sql", "  `odd` duck,", "Expecting ) near 'duck'"),
+    ("oracle.sql", '\t"ODD" DUCK,', "the type DUCK is not known"),
+    ("sqlserver.sql", "\t[odd] [duck] NULL,", "the type duck is not known"),
+])  # fmt: skip
+def test_of_a_script_with_a_mistake_only_that_is_named(name, line, problem, run, tmp_path):
+    lines = (DDL / name).read_text().splitlines()
+    place = next(at for at, text in enumerate(lines) if "CREATE TABLE" in text) + (3 if name == "oracle.sql" else 1)
+    (tmp_path / name).write_text("\n".join([*lines[:place], line, *lines[place:]]))
+    code, printed, _ = run("--tables", tmp_path / name)
+    assert code == 2
+    assert [text for text in printed.splitlines() if f"{name}:" in text] != []
+    assert all(problem in text for text in printed.splitlines() if f"{name}:" in text), printed
+
+
 def test_definitions_that_are_wrong_are_named_and_leave_no_channel(run, tmp_path):
     (tmp_path / "bad.sql").write_text("create tabel t (a int);")
     code, printed, file = run("--tables", tmp_path / "bad.sql")
