@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
+from integrator.decode import table_files
 from integrator.decode.json.files import BLOCK_BYTES, container_of
 from integrator.decode.json.joined import JoinedLines
 from integrator.decode.json.lines import Lines
@@ -46,6 +48,18 @@ class File:
     def container(self) -> str:
         """json, csv, parquet, or empty; joined files are all of JSON lines."""
         return "json" if self.joined else container_of(self.path)
+
+    def container_with(self, name: str, reading: Reading) -> str:
+        """Return the container of a file whose CSV would have a header with the column `name`.
+
+        Where wrong lines are rejected, a file without such a header is one of JSON lines, all of which are wrong.
+        """
+        container = self.container
+        if container == "csv" and reading.tolerant:
+            with suppress(DataError):  # where the first line is no row of CSV
+                return container if name in table_files.first_row(self.path) else "json"
+            return "json"
+        return container
 
     def lines(self, reading: Reading, repeated: tuple[str, str] | None = None) -> Iterator[Lines]:
         """Yield the file's lines, in blocks, or all at once where that is asked for.

@@ -31,8 +31,8 @@ _SMALL = 128
 
 
 def each_block(
-    blocks: Iterable[Lines],
-    step: Callable[[Lines], Batch],
+    blocks: Iterable[Any],
+    step: Callable[[Any], Batch],
     states: Sequence[object],
     reading: Reading,
     *,
@@ -41,13 +41,13 @@ def each_block(
     """Yield what `step` makes of each block, in order.
 
     states: the objects that `step` changes, which are set back before a block is read again. joined: rows are made of
-    several lines, so that a block with a wrong one is always read again. Raises DataError where
-    nothing is tolerated, and for what is not the fault of one line.
+    several lines, so that a block with a wrong one is always read again. Raises DataError where nothing is tolerated,
+    for what is not the fault of one line, and for rows of CSV and Parquet files, which have no line to reject.
     """
-    if not reading.tolerant:
-        yield from map(step, blocks)
-        return
     for lines in blocks:
+        if not (reading.tolerant and isinstance(lines, Lines)):
+            yield step(lines)
+            continue
         rejected = list(lines.rejected)
         parts = [lines]
         while parts:

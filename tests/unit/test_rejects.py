@@ -3,6 +3,8 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from integrator.contracts.fragments import REJECTED
@@ -94,9 +96,44 @@ def test_without_headers_and_without_a_topic(tmp_path):
     assert (rows, none, summary.rejected) == ([1], [], 1)
 
 
-def test_all_lines_may_be_wrong(tmp_path):
-    rows, dead, _ = sent(recipe(tmp_path), tmp_path / "a.jsonl", [b"{"] * 3)
-    assert (rows, len(dead)) == ([], 3)
+@pytest.mark.parametrize("line", [b"{", b"garbage", b"[]", b'"quoted"', b"a,b", b"\xff\xfe"])
+def test_all_lines_may_be_wrong(line, tmp_path):
+    rows, dead, _ = sent(recipe(tmp_path), tmp_path / "a.jsonl", [line] * 3)
+    assert (rows, [one.value for one in dead]) == ([], [line] * 3)
+
+
+CSV = b"hvr_tbl_name,hvr_op,hvr_tx_seq,id,v,n"
+
+
+def test_files_of_rows_are_read_beside_those_of_lines(tmp_path):
+    made, rows = recipe(tmp_path), [order(id=4), b"{", order(id=5)]
+    assert sent(made, tmp_path / "a.csv", [CSV, b"orders,1,1,1,x,1.5", b"orders,1,1,2,y,2.5"])[0] == [1, 2]
+    table = pa.table({"hvr_tbl_name": ["orders"], "hvr_op": [1], "hvr_tx_seq": ["1"], "id": [3]})
+    pq.write_table(table, tmp_path / "b.parquet")
+    assert [row["id"] for row in pure.read(made, tmp_path / "b.parquet")] == [3]
+    assert sent(made, tmp_path / "c.jsonl", rows)[0] == [4, 5]
+
+
+def test_a_wrong_row_of_csv_is_an_error_with_its_line(tmp_path):
+    with pytest.raises(DataError, match=r"a\.csv:3: table orders, column id: 'x' is no integer"):
+        sent(recipe(tmp_path), tmp_path / "a.csv", [CSV, b"orders,1,1,1,x,1.5", b"orders,1,1,x,y,2.5"])
+
+
+def foreign(directory, dialect):
+    recipe(directory)
+    text = (directory / "channel.yaml").read_text()
+    (directory / "channel.yaml").write_text(text.replace("dialect: hvr", f"dialect: {dialect}, table: orders"))
+    return pure.make(str(directory / "channel.yaml"), "Europe/Berlin", None).recipe
+
+
+def test_csv_of_dms_is_read_where_wrong_lines_are_rejected(tmp_path):
+    assert sent(foreign(tmp_path, "dms"), tmp_path / "a.csv", [b"Op,id,v,n", b"I,1,x,1.5"])[0] == [1]
+
+
+def test_parquet_of_delta_is_read_where_wrong_lines_are_rejected(tmp_path):
+    row = {"id": 1, "v": "x", "n": 1.5, "_change_type": "insert", "_commit_version": 1}
+    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "a.parquet")
+    assert [row["id"] for row in pure.read(foreign(tmp_path, "delta-cdf"), tmp_path / "a.parquet")] == [1]
 
 
 @pytest.mark.parametrize("paired", ["", "{action: FileFormat, Json: true, Envelope: DEBEZIUM}"])

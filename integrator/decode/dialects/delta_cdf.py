@@ -45,7 +45,7 @@ _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 def parts(file: File, reading: Reading) -> Parts:
     """Return the parts of a file: one, for it is read as a whole. Raises DataError."""
-    container = file.container
+    container = file.container_with(TYPE, reading)
     if container == "empty":
         return Parts(iter(()), lambda decoded: decoded)
     table = reading.only_table

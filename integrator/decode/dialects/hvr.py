@@ -91,7 +91,7 @@ def check(lines: Lines, reading: Reading) -> None:
 
 def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any], Records]]:
     """Return the blocks of a file, and what decodes one."""
-    match file.container:
+    match file.container_with("hvr_op", reading):
         case "empty":
             return iter(()), lambda records: records
         case "json":
