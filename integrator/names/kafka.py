@@ -11,6 +11,7 @@ from dataclasses import replace
 from integrator.names.contract import Name, keys, named, same, settable
 
 _CODE = "it loads native code into the integrator's processes, which a channel must not do"
+_COMMAND = "it runs a command, which a channel must not do; use sasl.kerberos.principal and sasl.kerberos.keytab"
 _JAVA_CODE = "it names a class of Java's, and librdkafka has none"
 FORMATS = "the Kafka location's format makes keys and values: leave it out (FileFormat, MessageKeySerializer)"
 _PEM = "use {}, a PEM file or its text (of a JKS file: keytool -importkeystore -deststoretype pkcs12, openssl pkcs12)"
@@ -54,6 +55,9 @@ _PROPERTIES = {
     "transaction.timeout.ms": "use delivery: exactly_once",
     "plugin.library.paths": _CODE,
     "ssl.engine.location": _CODE,
+    "ssl.engine.id": _CODE,
+    "ssl.providers": _CODE,
+    "sasl.kerberos.kinit.cmd": _COMMAND,
     "max.request.size": _LARGEST,
     "max.block.ms": TIMEOUT,
     "key.serializer": FORMATS,

@@ -22,6 +22,7 @@ BOMB = "x0: &x0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
 SQL = "actions: [{{action: ColumnProperties, table: orders, Name: z, Extra: true, Datatype: integer, IntegrateExpression: 'sql:{}'}}]\n"
 PROPERTY = "actions: [{{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: '{}'}}]\n"
 CODE = "cannot be set here: it loads native code"
+COMMAND = "cannot be set here: it runs a command"
 SECONDS = 30
 
 CHANNELS = {
@@ -56,6 +57,8 @@ CHANNELS = {
     "a computed constant": (BASE + SQL.format("length(rpad(''x'', 1000 * 1000000))"), ":6: ", "at most 1000000"),
     "a plug-in": (BASE + PROPERTY.format("plugin.library.paths=/tmp/x.so"), ":6: ", CODE),
     "an engine of TLS": (BASE + PROPERTY.format("ssl.engine.location=/tmp/x.so"), ":6: ", CODE),
+    "a provider of TLS": (BASE + PROPERTY.format("ssl.providers=default,/tmp/x.so"), ":6: ", CODE),
+    "a command": (BASE + PROPERTY.format("sasl.kerberos.kinit.cmd=touch /tmp/x"), ":6: ", COMMAND),
 }
 
 
