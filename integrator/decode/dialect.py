@@ -69,6 +69,7 @@ class Dialect:
     source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
     recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
     are wrong whatever comes before or after; it is not there where records mean nothing apart. transactions: see there.
+    waits: whether a JSON line is the first of two that are one change, so that a file must not end with it.
     """
 
     read: Callable[[File, Before, Reading], Iterator[Batch]]
@@ -80,6 +81,7 @@ class Dialect:
     bare: frozenset[str] | None = None
     check: Callable[[Lines, Reading], None] | None = None
     transactions: TransactionMarks | None = None
+    waits: Callable[[bytes], bool] | None = None
 
 
 def of_parts(

@@ -5,7 +5,8 @@
     {"refused": "…"}        from us: why the connection is closed
 
 Lines that it sends again (`from` at or below what is received) are passed over. Senders without a hello are taken where
-the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk.
+the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk. Of two lines that
+are one change (`Door.waits`), the first is received with the second.
 """
 
 from __future__ import annotations
@@ -21,13 +22,12 @@ from integrator.sources.line_check import Door
 from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
 READ_BYTES = 256 * 1024
-_MOST_SEGMENTS = 2
-"""Segments' bytes in one that cannot be sealed: whenever that was tried, its last line was an old row."""
 _FULL_POLL_S = 0.05
 _REFUSING_S = 1.0
 _MOST_UNREAD = 64 * 1024
 _MOST_HELLO = 64 * 1024
 _SHOWN = 200
+_WAITING = "the last line, the old row of an update, has no new row after it"
 
 
 class Host(Protocol):
@@ -62,6 +62,7 @@ class Connection:
         self._reading: asyncio.Task[bytes] | None = None
         self._out: Writer | None = None
         self._rest = bytearray()
+        self._waiting = b""
         self._opened = self._begun = self._last_line = self._synced_at = time.monotonic()
 
     @property
@@ -79,12 +80,14 @@ class Connection:
             if not data:
                 if self._rest:
                     self._log.warning("the last line has no newline, and is not received", sender=self.sender)
+                if self._waiting:
+                    self._log.warning(f"{_WAITING}, and is not received", sender=self.sender)
                 await self._settle(sealing=True)
                 return
-            await self._take(data)
             while self._spool.waiting_bytes > self._limits.spool_bytes:  # the sender waits: nothing is read
                 await self._settle(sealing=True)
                 await asyncio.sleep(_FULL_POLL_S)
+            await self._take(data)
 
     async def _read(self) -> bytes | None:
         """Return what comes; None if nothing came for a while. Raises Refused where it takes too long."""
@@ -107,6 +110,9 @@ class Connection:
         if self._rest and now - self._begun > self._limits.line_seconds:
             reason = f"a line has no end after {now - self._begun:.0f} seconds (line_seconds)"
             raise Refused(reason, self._shown(self._rest))
+        if self._waiting and now - self._last_line > self._limits.line_seconds:
+            reason = f"{_WAITING} after {now - self._last_line:.0f} seconds (line_seconds): send both at once"
+            raise Refused(reason, self._shown(self._waiting))
         silent = self._endpoint.listen and not self.sender
         if silent and now - self._opened > self._limits.line_seconds:
             raise Refused(f"no first line after {now - self._opened:.0f} seconds (line_seconds)")
@@ -125,16 +131,20 @@ class Connection:
         self._last_line = time.monotonic()
         if not self.sender:
             lines = await self._first(lines)
+        lines, self._waiting = self._divided(self._waiting + lines)
         if lines:
             self._check_lengths(lines)
             self._write(lines)
             if self._out is not None and self._out.size >= self._limits.segment_bytes:
                 await self._settle(sealing=True)
-                if self._out.lines and self._out.size >= _MOST_SEGMENTS * self._limits.segment_bytes:
-                    raise Refused("old rows of updates (hvr_op 3 or 4) come where their new rows should")
             elif time.monotonic() - self._synced_at >= self._limits.sync_seconds:
                 await self._settle()
         self._check_length(self._rest)
+
+    def _divided(self, lines: bytes) -> tuple[bytes, bytes]:
+        """Return the lines to receive now, and the last one where it is to be received with the next one."""
+        at = lines.rfind(b"\n", 0, -1) + 1
+        return (lines[:at], lines[at:]) if self._host.door.waits(lines[at:]) else (lines, b"")
 
     def _check_length(self, line: bytes | bytearray) -> None:
         unknown = self._endpoint.secret is not None and not self.sender

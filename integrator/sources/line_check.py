@@ -19,6 +19,7 @@ from integrator.decode.json.document import first_wrong as first_wrong_json
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.errors import DataError
+from integrator.sources.spool import never
 
 _FILE = "line"
 
@@ -41,7 +42,7 @@ def door_of(dialect: Dialect, reading: Reading) -> Door:
         return _first_refused(whole, dialect, reading) or found
 
     looks = dialect.check is not None and (not reading.tolerant or not dialect.marks)
-    return Door(check if looks else first_wrong, hidden=reading.masks)
+    return Door(check if looks else first_wrong, dialect.waits or never, hidden=reading.masks)
 
 
 def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int, str] | None:
@@ -85,7 +86,11 @@ def first_wrong(lines: bytes) -> tuple[int, str] | None:
 
 @dataclass(frozen=True)
 class Door:
-    """What is asked of lines before they are received. hidden: those that are refused are not written down."""
+    """What is asked of lines before they are received.
+
+    waits: whether a line is received with the next one only. hidden: those that are refused are not written down.
+    """
 
     first_refused: Check = first_wrong
+    waits: Callable[[bytes], bool] = never
     hidden: bool = False

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
@@ -24,10 +25,14 @@ from integrator.errors import EnvironmentFault
 PATTERN = "[0-9]*.jsonl"
 _SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
 _OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
-_OLD_ROW = re.compile(rb'"hvr_op"\s*:\s*"?[34]\b')
 _MOST_REFUSED = 1024 * 1024
 MOST_SENDERS = 10_000
 """Names of senders whose lines are counted, for ever: whoever invents names fills memory and disk."""
+
+
+def never(_line: bytes) -> bool:
+    """Return that a line does not wait for the next one."""
+    return False
 
 
 def number_of(path: str) -> int:
@@ -38,9 +43,12 @@ def number_of(path: str) -> int:
 class Spool:
     """The segments of a channel. One process has it at a time, the one that has the channel's lock."""
 
-    def __init__(self, directory: Path) -> None:
-        """Open the spool, and seal what a crash left open, cut to whole lines."""
-        self.path = directory
+    def __init__(self, directory: Path, waits: Callable[[bytes], bool] = never) -> None:
+        """Open the spool, and seal what a crash left open, cut to whole lines.
+
+        waits: whether a line is received with the next one only (`Dialect`): a crash came between them.
+        """
+        self.path, self._waits = directory, waits
         durable.make_directory(directory)
         self._lock = threading.RLock()
         self._writers: dict[str, Writer] = {}
@@ -81,13 +89,13 @@ class Spool:
         found = _OPEN.fullmatch(path.name)
         data = path.read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
+        last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+        whole = whole.removesuffix(last) if self._waits(last) else whole
         if found is None or not whole:
             path.unlink()
             return
         durable.cut(path, len(whole))
-        writer = self._writers[found[1]] = Writer(self, found[1])
-        writer.go_on(path, int(found[2]), whole)
-        writer.seal()
+        self.sealed(path, found[1], int(found[2]), whole.count(b"\n"))
 
     def go_on_after(self, number: int) -> None:
         """Give the next segment a number above `number`, which was taken though its file may be gone."""
@@ -140,7 +148,7 @@ class Spool:
                 (self.path / name).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Close the files; what is not sealed is gone on with by the next one that opens the spool."""
+        """Close the files; what is not sealed, the next one that opens the spool seals."""
         with self._lock:
             for writer in self._writers.values():
                 writer.close()
@@ -170,16 +178,8 @@ class Writer:
         self._lock = threading.Lock()
         self._file: FileIO | None = None
         self._first, self._lines, self._durable = 0, 0, 0
-        self._last_line, self._torn = b"", False
+        self._torn = False
         self.size = self._durable_size = 0
-
-    def go_on(self, path: Path, first: int, whole: bytes) -> None:
-        """Go on with a segment that was not sealed, which has `whole` lines."""
-        self._file = path.open("ab", buffering=0)
-        self._first = first
-        self.size = self._durable_size = len(whole)
-        self._lines = self._durable = whole.count(b"\n")
-        self._last_line = whole[whole.rfind(b"\n", 0, -1) + 1 :]
 
     @property
     def lines(self) -> int:
@@ -215,7 +215,6 @@ class Writer:
                 self._cut()
                 raise
             self._lines += data.count(b"\n")
-            self._last_line = data[data.rfind(b"\n", 0, -1) + 1 :]
             self.size += len(data)
 
     def sync(self) -> int:
@@ -238,7 +237,7 @@ class Writer:
     def _cut(self) -> None:
         """Cut the segment to what is durable, for nobody knows how much of the rest was written."""
         self._torn = True
-        self._lines, self.size, self._last_line = self._durable, self._durable_size, b""  # first: none is acknowledged
+        self._lines, self.size = self._durable, self._durable_size  # first: none is acknowledged
         if self._file is not None:
             os.ftruncate(self._file.fileno(), self._durable_size)
             os.lseek(self._file.fileno(), 0, os.SEEK_END)
@@ -254,10 +253,10 @@ class Writer:
                 self._file = None
 
     def seal(self) -> None:
-        """Hand the segment over to the cycles; not yet where it ends with the old row of an update (hvr)."""
+        """Hand the segment over to the cycles."""
         with self._lock:
             self._sync()
-            if self._file is None or _OLD_ROW.search(self._last_line):
+            if self._file is None:
                 return
             path = Path(self._file.name)
             self._file.close()

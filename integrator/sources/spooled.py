@@ -28,7 +28,8 @@ class Spooled:
         door: Door | None = None,
     ) -> None:
         """Open the spool in `directory`. door: which lines are taken; those in JSON without it."""
-        self._spool = Spool(Path(directory))
+        door = door or Door()
+        self._spool = Spool(Path(directory), door.waits)
         self._journal, self._kept_cycles = journal, kept_cycles
         self._ends: deque[int] = deque()
         self._synced = self._followed = self._number = 0

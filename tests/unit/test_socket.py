@@ -15,12 +15,15 @@ from structlog.testing import capture_logs
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.cli.send import Target, send
 from integrator.contracts.fragments import Checkpoint
+from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
+from integrator.run.decoding import reading_of
 from integrator.sources import spool
+from integrator.sources.connection import READ_BYTES
 from integrator.sources.endpoint import Endpoint, Limits
 from integrator.sources.journal import Journal
-from integrator.sources.line_check import Door
+from integrator.sources.line_check import Door, door_of
 from integrator.sources.listing import Entry
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
@@ -33,7 +36,7 @@ class Receiving:
 
     def __init__(self, directory, secret=None, tls=None, door=None, **limits):
         self.directory = directory
-        self.spool = Spool(directory)
+        self.spool = Spool(directory, (door or Door()).waits)
         given = {"segment_seconds": 0.05, **limits}
         self.receiver = Receiver(
             Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t", door
@@ -69,6 +72,9 @@ class Receiving:
         while not path.exists() and time.monotonic() < until:
             time.sleep(0.01)
         return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+OLD, NEW = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
 
 
 def records(count, start=1):
@@ -148,6 +154,7 @@ def test_whoever_connects_last_is_the_sender(tmp_path):
         assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
 
 
+HVR = Door(waits=DIALECTS["hvr"].waits)
 REFUSED = [
     ("a long line", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000, "a line of more than 2000 bytes", 2),
     ("a long line with its end", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000 + b'"}\n', "a line of more than 2000 bytes", None),
@@ -168,7 +175,7 @@ REFUSED = [
     ("a hello from true", {}, b'{"hello":{"sender":"a","from":true}}\n', "a hello has sender and secret", 1),
     ("a secret of null", {}, b'{"hello":{"sender":"a","secret":null}}\n', "a hello has sender and secret", 1),
     ("a sender that is a number", {}, b'{"hello":{"sender":5}}\n', "a hello has sender and secret", 1),
-    ("old rows alone", {"segment_bytes": 1000}, b'{"hvr_op":3}\n' * 400, "old rows of updates", None),
+    ("an old row alone", {"line_seconds": 0.3, "door": HVR}, b'{"n":1}\n{"hvr_op":3}\n', "the last line, the old row of an update, has no new row after it", 2),
     ("an odd name", {}, b'{"hello":{"sender":"../a"}}\n', "a sender's name has 1 to 64 letters", 1),
 ]  # fmt: skip
 
@@ -326,23 +333,40 @@ def test_a_crash_loses_nothing_that_was_durable(tmp_path):
     assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == records(11)
 
 
-def test_an_old_row_waits_for_its_new_one(tmp_path):
-    """Two lines of the hvr dialect are one update: a segment does not end between them, crash or not."""
-    old, new = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
-    spool = Spool(tmp_path)
-    writer = spool.writer("a")
-    writer.write(new + old)
-    writer.seal()
-    assert not list(tmp_path.glob("[0-9]*"))
+def test_a_crash_does_not_divide_an_update(tmp_path):
+    """Two lines of the hvr dialect are one update, and were to be received together: the first alone was not."""
+    spool = Spool(tmp_path, HVR.waits)
+    spool.writer("a").write(NEW + OLD)
+    again = Spool(tmp_path, HVR.waits)
     spool.close()
-    again = Spool(tmp_path)
-    assert not list(tmp_path.glob("[0-9]*"))
-    writer = again.writer("a")
-    assert writer.received == 2
-    writer.write(new)
-    writer.seal()
-    assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == new + old + new
-    assert again.received("a") == 3
+    assert (tmp_path / "000000000001.a.1.jsonl").read_bytes() == NEW
+    assert again.received("a") == 1
+
+
+@pytest.mark.parametrize(("line", "waits"), [
+    (b'{"hvr_op":3}', True), (b'{"k":1, "hvr_op" : "4"}', True), (rb'{"hvr\u005fop":4}', True), (b'{"hvr_op":2}', False),
+    (b'{"j":{"hvr_op":3},"hvr_op":1}', False), (b'{"after":{"hvr_op":3}}', False), (b"{", False), (b"null", False),
+    (b'{"hvr_op":[3]}', False), (b"[" * 10_000, False),
+])  # fmt: skip
+def test_which_lines_wait_for_the_next_one(line, waits):
+    assert HVR.waits(line + b"\n") is waits
+
+
+def test_rows_of_other_dialects_wait_for_nothing(tmp_path):
+    made = pure.recipe(tmp_path, "create table t(k int primary key, hvr_op int);", dialect="debezium")
+    door = door_of(DIALECTS["debezium"], reading_of(made))
+    assert not door.waits(b'{"op":"c","after":{"k":1,"hvr_op":3}}\n')
+
+
+def test_the_spool_is_bounded_whatever_comes_and_how_often(tmp_path):
+    """Half of the lines are old rows, and each connection ends with one; nothing is synced meanwhile."""
+    limits = {"spool_bytes": 300_000, "segment_bytes": 100_000, "door": HVR}
+    with Receiving(tmp_path, **limits) as receiving, capture_logs():
+        for turn in range(40):
+            with receiving.connect() as sender, suppress(OSError):
+                sender.settimeout(0.2)
+                sender.sendall(b'{"hello":{"sender":"s%d"}}\n' % (turn % 4) + (NEW + OLD) * 3000)
+        assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 300_000 + 4 * 2 * READ_BYTES
 
 
 def test_removed_segments_are_still_counted(tmp_path):
@@ -401,19 +425,22 @@ def test_a_socket_that_cannot_be(location, reason, tmp_path):
     assert reason in str(raised.value)
 
 
-def test_a_sender_that_reconnects_after_an_old_row_hears_of_it(tmp_path):
-    """The segment stays open after an old row; its lines are received all the same, and not sent again."""
-    old, new = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
-    with Receiving(tmp_path) as receiving:
-        with receiving.connect() as sender:
-            sender.sendall(b'{"hello":{"sender":"a"}}\n' + new + old)
+def test_an_old_row_is_received_with_its_new_row(tmp_path):
+    """Whoever connects again after an old row hears that it is not received, and sends it again."""
+    with Receiving(tmp_path, door=HVR) as receiving:
+        with receiving.connect() as sender, capture_logs() as logs:
+            sender.sendall(b'{"hello":{"sender":"a"}}\n' + NEW + OLD)
             sender.shutdown(socket.SHUT_WR)
-            assert answers(sender)[-1] == {"received": 2}
+            assert answers(sender)[-1] == {"received": 1}
+        assert any(entry["event"].endswith("has no new row after it, and is not received") for entry in logs)
         with receiving.connect() as sender:
-            sender.sendall(b'{"hello":{"sender":"a","from":3}}\n' + new)
+            sender.sendall(b'{"hello":{"sender":"a","from":2}}\n' + OLD)
+            time.sleep(0.3)  # a segment is sealed meanwhile
+            sender.sendall(NEW)
             sender.shutdown(socket.SHUT_WR)
-            assert answers(sender) == [{"received": 2}, {"received": 3}]
+            assert answers(sender) == [{"received": 1}, {"received": 3}]
         assert [line["hvr_op"] for line in receiving.lines()] == [2, 4, 2]
+        assert [path.read_bytes() for path in sorted(tmp_path.glob("[0-9]*"))] == [NEW, OLD + NEW]
 
 
 def test_a_disk_that_is_full_leaves_whole_lines_that_were_durable(tmp_path):

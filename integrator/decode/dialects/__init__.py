@@ -66,6 +66,11 @@ def _check(lines: Lines, reading: Reading) -> None:
 
 
 DIALECTS: dict[str, Dialect] = {
-    "auto": Dialect(_read, lambda file, reading: _NAMED[recognized(file.path)].tail(file, reading), check=_check),
+    "auto": Dialect(
+        _read,
+        lambda file, reading: _NAMED[recognized(file.path)].tail(file, reading),
+        check=_check,
+        waits=hvr.DIALECT.waits,
+    ),
     **_NAMED,
 }

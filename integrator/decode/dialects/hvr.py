@@ -14,6 +14,7 @@ hvr_missing       names of columns that the record has no value for, with commas
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -87,6 +88,15 @@ def tail(file: File, reading: Reading) -> OpenTransaction:
 def check(lines: Lines, reading: Reading) -> None:
     """Check JSON lines apart, see `Dialect`."""
     _tables(hvr_json.records(lines, reading), reading.source_tables(), Counter())
+
+
+def waits(line: bytes) -> bool:
+    """Return whether a JSON line is the old row of an update, whose new row is the next line; see `Dialect`."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and record.get("hvr_op") in (3, 4, "3", "4")
 
 
 def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any], Records]]:
@@ -270,4 +280,4 @@ class _Order(Standing):
         )
 
 
-DIALECT = Dialect(read, tail, (mark("hvr_op", certain=True),), commit_positions=True, check=check)
+DIALECT = Dialect(read, tail, (mark("hvr_op", certain=True),), commit_positions=True, check=check, waits=waits)
