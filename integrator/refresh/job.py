@@ -132,7 +132,7 @@ class _Refresh:
         self._progress = self._ledger.path / "rows"
         self._bars = Bars(self._slices, self._progress)
         in_transactions = plan.recipe.send.exactly_once or not session.is_local(spark)
-        self._transactions = shards.known(state.path).name if in_transactions else None
+        self._transactions = shards.known(state.path, plan.channel).name if in_transactions else None
 
     def run(self) -> dict[str, int]:
         """Send the slices that are not completed."""

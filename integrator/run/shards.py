@@ -1,7 +1,8 @@
 """Which transactional ids a channel has, and into how many shards its cycles are divided: the state file shards.json.
 
-name         what the transactional ids begin with; it stays as long as the state directory, so that whoever integrates
-             the channel next fences what earlier processes left running, on this machine or on others
+name         what the transactional ids begin with, the channel's name first, by which ACLs are granted; it stays as
+             long as the state directory, so that whoever integrates the channel next fences what earlier processes left
+             running, on this machine or on others
 generation   of the cycles' numbers: another one after the channel was gone back or a backup imported
 count        into how many shards the last cycle was divided: a cycle that is repeated has as many, for only then does
              a shard have the same messages, which were committed or not
@@ -59,11 +60,11 @@ def write(state: Path, settings: ShardSettings) -> None:
     durable.replace(state / FILE, json.dumps(dataclasses.asdict(settings)).encode())
 
 
-def known(state: Path) -> ShardSettings:
-    """Return what the file has, which is made if it is not there. Raises EnvironmentFault."""
+def known(state: Path, channel: str) -> ShardSettings:
+    """Return what the file has, which is made if it is not there, with the channel's name. Raises EnvironmentFault."""
     found = read(state)
     if found is None:
-        found = ShardSettings(f"integrator-{uuid.uuid4()}", _generation())
+        found = ShardSettings(f"{channel}-{uuid.uuid4()}", _generation())
         write(state, found)
     return found
 
@@ -93,7 +94,7 @@ class CycleShards:
                 "of HVR_KAFKA_PROPERTY, or have Spark run on one machine (--master 'local[*]')"
             )
         self._state, self._recipe, self._topic, self._begun = state, recipe, topic, set(begun)
-        self._settings = known(state)
+        self._settings = known(state, recipe.messages.channel)
         self._stream, self._last = uuid.uuid4().hex, -1
 
     def count(self, cycle: int, tasks: int) -> int:

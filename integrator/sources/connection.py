@@ -5,8 +5,8 @@
     {"refused": "…"}        from us: why the connection is closed
 
 Lines that it sends again (`from` at or below what is received) are passed over. Senders without a hello are taken where
-the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk. Of two lines that
-are one change (`Door.waits`), the first is received with the second.
+the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk. Of two lines
+that are one change (`Door.waits`), the first is received with the second.
 """
 
 from __future__ import annotations

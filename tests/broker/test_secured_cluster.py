@@ -49,11 +49,11 @@ class Cluster:
     other: Path
     directory: Path
 
-    def allow(self, user, topic, *operations):
+    def allow(self, user, prefix, *operations, kind=ResourceType.TOPIC):
         admin = AdminClient({"bootstrap.servers": self.kraft.servers})
         for operation in operations:
             binding = AclBinding(
-                ResourceType.TOPIC, topic, ResourcePatternType.PREFIXED, f"User:{user}", "*", operation,
+                kind, prefix, ResourcePatternType.PREFIXED, f"User:{user}", "*", operation,
                 AclPermissionType.ALLOW,
             )  # fmt: skip
             for future in admin.create_acls([binding]).values():
@@ -85,7 +85,8 @@ listener.name.expired.ssl.keystore.location={directory}/expired-store.pem
 listener.name.elsewhere.ssl.keystore.type=PEM
 listener.name.elsewhere.ssl.keystore.location={directory}/elsewhere-store.pem
 listener.name.mutual.ssl.client.auth=required
-listener.name.secure.sasl.enabled.mechanisms=SCRAM-SHA-512
+listener.name.secure.sasl.enabled.mechanisms=SCRAM-SHA-512,SCRAM-SHA-256
+listener.name.secure.scram-sha-256.sasl.jaas.config={security}.scram.ScramLoginModule required;
 listener.name.secure.scram-sha-512.sasl.jaas.config={security}.scram.ScramLoginModule required;
 listener.name.tokens.sasl.enabled.mechanisms=OAUTHBEARER
 listener.name.tokens.oauthbearer.sasl.jaas.config={security}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="b";
@@ -99,8 +100,8 @@ min.insync.replicas=2
         }  # fmt: skip
         words = [
             word
-            for user in ("cdc", "guest")
-            for word in ("--add-scram", f"SCRAM-SHA-512=[name={user},password={PASSWORD}]")
+            for user, size in (("cdc", 512), ("guest", 512), ("exact", 256))
+            for word in ("--add-scram", f"SCRAM-SHA-{size}=[name={user},password={PASSWORD}]")
         ]
         with brokers.KraftCluster(
             class_path, directory, listeners=listeners, properties=properties, format_words=words
@@ -239,6 +240,19 @@ def test_an_acl_that_is_missing_is_named(cluster, channel, name, integrate_once)
         future.result()
     with pytest.raises(IntegratorError, match=r"(?si)authorization failed.*ACL Write"):
         integrate_once(channel(place, scram("guest")))
+
+
+def test_transactions_need_the_rights_that_the_page_names_and_no_others(cluster, channel, name, integrate_once):
+    given = {**scram("exact"), "Kafka_Authentication_Method": "SCRAM-SHA-256"}
+    file = channel(cluster.kraft.listener("SECURE")[0], given)
+    file.write_text(file.read_text().replace("channel: shop\n", f"channel: {name}\ndelivery: exactly_once\n"))
+    cluster.allow("exact", name, AclOperation.WRITE, AclOperation.CREATE, AclOperation.READ)
+    with pytest.raises(IntegratorError, match=r"(?si)authorization failed.*transactional ids that begin with its name"):
+        integrate_once(file)
+    cluster.allow("exact", f"{name}-", AclOperation.WRITE, kind=ResourceType.TRANSACTIONAL_ID)
+    cluster.allow("exact", f"{name}-", AclOperation.READ, kind=ResourceType.GROUP)
+    integrate_once(file)
+    assert received(cluster, name) == [*range(ROWS)]
 
 
 def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, name, monkeypatch, capsys):

@@ -35,7 +35,10 @@ def with_remedy(text: str) -> str:
     """
     if "authorization failed" not in text.lower():
         return text
-    ids = " and, for delivery: exactly_once, Describe and Write on the transactional ids that begin with its name"
+    ids = (
+        "; with delivery: exactly_once or on a cluster, Write on the transactional ids that begin with its name and a "
+        "hyphen, and Read on the groups and topics"
+    )
     return f"{text}; who runs the brokers must allow our user: ACL Write on the channel's topics{ids}"
 
 

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.aws_iam import client_settings
+from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.producer import QUIET, KafkaProducer
 from integrator.deliver.kafka.topics import client_properties
 from integrator.errors import DeliveryError, EnvironmentFault
@@ -58,8 +59,9 @@ class TransactionalProducer(KafkaProducer):
 
     def _raise(self, what: str, reason: str) -> None:
         if reason:
-            last = f"; the client's last message: {self.latch.transport}" if self.latch.transport else ""
-            raise DeliveryError(f"a transactional id of this channel {what}: {reason}{last}")
+            heard = self.latch.transport
+            last = f"; the client's last message: {heard}" if heard and reason not in heard else ""
+            raise DeliveryError(with_remedy(f"a transactional id of this channel {what}: {reason}{last}"))
 
     def begin(self) -> None:
         """Begin a transaction, if that was not done. Raises DeliveryError."""
@@ -172,7 +174,7 @@ def _committed(send: Send, group: str, topic: str) -> CycleRecord | None:
             if error is None:
                 return _record(found, topic)
             if error.code() not in _LATER or time.monotonic() > deadline:
-                raise DeliveryError(f"which cycle was committed last cannot be read: {error.str()}")
+                raise DeliveryError(with_remedy(f"which cycle was committed last cannot be read: {error.str()}"))
             time.sleep(_AGAIN_S)
     finally:
         consumer.close()
