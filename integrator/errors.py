@@ -65,7 +65,8 @@ class IntegratorError(Exception):
 
     def to_wire(self) -> str:
         """Return one line of text from which `from_wire` makes the same error in another process."""
-        return _MARK + json.dumps([self.kind.name, *self.args]) + _MARK
+        text = json.dumps([self.kind.name, *self.args])
+        return _MARK + text.replace(_MARK, f"\\u{ord(_MARK[0]):04x}{_MARK[1:]}") + _MARK  # a value may have the mark
 
 
 Others = Callable[[], Sequence[tuple[int, str]]]

@@ -258,7 +258,7 @@ class _Refresh:
         try:
             collected = source.mapInArrow(passes, REPORT_DDL).collect()
         except (PySparkException, Py4JError) as error:
-            raise from_wire(str(error)) or classify(error) or _of_data(rows.table, str(error)) or error from None
+            raise from_wire(str(error)) or classify(error) or _of_data(rows, str(error)) or error from None
         reports = [Report.of_json(row.report) for row in collected]
         wrong = [report.error for report in reports if report.error]
         sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
@@ -270,10 +270,12 @@ class _Refresh:
         return reports
 
 
-def _of_data(table: str, text: str) -> DataError | None:
-    """Return the error for a row that Spark could not read."""
+def _of_data(rows: Rows, text: str) -> DataError | None:
+    """Return the error for a row that Spark could not read; its text may have the row's values."""
     found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are reported one after the other
-    return DataError(f"table {table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
+    if any(table.masked for table in rows.recipe.tables):
+        found = [one.partition("]")[0] + "], whose text is not shown, for the channel masks columns" for one in found]
+    return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 
 
 def _recipe(recipe: Recipe) -> Recipe:

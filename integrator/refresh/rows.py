@@ -23,7 +23,7 @@ from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
 from integrator.encode.framing import framing_of
 from integrator.encode.table import TableEncoder
-from integrator.errors import DataError, crossing
+from integrator.errors import MASKED, DataError, crossing
 from integrator.schema import Column, arrow_type, describe
 from integrator.transform.expression import RunClock
 
@@ -55,7 +55,8 @@ def fragments(rows: Rows, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
     try:
         yield from _Task(rows).fragments(batches)
     except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-        raise crossing(error, f"refresh of {rows.table}, slice {rows.number}") from None
+        hidden = any(table.masked for table in rows.recipe.tables)
+        raise crossing(error, f"refresh of {rows.table}, slice {rows.number}", hidden=hidden) from None
 
 
 class _Task:
@@ -129,9 +130,10 @@ class _Task:
             return guarded(values, lambda part: _cast(part, wanted), describe(column.type))
         except ValueRefused as error:
             row = self._count + error.index + 1
+            text = f"{MASKED}; it is no {describe(column.type)}" if column.masked else str(error)
             raise DataError(
                 f"refresh of {self._rows.table}, slice {self._rows.number}, part {self._part}, row {row}: column "
-                f"{column.name}: {error}; mend the row or the table definition"
+                f"{column.name}: {text}; mend the row or the table definition"
             ) from None
 
 

@@ -195,3 +195,10 @@ def test_a_warning_is_written_with_a_value_of_any_length_in_part(tmp_path: Path)
     [detail] = pure.fragments(recipe, path)[1][0].details
     assert detail["value"] == "é" * SHOWN + "… (1,000,000 characters)"
     assert str(detail["key"]).endswith("… (1,000 characters)")
+
+
+@pytest.mark.parametrize("value", ["INTEGRATOR-ERROR:", 'x INTEGRATOR-ERROR:["DATA"]INTEGRATOR-ERROR: y', "\\u0049"])
+def test_an_error_arrives_whatever_values_it_shows(value):
+    error = DataError(f"a.jsonl:1: column v: {value!r} is no integer")
+    found = from_wire(f"org.apache.spark.SparkException: {error.to_wire()} at x\nCaused by: {error.to_wire()}")
+    assert (type(found), str(found)) == (DataError, str(error))

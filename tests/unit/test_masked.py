@@ -1,5 +1,6 @@
 """Values of columns that a channel masks are in no error, no log and no dead letter's headers; others are cut."""
 
+import datetime
 import json
 
 import pyarrow as pa
@@ -8,7 +9,8 @@ import pytest
 
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import DataError, Defect
+from integrator.errors import DataError, Defect, from_wire
+from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.run.decoding import reading_of
 from integrator.sources.line_check import door_of
 from tests.parts import pure
@@ -157,3 +159,18 @@ def test_values_of_other_columns_are_cut(line, tmp_path):
     with pytest.raises(DataError) as raised:
         pure.fragments(recipe(tmp_path, []), written(tmp_path, record(), line))
     assert len(str(raised.value)) < pure.LONGEST_ERROR
+
+
+@pytest.mark.parametrize("values", [[SECRET], [None, SECRET]])
+def test_a_refresh_does_not_show_them_either(values, tmp_path):
+    recipe = pure.tables(tmp_path, DDL, [ABSENT, NO_PIN])
+    moment = datetime.datetime(2026, 1, 1, tzinfo=datetime.timezone.utc)
+    rows = Rows(recipe, "t", 1, BEGINNING, moment, str(tmp_path))
+    size = len(values)
+    batch = pa.table({"id": [*range(size)], "ssn": ["x"] * size, "pin": values, "v": [""] * size}).to_batches()
+    with pytest.raises(RuntimeError) as raised:
+        list(fragments(rows, iter(batch)))
+    error = from_wire(str(raised.value))
+    assert isinstance(error, DataError)
+    assert SECRET not in str(raised.value)
+    assert f"row {size}: column pin: its value is refused, and is not shown" in str(error)
