@@ -5,7 +5,8 @@ What is wrong is reported at once, whatever it is of.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from integrator import registry
 from integrator.channel.sources import FilesLocation, JdbcLocation, SocketLocation
@@ -15,25 +16,29 @@ from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorEr
 from integrator.plan import Plan
 
 
-def look_at(plan: Plan) -> str:
-    """Look at this machine; return what was found: nothing. Raises ConfigurationError with all that is wrong."""
-    found = look.problems(plan)
+def look_at(plans: Sequence[Plan]) -> str:
+    """Look at this machine; return what was found: nothing. Raises ConfigurationError with all that is wrong.
+
+    plans: one, or those of a channel's changes and of its refresh.
+    """
+    found = [problem for plan in plans for problem in look.problems(plan)]
     if found:
         raise ConfigurationError(found)
     return ""
 
 
-def connect(plan: Plan, test_topic: str | None) -> str:
+def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
     """Try what a run needs; return what was found, in lines. Raises with all that would keep it from working.
 
-    That is a ConfigurationError where the channel is to be mended, else an EnvironmentFault.
+    That is a ConfigurationError where the channel is to be mended, else an EnvironmentFault. plans: as in `look_at`.
     """
     lines: list[str] = []
-    failed: list[IntegratorError] = [ConfigurationError(found)] if (found := look.problems(plan)) else []
+    found = [problem for plan in plans for problem in look.problems(plan)]
+    failed: list[IntegratorError] = [ConfigurationError(found)] if found else []
     steps: list[Callable[[], Iterable[str]]] = [
-        lambda: _source(plan),
-        lambda: _brokers(plan, test_topic),
-        lambda: registry.check(plan),
+        *(partial(_source, plan) for plan in plans),
+        partial(_brokers, plans[0], test_topic),
+        partial(registry.check, plans[0]),
     ]
     for step in steps:
         try:
@@ -71,8 +76,9 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     properties = plan.recipe.send.producer
     absent = topics.missing(properties, plan.topics)
     problems = list(probe.topic_problems(properties, plan.topics))
-    if absent and plan.create_topics is None:
-        problems.append(topics.missing_text(properties, absent))
+    needed = [topic for topic in absent if topic not in plan.dead_letter_topic]
+    if needed and plan.create_topics is None:
+        problems.append(topics.missing_text(properties, needed))
     if problems:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
     report = f"{plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"

@@ -90,7 +90,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     context: typer.Context,
     channel: ChannelFile,
     connect: Annotated[
-        bool, typer.Option("--connect", help="Also try brokers, topics and the schema registry.")
+        bool, typer.Option("--connect", help="Also try sources, brokers, topics and the schema registry.")
     ] = False,
     test_topic: Annotated[
         str | None, typer.Option("--test-topic", help="With --connect: send a message to this topic and read it back.")
@@ -107,7 +107,8 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if test_topic and not connect:
         raise typer.BadParameter("--test-topic goes with --connect")
     plan = plan_of(context, channel, contexts, variables, refreshing=refreshing)
-    connected = checking.connect(plan, test_topic) if connect else checking.look_at(plan)
+    plans = [plan, plan_of(context, channel, contexts, variables, refreshing=True)] if plan.refreshed else [plan]
+    connected = checking.connect(plans, test_topic) if connect else checking.look_at(plans)
     if as_object:
         typer.echo(as_json.check(plan, channel, connected))
         return

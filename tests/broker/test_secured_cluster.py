@@ -284,6 +284,12 @@ def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, nam
     code, printed = check("--test-topic", others[0])
     assert (code, f"to be created: {topic}" in printed) == (0, True), printed
     assert f"{others[0]}: a message was sent and read back in" in printed
+    admin.create_topics([brokers.NewTopic(topic, 1, 3)])[topic].result()
+    text = file.read_text().replace(', Create_Topics: {"Partitions": 3, "Replication_Factor": 3}', "")
+    dead = f"errors: {{tolerance: all, deadletterqueue.topic.name: {name}.dead}}\n"
+    file.write_text(text.replace("channel: shop\n", f"channel: shop\n{dead}"))
+    code, printed = check()
+    assert (code, f"to be created: {name}.dead" in printed) == (0, True), printed
 
 
 class Tokens(http.server.BaseHTTPRequestHandler):

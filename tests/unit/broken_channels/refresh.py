@@ -12,6 +12,18 @@ CASES = [
         "--refresh",
     ),
     broken(
+        "no files for the refresh of a channel for changes",
+        [("  kaf:", '  full: {class: snapshot, path: "full/{hvr_tbl_name}.csv", format: csv}\n  kaf:'), *FULL[:5]],
+        "7: $.locations.full.path: table audit: there is no file full/audit.csv; make it, or mend the path",
+        FULL[5:],
+    ),
+    broken(
+        "changes are to be integrated where there are whole tables only",
+        [source(*SNAPSHOT), *FULL],
+        "2: $.locations: a channel has one location of class files or socket; found none: add one, such as {class: files, path: DIRECTORY}; or, for the tables of src alone, give check and plan --refresh, and run refresh",
+        ("  kaf:", "  in: {class: files, path: in}\n  kaf:"),
+    ),
+    broken(
         "no files of some tables",
         [source(*SNAPSHOT), *FULL[:2]],
         "5: $.locations.src.path: tables items, products, payments and 1 more: there is no file full/items.csv; make it, or mend the path",
