@@ -10,7 +10,6 @@ import dataclasses
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import DEAD, FRAGMENT, Places, with_column
@@ -29,9 +28,9 @@ _NAMES = 10 * 40
 """Bytes enough for the names and lengths of a dead letter's headers."""
 
 
-def place_of(changes: Changes, integ_seq: str) -> int:
-    """Return the place of the change row with this position."""
-    return int(np.flatnonzero(np.asarray(pc.equal(changes.integ_seq, integ_seq), bool))[0])
+def place_of(changes: Changes, order: int) -> int:
+    """Return the place of the change row with this order; its position may be that of another row, too."""
+    return int(np.flatnonzero(changes.order == order)[0])
 
 
 def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int) -> DataError:
@@ -63,8 +62,8 @@ def _largest(changes: Changes, at: int) -> str:
     return ", ".join(f"{name} ({size} bytes)" for name, size in named) or "none of text or bytes"
 
 
-def skeletons(changes: Changes, over: dict[str, int], recipe: TableRecipe, channel: Recipe) -> Changes:
-    """Return the change rows in which those over the limit (sizes by integ_seq) leave their largest values out.
+def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> Changes:
+    """Return the change rows in which those over the limit (sizes by order) leave their largest values out.
 
     Such a value is as a missing one in the message, but expressions still see it. Where the old and the new row of an
     update share a row of the message, both leave it out. Raises DataError where nothing can be left out.
@@ -75,8 +74,8 @@ def skeletons(changes: Changes, over: dict[str, int], recipe: TableRecipe, chann
         if channel.messages.layout.envelope or channel.messages.layout.before
         else np.zeros(len(changes), bool)
     )
-    for integ_seq, size in over.items():
-        at = place_of(changes, integ_seq)
+    for order, size in over.items():
+        at = place_of(changes, order)
         rows = [at - 1, at] if at and shared[at - 1] else [at, at + 1] if shared[at] else [at]
         excess, found = size - channel.messages.max_bytes, False
         sizes = (item for row in rows for item in _sizes(changes, row, recipe.key))
@@ -106,7 +105,7 @@ def dead_letters(
     for at in over.tolist():
         row = fragments.slice(at, 1)
         failed = row.to_pylist()[0]
-        source = place_of(changes, failed["integ_seq"])
+        source = place_of(changes, int(order[at]))
         value = framing.values(row, np.zeros(1, np.int64), framing.kinds(row))[0].as_py()
         size, value = (NO_VALUE, b"") if value is None else (str(len(value)), value)
         key = keys[at].as_py() or b""

@@ -52,18 +52,18 @@ class TableEncoder:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = self.captured(changes, clock, counters)
         limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
-        cut: set[str] = set()
+        cut: set[int] = set()
         for _ in range(len(changes.columns) + 1):
             counted = CycleCounters()
             fragments, order = self.fragments(changes, clock, counted)
             over, sizes = self.above(fragments, [self._recipe.table.name])
             if not len(over) or not policy.skeleton:
                 break
-            named = fragments["integ_seq"].take(pa.array(over)).to_pylist()
-            changes = oversize.skeletons(changes, dict(zip(named, sizes, strict=True)), self._recipe, self._channel)
-            cut.update(named)
+            found = dict(zip(order[over].tolist(), sizes.tolist(), strict=True))
+            changes = oversize.skeletons(changes, found, self._recipe, self._channel)
+            cut.update(found)
         if len(over) and not policy.dead_letters:
-            at = oversize.place_of(changes, fragments["integ_seq"][int(over[0])].as_py())
+            at = oversize.place_of(changes, int(order[over[0]]))
             raise oversize.refuse(changes, at, self._recipe, int(sizes[0]), limit)
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections import Counter
 
 import pytest
 
@@ -163,3 +164,23 @@ def test_a_key_that_is_too_large_is_an_error_whatever_the_policy(tmp_path):
         made = pure.recipe(tmp_path, ddl, SIZE + "  - {action: Integrate, MessageKey: '{k}'}\n", kafka=kafka)
         with pytest.raises(pure.IntegratorError):
             pure.messages(made, pure.hvr(tmp_path, {"k": "x" * 7000}))
+
+
+@pytest.mark.parametrize(
+    ("policy", "topics"), [("SKELETON", {"t": 3}), ("DEAD_LETTER, Dead_Letter_Topic: dead", {"t": 1, "dead": 8})]
+)
+def test_of_rows_with_one_position_each_is_cut_and_named(policy, topics, tmp_path):
+    """`repeated_positions: send`: the third row has the position of the first."""
+    actions = f"{SIZE}  - {pure.PLAIN}\n{TIMEKEY}"
+    kafka = f", Oversized_Rows: {policy}"
+    made = pure.recipe(tmp_path, DDL, actions, kafka=kafka, source=", repeated_positions: send")
+    rows = [("1", 1, 20_000), ("2", 2, 1), ("1", 3, 20_000)]
+    lines = [json.dumps({"hvr_op": 1, "hvr_tx_seq": tx, "k": k, "large": "b" * size}) for tx, k, size in rows]
+    (tmp_path / "a.jsonl").write_text("".join(line + "\n" for line in lines))
+    sent = pure.messages(made, tmp_path / "a.jsonl")
+    assert Counter(message.topic for message in sent) == topics
+    if "dead" in topics:
+        places = [message.headers["place"].decode() for message in sent if message.topic == "dead"]
+        assert places == [f"{tmp_path}/a.jsonl:1"] * 4 + [f"{tmp_path}/a.jsonl:3"] * 4
+    else:
+        assert [json.loads(message.value).get("large") for message in sent] == [None, "b", None]
