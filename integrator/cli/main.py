@@ -6,9 +6,11 @@ the data); 4 delivery (run it again); 5 environment (the operator).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from importlib import metadata
 from typing import Annotated
 
@@ -74,15 +76,37 @@ def integrate(
         return
     if not channel:
         raise typer.BadParameter("--channel FILE is needed")
-    from integrator.monitor.server import serving
-    from integrator.run import daemon
+    with _logged(context.obj):
+        from integrator.monitor.server import serving
+        from integrator.run import daemon
 
-    plans = [plan_of(context, file, contexts, variables) for file in channel]
-    if len({plan.state for plan in plans}) < len(plans):
-        raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
-    progress.configure(*(plan.secrets for plan in plans))
-    with serving(plans) as observer:
-        daemon.integrate(plans, once=once, observer=observer)
+        plans = [plan_of(context, file, contexts, variables) for file in channel]
+        if len({plan.state for plan in plans}) < len(plans):
+            raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
+        progress.configure(*(plan.secrets for plan in plans))
+        with serving(plans) as observer:
+            daemon.integrate(plans, once=once, observer=observer)
+
+
+@contextlib.contextmanager
+def _logged(secrets: list[Secrets]) -> Iterator[None]:
+    """Make what a run ends with the last event of its log, where that is not a terminal: one JSON object in a line."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except Exception as error:
+        if sys.stderr.isatty() or hasattr(error, "format_message"):
+            raise
+        import structlog
+
+        from integrator.run import progress
+
+        ended = error if isinstance(error, IntegratorError) else Defect.of(error, "run.py")
+        progress.configure(*secrets)
+        kind, text = ended.kind, _text(ended, secrets)
+        structlog.get_logger().error("the process ends", error=text, kind=kind.name, exit_code=kind.exit_code)
+        raise typer.Exit(kind.exit_code) from None
 
 
 @app.command()
@@ -206,8 +230,13 @@ def _report(error: IntegratorError, secrets: list[Secrets]) -> int:
 
         typer.echo(as_json.error(error, secrets))
         return error.kind.exit_code
+    print(_text(error, secrets), file=sys.stderr)  # noqa: T201
+    return error.kind.exit_code
+
+
+def _text(error: IntegratorError, secrets: list[Secrets]) -> str:
+    """Return an error without secrets, and who acts."""
     text = str(error)
     for known in secrets:
         text = known.mask(text)
-    print(f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})", file=sys.stderr)  # noqa: T201
-    return error.kind.exit_code
+    return f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -156,6 +158,22 @@ def test_the_command_tells_who_acts_and_no_secrets(
     assert told.endswith(text)
     assert "hunter2" not in told
     assert ("Traceback" in told) == (not isinstance(error, IntegratorError))
+
+
+@pytest.mark.parametrize(
+    ("channel", "says"), [("channel: [", "c.yaml:1"), ("channel: shop\nlocations: ${hunter2}\n", "$.locations")]
+)
+def test_a_run_ends_with_one_event_where_no_person_reads_its_log(
+    channel: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.yaml").write_text(channel)
+    monkeypatch.setattr(sys, "argv", ["run.py", "--channel", str(tmp_path / "c.yaml")])
+    assert cli.main() == 2
+    [line] = capsys.readouterr().err.splitlines()
+    event = json.loads(line)
+    assert (event["event"], event["kind"], event["exit_code"]) == ("the process ends", "configuration", 2)
+    assert says in event["error"]
+    assert event["error"].endswith("(configuration: to be acted on by the author of the channel)")
 
 
 LONG_TEXT = "é" * 1_000_000
