@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from prometheus_client import Counter, Gauge, Histogram
 
 from integrator import errors, schema
 from integrator.channel import base, locations, model, monitor, sources, tolerance
@@ -20,6 +21,7 @@ from integrator.contracts.operations import STYLES
 from integrator.decode.dialects import DIALECTS
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.formats import FORMATS
+from integrator.monitor.metrics import Metrics
 from integrator.names import IN_PROPERTY, NAMES
 from integrator.plan import kafka
 from integrator.schema import Column
@@ -79,6 +81,7 @@ def reference() -> str:
             [[f"`{name}`", f"`{value}`"] for name, value in kafka.DEFAULTS.items()],
         ),
         names_of_others(),
+        metrics(),
         _table(
             "Exit codes",
             ["code", "kind", "who acts"],
@@ -103,6 +106,17 @@ def names_of_others() -> str:
         for one in sorted(NAMES, key=lambda one: (one.kind, one.of, one.name.lower()))
     ]
     return head + _grid(["name", "whose", "what", "here", ""], rows)
+
+
+def metrics() -> str:
+    """The table of metrics, as the endpoint's registry has them; those of the process are its client library's."""
+    made = [one for one in vars(Metrics()).values() if isinstance(one, Counter | Gauge | Histogram)]
+    rows = [
+        [f"`{one._name}{'_total' if isinstance(one, Counter) else ''}`", one._type,
+         ", ".join(f"`{label}`" for label in one._labelnames), one._documentation]
+        for one in made
+    ]  # fmt: skip
+    return _table("Metrics", ["metric", "type", "labels", "meaning"], rows)
 
 
 def _here(ours: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import Counter
@@ -25,7 +26,7 @@ SILENT_S = 180.0
 """A channel that has not beaten for so long hangs: it waits for no lock and no start longer than that."""
 _READY = frozenset({"integrating", "waiting", "waiting for a refresh", "suspended", "ended"})
 _WITHHELD = frozenset({DATA.name, DEFECT.name})
-"""Kinds of error whose texts may show values of rows."""
+"""Kinds of error whose texts may show values of rows; where a wrong line is, is shown."""
 
 
 @dataclass
@@ -156,7 +157,9 @@ def _status(name: str, seen: Seen) -> dict[str, Any]:
 def _failure(failure: Failure) -> dict[str, Any]:
     text = failure.error
     if failure.kind in _WITHHELD:
-        text = "its text may show values of rows: it is in the log, and in `run.py state --channel FILE`"
+        place = re.match(r"(\S[^\n]*?:\d+): ", text)
+        text = f"{place[1]}: what is wrong" if place and failure.kind == DATA.name else "its text"
+        text += " may show values of rows, and is with its remedy in the log, and in `run.py state --channel FILE`"
     return {**failure.__dict__, "error": text}
 
 

@@ -12,6 +12,8 @@ from integrator.monitor.monitor import Monitor
 Points = Sequence[tuple[float, float]]
 """Values by how many seconds ago."""
 _WIDTH, _HEIGHT = 360, 70
+_NAMED = 20
+"""Tables of a topic that are named."""
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--soft:#5f6b78;--line:#d5dbe1;--paper:#fff;--back:#f4f6f8;--good:#1a7f4b;
 --bad:#b3261e;--wait:#9a6700;--plot:#2f6fdb}
@@ -137,7 +139,7 @@ def _topics(topics: dict[str, Any]) -> str:
     head = "".join(f"<th>{OPERATIONS.get(code, escape(code))}</th>" for code in used)
     ordered = sorted(topics.items(), key=lambda item: (-sum(item[1]["operations"].values()), item[0]))
     rows = "".join(
-        f"<tr><td>{escape(topic)}</td><td>{sum(one['operations'].values()):,}</td>"
+        f"<tr><td>{escape(topic)}{_tables(topic, one['tables'])}</td><td>{sum(one['operations'].values()):,}</td>"
         + "".join(f"<td>{one['operations'].get(code, 0):,}</td>" for code in used)
         + "</tr>"
         for topic, one in ordered
@@ -146,6 +148,14 @@ def _topics(topics: dict[str, Any]) -> str:
         f"<details open><summary>{len(topics)} topic{'' if len(topics) == 1 else 's'}: rows sent</summary>"
         f'<div class="rows"><table><tr><th>topic</th><th>rows</th>{head}</tr>{rows}</table></div></details>'
     )
+
+
+def _tables(topic: str, tables: Sequence[str]) -> str:
+    """Return the tables of a topic, where its name does not say them."""
+    if not tables or (len(tables) == 1 and topic.endswith(tables[0])):
+        return ""
+    named = ", ".join(map(escape, tables[:_NAMED])) + (f" and {len(tables) - _NAMED} more" * (len(tables) > _NAMED))
+    return f' <span class="soft">{named}</span>'
 
 
 def size(number: float) -> str:

@@ -1,6 +1,8 @@
 """The endpoint of a process: what it answers, to whom, and that it shows neither secrets nor values of rows."""
 
 import json
+import re
+import time
 import urllib.error
 import urllib.request
 
@@ -12,7 +14,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault
 from integrator.monitor.server import serving
 from integrator.run.failure import Failures
-from integrator.run.sync import Cycle
+from integrator.run.sync import Cycle, Rejections
 from tests.parts import channels
 
 
@@ -27,6 +29,7 @@ def cycle(number=0):
     return Cycle(
         cycle=number, files=1, rows=10, messages=8, bytes=900, newest=1, operations={"t.orders 1": 8}, seconds=2.0,
         not_sent={"no <row>": 2}, checkpoint=Checkpoint(1), warnings={"CoerceError of orders.qty": 1}, steps={"send": 1.5},
+        rejections=(Rejections("a.jsonl", 3, (), ()),),
     )  # fmt: skip
 
 
@@ -57,18 +60,36 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert (get("ready")[0], get("health")[0]) == (503, 200)
 
 
+METRICS = (
+    'rows_read_total{channel="shop"} 10.0',
+    'rows_sent_total{channel="shop",operation="1",topic="t.orders"} 8.0',
+    'messages_total{channel="shop"} 8.0',
+    'message_bytes_total{channel="shop"} 900.0',
+    'files_total{channel="shop"} 1.0',
+    'cycles_total{channel="shop"} 1.0',
+    'rows_skipped_total{channel="shop",reason="no <row>"} 2.0',
+    'values_coerced_total{channel="shop",reason="CoerceError of orders.qty"} 1.0',
+    'lines_rejected_total{channel="shop"} 3.0',
+    'restarts_total{channel="shop"} 0.0',
+    'step_seconds_total{channel="shop",step="send"} 1.5',
+    'cycle_seconds_bucket{channel="shop",le="1.0"} 0.0',
+    'cycle_seconds_bucket{channel="shop",le="2.5"} 1.0',
+    'cycle_seconds_sum{channel="shop"} 2.0',
+    'latency_seconds_count{channel="shop"} 1.0',
+    'lag_files{channel="shop"} 1.0',
+    'lag_bytes{channel="shop"} 70.0',
+)
+
+
 def test_a_cycle_is_in_the_metrics_the_status_and_the_page(shop):
     observer, get, directory = shop
     (directory / "in" / "b.jsonl").write_text("x" * 70)
     observer.synced("shop", cycle())
     metrics = get("metrics")[1]
-    for line in (
-        'integrator_rows_read_total{channel="shop"} 10.0',
-        'integrator_rows_sent_total{channel="shop",operation="1",topic="t.orders"} 8.0',
-        'integrator_step_seconds_total{channel="shop",step="send"} 1.5',
-        'integrator_lag_bytes{channel="shop"} 70.0',
-    ):
-        assert line in metrics
+    for line in METRICS:
+        assert f"integrator_{line}\n" in metrics
+    [synced] = re.findall(r'integrator_last_synced_timestamp_seconds\{channel="shop"\} (\S+)', metrics)
+    assert abs(float(synced) - time.time()) < 60
     [status] = json.loads(get("status")[1])["channels"]
     assert (status["counts"]["rows"], status["topics"]["t.orders"]["operations"]) == (10, {"1": 8})
     page = get("")[1]
@@ -84,13 +105,17 @@ def test_a_failure_is_shown_without_secrets_and_values(shop):
     failures.again(DeliveryError("refused with hunter2; start the broker"), 1.0)
     assert "refused with ********; start the broker" in get("")[1]
     failures.final(DataError("a.jsonl:3: qty: 'private' is no integer"))
+    assert "a.jsonl:3: what is wrong may show values of rows, and is with its remedy in the log" in get("")[1]
+    failures.again(DeliveryError("refused"), 1.0)
+    assert 'integrator_restarts_total{channel="shop"} 2.0' in get("metrics")[1]
+    failures.final(DataError("a.jsonl:3: qty: 'private' is no integer"))
     everything = "".join(get(path)[1] for path in ("", "status", "metrics"))
     assert "private" not in everything
     assert "hunter2" not in everything
-    assert 'integrator_errors_total{channel="shop",kind="data"} 1.0' in everything
+    assert 'integrator_errors_total{channel="shop",kind="data"} 2.0' in everything
     failures.synced(4)
     assert "mended at" in get("")[1]
-    assert 'integrator_errors_total{channel="shop",kind="data"} 1.0' in get("metrics")[1]
+    assert 'integrator_errors_total{channel="shop",kind="data"} 2.0' in get("metrics")[1]
 
 
 def test_it_answers_to_names_of_loopback_and_to_known_paths_only(shop):
