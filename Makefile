@@ -79,9 +79,9 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@printf 'Installing the locked dependencies into $(VENV), about a minute and a half '
 	@(while sleep 2; do printf .; done) & dots=$$!; \
 	{ test -x $(BIN)/python || $(PYTHON) -m venv $(VENV); } && \
-	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock; code=$$?; \
+	$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.lock && \
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .; code=$$?; \
 	kill $$dots; echo; exit $$code
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 
 	@touch $@
 
 # Tests start Spark many times: each start takes half of the JVM's CPU so.

@@ -44,6 +44,9 @@ def test_the_version(installed: Path, command: list[str], tmp_path: Path) -> Non
     assert re.match(r"integrator \d+\.\d+(\.\d+)?[\w.+]*, pyspark \d", shown.stdout)
 
 
+TOPICS = {"shop.audit": 69, "shop.customers": 232, "shop.orders": 724, "shop.products": 1077}
+
+
 def test_the_quickstart_of_a_wheel(installed: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "KAFKA_BROKERS"}}
     ran = subprocess.run(
@@ -61,6 +64,12 @@ def test_the_quickstart_of_a_wheel(installed: Path, tmp_path: Path) -> None:
     assert not [line for line in lines if NOISE.search(line)]
     assert '"price": "9849.85"' in ran.stdout  # a decimal of Connect's, which is base64 in the message
     assert "2102 messages, read back by a consumer" in ran.stdout
+    for topic, counted in TOPICS.items():  # two messages of each, and its line of the table
+        at = lines.index(topic)
+        assert [line.split(": {")[0] for line in lines[at + 1 : at + 3]] == ["  insert", "  update"]
+        assert [line for line in lines if re.match(rf"│ {topic} +│ {counted} +│ .*\d+ insert, ", line)]
+    commands = lines[next(at for at, line in enumerate(lines) if line.startswith("Next, ")) :]
+    assert sum("integrator" in line and "--channel" in line for line in commands) == 3
     assert not list(tmp_path.iterdir())
 
 
