@@ -68,7 +68,7 @@ def test_the_quickstart_of_a_wheel(installed: Path, tmp_path: Path) -> None:
         at = lines.index(topic)
         assert [line.split(": {")[0] for line in lines[at + 1 : at + 3]] == ["  insert", "  update"]
         assert [line for line in lines if re.match(rf"│ {topic} +│ {counted} +│ .*\d+ insert, ", line)]
-    commands = lines[next(at for at, line in enumerate(lines) if line.startswith("Next, ")) :]
+    commands = lines[next(at for at, line in enumerate(lines) if line.startswith("Next: ")) :]
     assert sum("integrator" in line and "--channel" in line for line in commands) == 3
     assert not list(tmp_path.iterdir())
 
