@@ -1,14 +1,16 @@
 """Change data into Kafka, in packages named by the steps; imports go from top to bottom.
 
 cli          arguments, console, exit codes
+monitor      a process's status page, metrics and health over HTTP
 catalogue    a database's catalogue -> table definitions
 refresh      whole tables: slices, ledger, progress
+replay       dead letters through their channel again
 run          daemon, job, cycle, state: everything that starts Spark
 registry     the schema registry
 plan         channel and table definitions -> Plan and Recipe, or all problems at once
 deliver      fragments -> bundles -> messages in Kafka
 encode       change rows -> encoded rows and message values
-sources      files and sockets -> ordered runs of files
+sources      files and sockets -> file slices, in order
 transform    column properties and expressions: change rows -> columns to send
 decode       source records -> change rows
 formats      one file per message format

@@ -20,7 +20,6 @@ from integrator.arrow.arrays import Mask
 Octets = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
-_MAX_VARINT = 10
 
 
 @dataclass(frozen=True)

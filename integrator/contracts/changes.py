@@ -47,6 +47,7 @@ class Changes:
     cap_tstamp: timestamp(us, UTC), the commit in the source; null where the source does not say.
     cap_user: string; null where the source does not say.
     line: int64, the line of the file that each row was read from. order: int64, its place among all rows of the batch.
+    before_images: which rows are before images whose after image is the next row; None: found from op and order.
     left_out: as missing, for values that the source has and the message will not (Oversized_Rows: SKELETON).
     of_tables: the tables of rows that are encoded together as if of one.
     """
@@ -64,7 +65,7 @@ class Changes:
     line: npt.NDArray[np.int64]
     order: npt.NDArray[np.int64]
     left_out: dict[str, Mask] = field(default_factory=dict)
-    is_before_image: Mask | None = None
+    before_images: Mask | None = None
     of_tables: RowTables | None = None
 
     def __len__(self) -> int:
@@ -92,15 +93,15 @@ class Changes:
         return {name: self.missing.get(name, none) | self.left_out.get(name, none) for name in names}
 
     @property
-    def paired(self) -> Mask:
+    def is_before_image(self) -> Mask:
         """Return which rows are before images whose after image is the next row; computed before rows are skipped."""
-        if self.is_before_image is not None:
-            return self.is_before_image
+        if self.before_images is not None:
+            return self.before_images
         op = self.op.to_numpy(zero_copy_only=False)
-        paired = np.zeros(len(op), bool)
-        paired[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
-        paired[:-1] &= np.diff(self.order) == 1
-        return paired
+        is_before_image = np.zeros(len(op), bool)
+        is_before_image[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
+        is_before_image[:-1] &= np.diff(self.order) == 1
+        return is_before_image
 
     def slice(self, table: str, start: int, size: int) -> Changes:
         """Return `size` rows from `start` on, which are of `table`."""
@@ -119,7 +120,7 @@ class Changes:
             line=self.line[start:end],
             order=self.order[start:end],
             left_out={name: gone[start:end] for name, gone in self.left_out.items() if gone[start:end].any()},
-            is_before_image=self.paired[start:end],
+            before_images=self.is_before_image[start:end],
         )
 
     def where(self, mask: Mask) -> Changes:
@@ -127,7 +128,7 @@ class Changes:
         if mask.all():
             return self
         keep = pa.array(mask)
-        whole = self.paired & np.append(mask[1:], [False])
+        whole = self.is_before_image & np.append(mask[1:], [False])
         return Changes(
             table=self.table,
             file=self.file,
@@ -142,7 +143,7 @@ class Changes:
             line=self.line[mask],
             order=self.order[mask],
             left_out={name: gone[mask] for name, gone in self.left_out.items()},
-            is_before_image=whole[mask],
+            before_images=whole[mask],
             of_tables=None if self.of_tables is None else self.of_tables.where(mask),
         )
 
@@ -171,9 +172,9 @@ class MultiTableChanges:
         rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[Mapping[str, pa.Array]] = ()
     ) -> MultiTableChanges:
         """Return rows of several tables; `sizes` are their numbers of rows."""
-        paired = rows.paired.copy()
-        paired[np.cumsum(sizes) - 1] = False
-        return MultiTableChanges(replace(rows, is_before_image=paired), tuple(tables), tuple(sizes), tuple(own))
+        is_before_image = rows.is_before_image.copy()
+        is_before_image[np.cumsum(sizes) - 1] = False
+        return MultiTableChanges(replace(rows, before_images=is_before_image), tuple(tables), tuple(sizes), tuple(own))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -246,10 +247,12 @@ def together(parts: Sequence[Changes]) -> Changes:
 def concat_tables(parts: Sequence[Changes], tables: Sequence[str], sizes: Sequence[int]) -> MultiTableChanges:
     """Return parts of several tables, of so many rows each, as one."""
     rows = together(parts)
-    if all(part.is_before_image is None for part in parts):
+    if all(part.before_images is None for part in parts):
         return MultiTableChanges.of(rows, tables, sizes)
     return MultiTableChanges(
-        replace(rows, is_before_image=np.concatenate([part.paired for part in parts])), tuple(tables), tuple(sizes)
+        replace(rows, before_images=np.concatenate([part.is_before_image for part in parts])),
+        tuple(tables),
+        tuple(sizes),
     )
 
 

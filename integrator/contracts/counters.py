@@ -16,17 +16,17 @@ class CycleCounters:
     warnings: dict[str, int] = field(default_factory=dict)
     details: list[dict[str, Any]] = field(default_factory=list)
 
-    def leave_out(self, reason: str, rows: int = 1) -> None:
+    def skipped(self, reason: str, rows: int = 1) -> None:
         """Count rows that are not sent."""
         if rows:
             self.not_sent[reason] = self.not_sent.get(reason, 0) + rows
 
-    def warn(self, reason: str, values: int) -> None:
+    def coerced(self, reason: str, values: int) -> None:
         """Count values that were changed."""
         if values:
             self.warnings[reason] = self.warnings.get(reason, 0) + values
 
-    def detail(self, counted: dict[str, Any]) -> None:
+    def sample(self, counted: dict[str, Any]) -> None:
         """Keep the details of one value, as long as there are few."""
         if len(self.details) < MAX_DETAILS:
             self.details.append(counted)
@@ -34,8 +34,8 @@ class CycleCounters:
     def add(self, other: CycleCounters) -> None:
         """Count what another counted."""
         for reason, rows in other.not_sent.items():
-            self.leave_out(reason, rows)
+            self.skipped(reason, rows)
         for reason, values in other.warnings.items():
-            self.warn(reason, values)
+            self.coerced(reason, values)
         for counted in other.details:
-            self.detail(counted)
+            self.sample(counted)

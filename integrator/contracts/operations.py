@@ -16,4 +16,4 @@ STYLES: dict[str, tuple[int, ...]] = {
     "SoftDelete": (INSERT, UPDATE, BEFORE_KEY_UPDATE, DELETE, TRUNCATE),
     "TimeKey": (INSERT, BEFORE_UPDATE, UPDATE, BEFORE_KEY_UPDATE, DELETE, TRUNCATE),
 }
-"""Which operations a replication style sends (hvr-semantics 1.3)."""
+"""Which operations a replication style sends."""

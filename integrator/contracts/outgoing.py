@@ -61,12 +61,12 @@ class MessageHeaders:
 class Messages:
     """Messages in order; keys and values are binary, of equal length. A null key is none, a null value a tombstone.
 
-    runs: the topics that they are for, each with the number of messages, of which there is at least one. headers: None
-    where no message has any. sizes: the bytes of each message's key, value and headers. partition: the one that all go
-    to; -1: each goes where its key belongs.
+    topic_counts: the topics that they are for, each with the number of messages, of which there is at least one.
+    headers: None where no message has any. sizes: the bytes of each message's key, value and headers. partition: the
+    one that all go to; -1: each goes where its key belongs.
     """
 
-    runs: Sequence[tuple[str, int]]
+    topic_counts: Sequence[tuple[str, int]]
     keys: pa.BinaryArray
     values: pa.BinaryArray
     headers: MessageHeaders | None
@@ -76,7 +76,7 @@ class Messages:
     @classmethod
     def of(
         cls,
-        runs: Sequence[tuple[str, int]],
+        topic_counts: Sequence[tuple[str, int]],
         keys: pa.BinaryArray,
         values: pa.BinaryArray,
         headers: MessageHeaders | None = None,
@@ -86,7 +86,7 @@ class Messages:
         sizes = np.asarray(pc.add(lengths(keys), lengths(values)), np.int64)
         if headers is not None:
             sizes = sizes + headers.sizes()
-        return cls(runs, keys, values, headers, sizes, partition)
+        return cls(topic_counts, keys, values, headers, sizes, partition)
 
 
 def header_size(headers: Headers) -> int:

@@ -74,7 +74,7 @@ class TextCoding:
         return self.name
 
     def variant_key(self, variant: int) -> Hashable:
-        """Return the same for all variants."""
+        """Return the variant itself: names that are no columns may differ by it."""
         return variant
 
     def kind(self, column: Column, _variant: int) -> Hashable:
@@ -96,7 +96,7 @@ class JsonCoding:
     key: Hashable = "json"
 
     def variant_key(self, variant: int) -> Hashable:
-        """Return the same for all variants."""
+        """Return the variant itself: names that are no columns may differ by it."""
         return variant
 
     def kind(self, column: Column, _variant: int) -> Hashable:

@@ -51,7 +51,7 @@ def by_line(number: int, line: Ints) -> pa.Array:
 
 
 def number(text: pa.Array) -> pa.Array:
-    """Return a transaction's segment of its number: none where it has none, or what is no number."""
+    """Return transaction numbers, given as text, as 16 hex digits: zeros for null, and for what is no number."""
     plain = whole_numbers(text)
     if plain is None or pc.any(pc.less(plain, 0)).as_py():
         is_number = pc.fill_null(pc.match_substring_regex(text, r"^\d{1,18}$"), fill_value=False)

@@ -171,7 +171,7 @@ def _of_lines(part: AnyChanges, lines: npt.NDArray[np.int64]) -> tuple[Mask, npt
     wrong = np.isin(rows.line, lines)
     if not wrong.any():
         return wrong, rows.line[:0]
-    before, other = rows.paired, np.zeros(len(rows), bool)
+    before, other = rows.is_before_image, np.zeros(len(rows), bool)
     other[1:] |= (before & wrong)[:-1]
     other[:-1] |= before[:-1] & wrong[1:]
     return wrong, rows.line[other]

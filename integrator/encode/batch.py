@@ -178,7 +178,7 @@ def _joined(parts: list[Changes]) -> AnyChanges:
 
 
 def nameless(table: TableRecipe) -> TableRecipe | None:
-    """Return what a table's rows are made by, without its name; None where that is counted or captured by its name."""
+    """Return what a table's rows are made by, without its name; None where its name is in a counter or a capture."""
     capture = table.capture
     condition = () if capture.condition is None else (capture.condition,)
     of_capture = [*(parts for _, parts in capture.expressions), capture.addresses, condition]

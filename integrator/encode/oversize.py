@@ -70,7 +70,7 @@ def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, chann
     """
     gone: dict[str, list[int]] = {}
     shared = (
-        changes.paired
+        changes.is_before_image
         if channel.messages.layout.envelope or channel.messages.layout.before
         else np.zeros(len(changes), bool)
     )

@@ -28,7 +28,8 @@ from integrator.formats.contract import Arrays, InvalidValue, Missing, Unsupport
 class RowBatch:
     """Change rows of tables with the same shared recipe: parts of one table, of several with the same columns, or not.
 
-    layouts: how each segment is divided; a part of tables of unlike columns has one for each of them, others are one.
+    A segment is the rows of one table, or of several with the same columns. layouts: how each is divided; a part of
+    tables of unlike columns has one for each of them, others are one.
     """
 
     parts: Sequence[AnyChanges]

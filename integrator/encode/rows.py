@@ -82,7 +82,7 @@ class RowMaker:
         how = f"envelope {self._layout.envelope}" if self._layout.envelope else f"style {self._recipe.style}"
         for code, count in zip(*np.unique(op, return_counts=True), strict=True):
             reason = f"op {code} in {how}"
-            counters.leave_out(reason, int(count))
+            counters.skipped(reason, int(count))
 
     def _without(self, operation: int, changes: Changes, counters: CycleCounters) -> Changes:
         left_out = mask(pc.equal(changes.op, operation))
@@ -104,9 +104,9 @@ class RowMaker:
         )
 
     def _events(self, changes: Changes, operations: tuple[int, ...], counters: CycleCounters, *, split: bool) -> Events:
-        found = events(changes.op.to_numpy(zero_copy_only=False), changes.paired, split_key_updates=split)
+        found = events(changes.op.to_numpy(zero_copy_only=False), changes.is_before_image, split_key_updates=split)
         if found.unpaired:
-            counters.leave_out("before images of updates without their after images", found.unpaired)
+            counters.skipped("before images of updates without their after images", found.unpaired)
         sent = np.isin(found.op, operations)
         if not sent.all():
             self._count(found.op[~sent], counters)

@@ -68,7 +68,7 @@ class TableEncoder:
         if len(over):
             fragments, order = oversize.dead_letters(fragments, order, over, changes, self._framing, self._channel)
         counters.add(counted)
-        counters.warn(LEFT_OUT, len(cut))
+        counters.coerced(LEFT_OUT, len(cut))
         return fragments, order
 
     def captured(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> Changes:
@@ -85,7 +85,7 @@ class TableEncoder:
         at, size = pa.array(rows.at), len(rows.at)
         more, key_at = np.zeros(size, bool), rows.key_at
         if self._layout.bundling.mode == "CHANGE":  # both rows of an update have the new one's key
-            more = changes.paired[rows.at] & ~bare
+            more = changes.is_before_image[rows.at] & ~bare
             key_at = key_at[np.arange(size) + more]
         whole = len(changes) == size and bool((rows.at == np.arange(size)).all())
         arrays = {
@@ -117,7 +117,7 @@ class TableEncoder:
         old_keys = keys.take(pa.array(rows.retired, mask=~gone))
         keyless = gone & mask(pc.is_null(old_keys))
         if keyless.any():
-            counters.leave_out("tombstones without a key", int(keyless.sum()))
+            counters.skipped("tombstones without a key", int(keyless.sum()))
         made, followed_rows = tombstones(fragments, np.flatnonzero(gone & ~keyless & ~bare), old_keys)
         stays = ~(bare & keyless)  # bare rows are tombstones themselves
         followed_rows = np.cumsum(stays)[followed_rows] - 1

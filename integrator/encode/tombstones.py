@@ -19,7 +19,7 @@ def tombstoned(op: pa.Array) -> Mask:
 def followed(
     fragments: pa.RecordBatch, order: Places, stones: pa.RecordBatch, followed_rows: Places
 ) -> tuple[pa.RecordBatch, Places]:
-    """Return fragments, and their order, with `stones` after those at the places `after`."""
+    """Return fragments, and their order, with each of `stones` after the row that `followed_rows` names."""
     if not stones.num_rows:
         return fragments, order
     together = pa.Table.from_batches([fragments, stones]).combine_chunks()
@@ -32,8 +32,7 @@ def followed(
 def tombstones(fragments: pa.RecordBatch, gone: Places, keys: pa.Array) -> tuple[pa.RecordBatch, Places]:
     """Return the messages without value for the rows at the places `gone`, and the places that they are after.
 
-    keys: of all rows, the keys that are gone. The old row of a change is followed by its new one, and by the tombstone
-    then.
+    keys: of all rows, the keys that are gone. Where a change is two rows, the tombstone is after the second.
     """
     followed_rows = gone + np.asarray(fragments["more"], bool)[gone]
     stones, size = fragments.take(pa.array(gone)), len(gone)

@@ -23,7 +23,9 @@ Missing = dict[str, Mask]
 """By column, True for rows whose source record has no value (which is not null); a field of a struct is named by its
 path, with `PATH` between the names."""
 Encoder = Callable[[Arrays, Missing], pa.Array]
-"""From arrays by column name, of equal length, to the bytes or text of each row. Raises UnsupportedValue."""
+"""From arrays by column name, of equal length, to the bytes or text of each row.
+
+Raises UnsupportedValue, or InvalidValue."""
 Columns = Sequence[Column]
 
 PATH = "\0"

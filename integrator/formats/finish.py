@@ -14,11 +14,6 @@ from integrator.arrow.arrays import first_refused, flat
 from integrator.contracts.message_format import Options
 from integrator.formats.contract import InvalidValue
 
-ENCODINGS = (
-    "UTF-8", "US-ASCII", "ISO-8859-1", "ISO-8859-9", "WINDOWS-1251", "WINDOWS-1252", "UTF-16LE", "UTF-16BE",
-)  # fmt: skip
-"""HVR's FileFormat Encoding (https://fivetran.com/docs/hvr6/action-reference/fileformat)."""
-
 _ENDS = {"UNIX": b"\n", "DOS": b"\r\n"}
 _CONTINUATION, _ASTRAL = 0x80, 0xF0
 _NO_COMPRESSION_TIME = 0

@@ -103,7 +103,7 @@ def _numbers(words: list[str]) -> Iterator[int]:
         elif words[place + 1 : place + 2] == ["to"]:
             last = words[place + 2]
             yield from range(
-                int(words[place]), min(int(last) if last.isdigit() else _MOST, int(words[place]) + 10_000) + 1
+                int(words[place]), min(int(last) if last.isdigit() else _MOST, int(words[place]) + _RANGE) + 1
             )
             place += 3
         else:

@@ -17,7 +17,6 @@ FORMATS = "the Kafka location's format makes keys and values: leave it out (File
 _PEM = "use {}, a PEM file or its text (of a JKS file: keytool -importkeystore -deststoretype pkcs12, openssl pkcs12)"
 _AUTHORITY = _PEM.format("Stream_Public_Certificate") + ", or Kafka_Tls: true where the system knows the authority"
 _CERTIFICATE = _PEM.format("Stream_Client_Public_Certificate")
-_KEY = _PEM.format("Stream_Client_Private_Key")
 TIMEOUT = "use HVR_KAFKA_MSG_DELIVERY_TIMEOUT, in seconds"
 _LARGEST = "use HVR_KAFKA_MSG_MAX_BYTES"
 _METRICS = "the integrator's own are at its HTTP endpoint (docs/operation.md)"

@@ -175,7 +175,7 @@ class _Refresh:
         if run is not None:
             self._ledger.check(run, settings, fingerprint)
             done = sum(map(self._ledger.completed, self._slices))
-            self._log.info("goes on", started=run.started, through=done, slices=len(self._slices))
+            self._log.info("goes on", started=run.started, completed=done, slices=len(self._slices))
             return run
         given = moment.given(self._options.select_moment) if self._options.select_moment else None
         if given is None and self._options.online:

@@ -97,7 +97,7 @@ class Ledger:
         return self._mark(part) is not None
 
     def rows(self, part: Slice) -> int:
-        """Return how many rows a slice that is through has."""
+        """Return how many rows a slice that is completed has."""
         return int((self._mark(part) or {})["rows"])
 
     def _mark(self, part: Slice) -> dict[str, Any] | None:
@@ -112,23 +112,23 @@ class Ledger:
             rows = None
         if type(rows) is not int:
             raise EnvironmentFault(
-                f"{path}: is damaged, and records that a slice is through; remove it to send the slice again"
+                f"{path}: is damaged, and records that a slice is completed; remove it to send the slice again"
             )
         unfinished = self.unfinished() if run.exists() else None
         of = mark.get("run")  # earlier versions did not record it
         return mark if of is None or unfinished is None or of == unfinished.started else None
 
     def mark(self, part: Slice, result: dict[str, Any]) -> None:
-        """Write down that a slice is through: after every acknowledgement (I1)."""
+        """Write down that a slice is completed: after every acknowledgement (I1)."""
         run = self.unfinished()
         self._write(f"{part.name}.json", {**result, "run": run.started if run else None})
 
     def end(self) -> None:
-        """Write down that the run is through."""
+        """Write down that the run is completed."""
         durable.rename(self.path / "run.json", self.path / "finished.json")
 
     def forget(self) -> None:
-        """Forget a run that was begun, of which nothing is through: the next one may be another."""
+        """Forget a run that was begun, of which nothing is completed: the next one may be another."""
         durable.remove([self.path / "run.json"])
 
     def _write(self, name: str, content: dict[str, Any]) -> None:

@@ -52,8 +52,8 @@ class JoinedFiles:
         return any(self._divides(part if isinstance(part, Changes) else part.rows) for part in changes)
 
     def _divides(self, rows: Changes) -> bool:
-        alone = np.isin(rows.op.to_numpy(zero_copy_only=False), OLD) & ~rows.paired
-        before = np.flatnonzero(rows.paired)
+        alone = np.isin(rows.op.to_numpy(zero_copy_only=False), OLD) & ~rows.is_before_image
+        before = np.flatnonzero(rows.is_before_image)
         file, next_file = (self.lines.file_of(rows.line[at]) for at in (before, before + 1))
         return bool(alone.any() or (file != next_file).any())
 

@@ -160,9 +160,9 @@ class _Task:
         self._place += last_place(batch.changes) + 1
         self._sources = dict(batch.sources)
         for reason, count in batch.ignored.items():
-            self._counters.leave_out(reason, count)
+            self._counters.skipped(reason, count)
         for reason, count in batch.unknown.items():
-            self._counters.warn(reason, count)
+            self._counters.coerced(reason, count)
 
     def _encoded(self, changes: Sequence[AnyChanges], clock: RunClock, *, tolerant: bool) -> Iterable[Encoded]:
         if self._rejects is None or not tolerant:
@@ -232,7 +232,7 @@ def _after_refresh(changes: Changes, recipe: Recipe, counters: CycleCounters) ->
         return changes
     before = mask(pc.less_equal(changes.tx_seq, refreshed))
     if before.any():
-        counters.leave_out("changes before the refresh", int(before.sum()))
+        counters.skipped("changes before the refresh", int(before.sum()))
     return changes.where(~before)
 
 

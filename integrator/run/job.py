@@ -166,7 +166,7 @@ class Job:
                 self.run(spark, once=True)
 
     def run(self, spark: SparkSession, *, once: bool, retried: bool = True) -> None:
-        """Run the stream until it is through (`once`), until the end is asked for, or until it is suspended.
+        """Run the stream until all is integrated (`once`), until the end is asked for, or until it is suspended.
 
         retried: cycles that failed are sent again. Raises IntegratorError, or what Spark itself failed with.
         """

@@ -196,7 +196,7 @@ class Rejects:
 def _alone(rows: Changes) -> Mask:
     """Return which rows are before images without an after image."""
     op = rows.op.to_numpy(zero_copy_only=False)
-    return np.asarray(((op == BEFORE_UPDATE) | (op == BEFORE_KEY_UPDATE)) & ~rows.paired, np.bool_)
+    return np.asarray(((op == BEFORE_UPDATE) | (op == BEFORE_KEY_UPDATE)) & ~rows.is_before_image, np.bool_)
 
 
 def _apart(parts: Sequence[AnyChanges]) -> list[Changes]:
@@ -211,7 +211,7 @@ def _halves(parts: list[AnyChanges]) -> list[list[AnyChanges]]:
         return []
     at = int(np.median(lines))
     for one in apart:
-        before = np.flatnonzero(one.paired)
+        before = np.flatnonzero(one.is_before_image)
         crossing = (one.line[before] < at) & (one.line[np.minimum(before + 1, len(one) - 1)] >= at)
         if crossing.any():
             at = int(one.line[before[crossing]].min())

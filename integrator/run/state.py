@@ -9,7 +9,7 @@ synced/N.json   one a synced cycle: counts, and where the next cycle begins
 integrating     held while rows are sent, by the daemon's stream or by a refresh
 suspended       why the daemon waits, while it is there
 shards.json     the ids and the number of transactions, see shards
-refresh/        slices of a refresh that are through, see refresh.ledger
+refresh/        slices of a refresh that are completed, see refresh.ledger
 refreshed.json  tables that were refreshed online, and up to which commit
 replay/         the same of replays, and the records that they were given, see integrator.replay.job
 spool/          lines that came through sockets, see sources.spool
@@ -17,6 +17,9 @@ importing       a backup is being imported: nothing starts, see backup
 heartbeat.json  that the daemon lives, and what it does
 failure.json    the last failure, and when it was mended, see failure
 resume          a failed channel is to start again, see resume
+added.json      columns that came while the channel ran, and were added, see tables.discovered_columns
+cores           how many cores Spark had in the last cycle, see sources.files
+jvm             held by Spark's JVM as long as it lives, see session
 coerced.jsonl   coerced values, with CoerceErrorPolicy WARNING_FILE
 synced/N.held   the rows that wait for the rest of their transaction, where there are any
 """

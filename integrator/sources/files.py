@@ -1,4 +1,4 @@
-"""Change files as a Spark stream of runs: one row a file, cut into consecutive parts, never a file in two.
+"""Change files as a Spark stream of slices: one row a file, cut into consecutive parts, never a file in two.
 
 Spark's own file source orders by time only, and cuts and reorders files inside a batch; order is what this is about.
 """
@@ -31,7 +31,8 @@ CORES = "cores"
 ONE_TASK_BYTES = 4 * 1024 * 1024
 SHUFFLING_CORES = 4
 """A cycle of few bytes, or on few cores, is read by one task, in order, and needs no shuffle. Measured on 2 cores, the
-shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third faster than two tasks (docs/speed.md)."""
+shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third faster than two tasks
+(docs/contributing/speed.md)."""
 
 SMALL_BYTES, GROUP_BYTES = 64 * 1024, 2 * 1024 * 1024
 """Consecutive files of at most so many bytes each, and together, may be read as one (decode/json/joined.py). Measured
@@ -41,7 +42,7 @@ Row = tuple[int, str, int, bool, "int | None"]
 
 
 def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: int) -> DataFrame:
-    """Return the stream of runs of the change files in `listing`."""
+    """Return the stream of the change files in `listing`, one row each."""
     note_cores(journal.parent, spark.sparkContext.defaultParallelism)
     source = _source_of(journal)
     spark.dataSource.register(source)
@@ -73,7 +74,7 @@ class ChangeFiles(DataSource):
     """The change files of a channel as a data source, whose name `_source_of` gives."""
 
     def schema(self) -> str:
-        """Return the columns of a run."""
+        """Return the columns of a slice."""
         return FILE_SLICE_DDL
 
     def streamReader(self, schema: Any) -> _Reader:  # noqa: N802, ARG002 - Spark's
@@ -189,7 +190,7 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return result
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        """Yield a part's runs."""
+        """Yield a part's slices."""
         if isinstance(partition, _Part):
             yield from partition.rows
 

@@ -64,6 +64,7 @@ _ROUTINES = {"FUNCTION", "PROCEDURE", "TRIGGER", "EVENT", "GRANT", "REVOKE", "DE
 """Words of statements that may have CREATE TABLE in them."""
 _LIKE_TSQL = re.compile(r"(?im)^\s*go\s*$|\[[a-z]")
 _TABLE = ("TABLE", "UNLOGGED TABLE", "COLUMN TABLE", "ROW TABLE", "EXTERNAL TABLE", "TRANSIENT TABLE")
+"""What CREATE says of a table whose changes may be captured."""
 _HARMLESS = (
     "SET", "RESET", "SELECT", "COMMENT", "GRANT", "REVOKE", "SECURITY LABEL", "BEGIN", "START TRANSACTION", "COMMIT",
     "ROLLBACK", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "LOCK", "UNLOCK", "USE", "DO", "ANALYZE",
@@ -182,9 +183,7 @@ class _File:
             cursor.take("IF", "NOT", "EXISTS")
             self.drafts.passed.add(cursor.name())
             self.skipped[f"CREATE {passed}"] += 1
-        elif cursor.take_any(
-            "TABLE", "UNLOGGED TABLE", "COLUMN TABLE", "ROW TABLE", "EXTERNAL TABLE", "TRANSIENT TABLE"
-        ):
+        elif cursor.take_any(*_TABLE):
             self._creating.table(cursor)
         elif cursor.take_any("UNIQUE INDEX", "UNIQUE CLUSTERED INDEX", "UNIQUE NONCLUSTERED INDEX"):
             if not self._altering.index(cursor):

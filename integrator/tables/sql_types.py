@@ -1,6 +1,6 @@
 """SQL types -> the type tree, by HVR's table.
 
-https://fivetran.com/docs/hvr6/advanced-operations/data-type-mapping/data-type-mapping-for-kafka (hvr-semantics 6.2).
+https://fivetran.com/docs/hvr6/advanced-operations/data-type-mapping/data-type-mapping-for-kafka.
 sqlglot reads the SQL of many databases into one set of types. Where databases mean different things by one name, the
 tables at the end say what.
 """

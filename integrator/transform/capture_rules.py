@@ -42,39 +42,39 @@ def captured(
     if rules.augment:
         changes = augmented(changes, np.ones(len(changes), bool))
     in_source = dataclasses.replace(recipe, table=recipe.in_source, key=recipe.in_source.key)
-    scene = EvaluationContext(changes, in_source, channel, clock)
-    computed = {name: _computed(scene, name, parts, recipe) for name, parts in rules.expressions}
-    here = _here(scene, rules, channel)
-    meant = _meant(scene, rules.condition) if rules.condition is not None else None
+    context = EvaluationContext(changes, in_source, channel, clock)
+    computed = {name: _computed(context, name, parts, recipe) for name, parts in rules.expressions}
+    here = _here(context, rules, channel)
+    meant = _meant(context, rules.condition) if rules.condition is not None else None
     changes = _texts(_named(changes, recipe, computed), rules, counters)
     if here is not None:
-        counters.leave_out(NOT_ADDRESSED, int((~here).sum()))
+        counters.skipped(NOT_ADDRESSED, int((~here).sum()))
         changes = changes.where(here)
     if meant is not None:
         true, known = meant if here is None else (meant[0][here], meant[1][here])
         rows = len(changes)
         changes = conditioned(changes, true, known)
-        counters.leave_out(NOT_MEANT, rows - len(changes))
+        counters.skipped(NOT_MEANT, rows - len(changes))
     if rules.coalesce:
         changes, fewer = coalesced(changes, recipe.key)
-        counters.leave_out(COALESCED, fewer)
+        counters.skipped(COALESCED, fewer)
     return _represented(changes, rules)  # of what is still missing
 
 
 def _computed(
-    scene: EvaluationContext, name: str, parts: tuple[Part, ...], recipe: TableRecipe
+    context: EvaluationContext, name: str, parts: tuple[Part, ...], recipe: TableRecipe
 ) -> tuple[pa.Array, Mask]:
     """Return the values of a CaptureExpression, and where there is none: a column that it asks for is missing there."""
     column = recipe.table.column(name)
     if column is None:
         raise KeyError(name)
-    gone = np.zeros(len(scene.changes), bool)
-    for asked in _asked(parts, scene.recipe.table):
-        gone |= scene.changes.missing.get(asked, np.zeros(len(gone), bool))
-    gone &= ~mask(pc.equal(scene.changes.op, TRUNCATE))
-    known = EvaluationContext(scene.changes.where(~gone), scene.recipe, scene.channel, scene.clock)
+    gone = np.zeros(len(context.changes), bool)
+    for asked in _asked(parts, context.recipe.table):
+        gone |= context.changes.missing.get(asked, np.zeros(len(gone), bool))
+    gone &= ~mask(pc.equal(context.changes.op, TRUNCATE))
+    known = EvaluationContext(context.changes.where(~gone), context.recipe, context.channel, context.clock)
     try:
-        values = cast(known.evaluate(parts), column.type, scene.channel.messages.timezone)
+        values = cast(known.evaluate(parts), column.type, context.channel.messages.timezone)
     except Refused as error:
         raise known.error(f"column {name}: CaptureExpression", error, parts) from None
     return values.take(pa.array(np.cumsum(~gone) - 1, mask=gone)), gone
@@ -89,34 +89,34 @@ def _asked(parts: tuple[Part, ...], table: Table) -> Iterator[str]:
             yield from (name for name in sql.names(part, table) if name not in part.allowed)
 
 
-def _here(scene: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> Mask | None:
+def _here(context: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> Mask | None:
     """Return which rows go to Kafka, or None for all."""
     if not rules.addresses:
         return None
     try:
-        texts = cast(scene.evaluate(rules.addresses), schema.String(), channel.messages.timezone)
+        texts = cast(context.evaluate(rules.addresses), schema.String(), channel.messages.timezone)
     except Refused as error:
-        raise scene.error("AddressTo", error, rules.addresses) from None
+        raise context.error("AddressTo", error, rules.addresses) from None
     literal = isinstance(rules.addresses[0], ColumnValue) and LITERAL in rules.addresses[0].spec
     reaches = rules.subscribed.__contains__ if literal else reaching(rules.subscribed)
     return addressed(texts, reaches)
 
 
-def _meant(scene: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
+def _meant(context: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
     """Return for which rows a condition is true, and for which that is known: nothing that it asks for is missing.
 
     A value that the new row of an update leaves out is unchanged, and so the old row's.
     """
-    whole = augmented(scene.changes, np.ones(len(scene.changes), bool))
-    scene = EvaluationContext(whole, scene.recipe, scene.channel, scene.clock)
-    known = np.ones(len(scene.changes), bool)
-    for name in sql.names(condition, scene.recipe.table):
-        known &= ~scene.changes.missing.get(name, np.zeros(len(known), bool))
-    allowed = dataclasses.replace(condition, allowed=tuple(scene.changes.columns))
+    whole = augmented(context.changes, np.ones(len(context.changes), bool))
+    context = EvaluationContext(whole, context.recipe, context.channel, context.clock)
+    known = np.ones(len(context.changes), bool)
+    for name in sql.names(condition, context.recipe.table):
+        known &= ~context.changes.missing.get(name, np.zeros(len(known), bool))
+    allowed = dataclasses.replace(condition, allowed=tuple(context.changes.columns))
     try:
-        return mask(scene.evaluate((allowed,)).cast(pa.bool_())) & known, known
+        return mask(context.evaluate((allowed,)).cast(pa.bool_())) & known, known
     except Refused as error:
-        raise scene.error("CaptureCondition", error, (condition,)) from None
+        raise context.error("CaptureCondition", error, (condition,)) from None
 
 
 def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.Array, Mask]]) -> Changes:
@@ -148,7 +148,7 @@ def _texts(changes: Changes, rules: CaptureRecipe, counters: CycleCounters) -> C
             columns[name] = mapped(values, rules.characters) if pa.types.is_string(values.type) else values
     for name, size in rules.trims:
         columns[name], cut = trimmed(columns[name], size)
-        counters.warn(f"TrimDatatype of {changes.table}.{name}", cut)
+        counters.coerced(f"TrimDatatype of {changes.table}.{name}", cut)
     return dataclasses.replace(changes, columns=columns)
 
 

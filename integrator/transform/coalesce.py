@@ -31,10 +31,10 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     """Return the change rows with one change for each key and transaction, and how many rows fewer they are."""
     rows = len(changes)
     given = changes.op.to_numpy(zero_copy_only=False)
-    changes = changes.where((given != BEFORE_UPDATE) | changes.paired)  # an old row alone changes nothing
+    changes = changes.where((given != BEFORE_UPDATE) | changes.is_before_image)  # an old row alone changes nothing
     op = changes.op.to_numpy(zero_copy_only=False).copy()
     key_updates = op == BEFORE_KEY_UPDATE
-    op[np.flatnonzero(changes.paired & key_updates) + 1] = INSERT
+    op[np.flatnonzero(changes.is_before_image & key_updates) + 1] = INSERT
     op[key_updates] = DELETE
     chain = _chains(changes, key, op)
     first, last = _ends(chain)
@@ -45,9 +45,9 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     at = pa.array(image)
     columns = {name: values.take(at) for name, values in whole.columns.items()}
     missing = {name: gone[image] for name, gone in whole.missing.items()}
-    is_before_image = changes.paired & (became == BEFORE_UPDATE)
+    before_images = changes.is_before_image & (became == BEFORE_UPDATE)
     made = dataclasses.replace(
-        whole, op=pa.array(became), columns=columns, missing=missing, is_before_image=is_before_image
+        whole, op=pa.array(became), columns=columns, missing=missing, before_images=before_images
     )
     made = made.where(keep)
     return made, rows - len(made)

@@ -39,16 +39,16 @@ def to_columns(
     """Return the fields of `changes`; what was coerced is counted. Raises DataError."""
     values: dict[str, pa.Array] = {}
     missing: dict[str, Mask] = {}
-    scene = EvaluationContext(changes, recipe, channel, clock)
+    context = EvaluationContext(changes, recipe, channel, clock)
     truncate, gaps = mask(pc.equal(changes.op, TRUNCATE)), changes.gaps
     for field in recipe.fields:
-        coercer = _coercer(field, scene, counters)
+        coercer = _coercer(field, context, counters)
         try:
-            made = _value(field, scene, coercer, counters)
+            made = _value(field, context, coercer, counters)
             encoding = channel.messages.layout.options.encoding
             values[field.name] = coercer.encodable(made, encoding) if coercer is not None else made
         except Refused as error:
-            raise scene.error(f"column {field.name}", error, field.expression) from None
+            raise context.error(f"column {field.name}", error, field.expression) from None
         if truncate.any() and not field.extra:
             values[field.name] = pc.if_else(pa.array(truncate), None, values[field.name])
         if field.source in gaps:
@@ -58,35 +58,37 @@ def to_columns(
                 missing[field.name] = gone
                 values[field.name] = pc.if_else(pa.array(gone), None, values[field.name])
         if not field.nullable:
-            values[field.name] = _required(field, values[field.name], missing.get(field.name), truncate, scene, coercer)
+            values[field.name] = _required(
+                field, values[field.name], missing.get(field.name), truncate, context, coercer
+            )
     return Columns(values, missing, truncate)
 
 
-def _coercer(field: Field, scene: EvaluationContext, counters: CycleCounters) -> Coercer | None:
+def _coercer(field: Field, context: EvaluationContext, counters: CycleCounters) -> Coercer | None:
     """Return what makes the values of a field fit, and counts it; None where a misfit is fatal."""
-    coercion, changes = scene.recipe.coercion, scene.changes
+    coercion, changes = context.recipe.coercion, context.changes
     if coercion.policy == "FATAL":
         return None
 
     def count(how: str, wrong: Mask) -> None:
         if coercion.policy == "SILENT":
             return
-        counters.warn(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
+        counters.coerced(f"{how} of {changes.table}.{field.name}", int(wrong.sum()))
         if coercion.policy == "WARNING_FILE":
             for at in np.flatnonzero(wrong)[:MAX_DETAILS].tolist():
-                counters.detail(_detail(how, field, scene, at))
+                counters.sample(_detail(how, field, context, at))
 
     return Coercer(coercion.types, count)
 
 
-def _detail(how: str, field: Field, scene: EvaluationContext, at: int) -> dict[str, str | int | None]:
-    changes = scene.changes
+def _detail(how: str, field: Field, context: EvaluationContext, at: int) -> dict[str, str | int | None]:
+    changes = context.changes
     source = changes.columns[field.source][at].as_py() if field.source else None
     place: dict[str, str | int | None] = {
         "file": changes.file,
         "line": int(changes.line[at]),
         "table": changes.table,
-        "key": key_text(changes, at, scene.recipe),
+        "key": key_text(changes, at, context.recipe),
     }
     return {**place, "column": field.name, "misfit": how, "value": None if source is None else shortened(str(source))}
 
@@ -97,25 +99,25 @@ def key_text(changes: Changes, at: int, recipe: TableRecipe) -> str:
     return ", ".join(f"{name}={shown(values[name]) if name in values else '(masked)'}" for name in recipe.key)
 
 
-def _value(field: Field, scene: EvaluationContext, coercer: Coercer | None, counters: CycleCounters) -> pa.Array:
-    changes, timezone = scene.changes, scene.channel.messages.timezone
+def _value(field: Field, context: EvaluationContext, coercer: Coercer | None, counters: CycleCounters) -> pa.Array:
+    changes, timezone = context.changes, context.channel.messages.timezone
     if field.soft_delete:
         deleted = pc.is_in(changes.op, pa.array(DELETED, pa.int8()))
         return cast(deleted.cast(pa.int32()), field.type, timezone)
     if field.expression and not field.operations:
-        return _computed(field, scene, coercer)
+        return _computed(field, context, coercer)
     if not field.expression:
-        return _own(field, scene, coercer)
-    return _scoped(field, scene, counters)
+        return _own(field, context, coercer)
+    return _scoped(field, context, counters)
 
 
-def _scoped(field: Field, scene: EvaluationContext, counters: CycleCounters) -> pa.Array:
+def _scoped(field: Field, context: EvaluationContext, counters: CycleCounters) -> pa.Array:
     """Return the expression's values for the rows of its operations, and the column's own for the others."""
-    inside = _inside(field, scene.changes)
+    inside = _inside(field, context.changes)
     parts, places = [], []
     for which, evaluate in ((inside, _computed), (~inside, _own)):
         rows = np.flatnonzero(which)
-        part = EvaluationContext(scene.changes.where(which), scene.recipe, scene.channel, scene.clock)
+        part = EvaluationContext(context.changes.where(which), context.recipe, context.channel, context.clock)
         try:
             parts.append(evaluate(field, part, _coercer(field, part, counters)))
         except Refused as error:
@@ -128,16 +130,16 @@ def _inside(field: Field, changes: Changes) -> Mask:
     return mask(pc.is_in(changes.op, pa.array(field.operations, pa.int8())))
 
 
-def _computed(field: Field, scene: EvaluationContext, coercer: Coercer | None) -> pa.Array:
-    return _fitted(scene.evaluate(field.expression), field, scene.channel.messages.timezone, coercer)
+def _computed(field: Field, context: EvaluationContext, coercer: Coercer | None) -> pa.Array:
+    return _fitted(context.evaluate(field.expression), field, context.channel.messages.timezone, coercer)
 
 
-def _own(field: Field, scene: EvaluationContext, coercer: Coercer | None) -> pa.Array:
+def _own(field: Field, context: EvaluationContext, coercer: Coercer | None) -> pa.Array:
     """Return the values of the column that a field stands for; what an Extra column has without an expression."""
     if field.source is None:
-        return default_of(field.type, len(scene.changes), nullable=field.nullable)
-    column = scene.recipe.table.column(field.source)
-    values = scene.changes.columns[field.source]
+        return default_of(field.type, len(context.changes), nullable=field.nullable)
+    column = context.recipe.table.column(field.source)
+    values = context.changes.columns[field.source]
     if column is not None and column.type == field.type:
         return values
     nested = column is not None and isinstance(column.type, schema.Array | schema.Struct)
@@ -145,9 +147,9 @@ def _own(field: Field, scene: EvaluationContext, coercer: Coercer | None) -> pa.
         text = json_text(values, column.type, None if coercer else field.type.length)
         return coercer.cut(text, field.type.length) if coercer else text
     moments = pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String)
-    if moments and scene.recipe.midnight_is_date:
-        values = _dates_at_midnight(values, scene.channel.messages.timezone)
-    return _fitted(values, field, scene.channel.messages.timezone, coercer)
+    if moments and context.recipe.midnight_is_date:
+        values = _dates_at_midnight(values, context.channel.messages.timezone)
+    return _fitted(values, field, context.channel.messages.timezone, coercer)
 
 
 def _dates_at_midnight(values: pa.Array, timezone: str) -> pa.Array:
@@ -163,7 +165,12 @@ def _fitted(values: pa.Array, field: Field, timezone: str, coercer: Coercer | No
 
 
 def _required(
-    field: Field, values: pa.Array, gone: Mask | None, truncate: Mask, scene: EvaluationContext, coercer: Coercer | None
+    field: Field,
+    values: pa.Array,
+    gone: Mask | None,
+    truncate: Mask,
+    context: EvaluationContext,
+    coercer: Coercer | None,
 ) -> pa.Array:
     if not values.null_count:
         return values
@@ -176,4 +183,4 @@ def _required(
     if coercer is not None and "NULLS" in coercer.types:
         return coercer.required(values, null, field.type)
     text = "null, where the definition says not null; mend the record, or set Nullable: true"
-    raise scene.error(f"column {field.name}", Refused(text, at))
+    raise context.error(f"column {field.name}", Refused(text, at))

@@ -54,16 +54,16 @@ def events(op: npt.NDArray[np.int8], old: Mask, *, split_key_updates: bool) -> E
     second = np.concatenate([[False], old[:-1]]) if len(op) else old
     moved = second & (np.concatenate([[INSERT], op[:-1]]) == BEFORE_KEY_UPDATE) if len(op) else second
     updated = op == UPDATE
-    paired = second & ~moved if split_key_updates else second
+    is_before_image = second & ~moved if split_key_updates else second
     happened = op.copy()
     if split_key_updates:
         happened[op == BEFORE_KEY_UPDATE] = DELETE
         happened[moved] = INSERT
     gone = happened == DELETE
     there = (op == INSERT) | updated
-    before = np.where(gone, rows, np.where(paired, rows - 1, NONE))
+    before = np.where(gone, rows, np.where(is_before_image, rows - 1, NONE))
     after = np.where(there, rows, NONE)
-    retired = np.where(gone, rows, np.where(paired & moved, rows - 1, NONE))
+    retired = np.where(gone, rows, np.where(is_before_image & moved, rows - 1, NONE))
     keep = (op != BEFORE_UPDATE) & ((op != BEFORE_KEY_UPDATE) | split_key_updates)
-    alone = int((~keep).sum() - paired.sum())
+    alone = int((~keep).sum() - is_before_image.sum())
     return Events(rows[keep], happened[keep], before[keep], after[keep], retired[keep], alone)

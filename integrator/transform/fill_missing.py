@@ -17,7 +17,7 @@ def augmented(changes: Changes, which: Mask) -> Changes:
     if not changes.missing:
         return changes
     rows = np.arange(len(changes))
-    second = np.concatenate([[False], changes.paired[:-1]]) & which
+    second = np.concatenate([[False], changes.is_before_image[:-1]]) & which
     old_has = {name: np.concatenate([[False], ~gone[:-1]]) for name, gone in changes.missing.items()}
     return filled(changes, {name: np.where(second & has, rows - 1, -1) for name, has in old_has.items()})
 

@@ -71,8 +71,8 @@ def headers(changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunCl
 def _text(
     parts: tuple[Part, ...], name: str, changes: Changes, recipe: TableRecipe, channel: Recipe, clock: RunClock
 ) -> pa.Array:
-    scene = EvaluationContext(changes, recipe, channel, clock)
+    context = EvaluationContext(changes, recipe, channel, clock)
     try:
-        return cast(scene.evaluate(parts), String(), channel.messages.timezone)
+        return cast(context.evaluate(parts), String(), channel.messages.timezone)
     except Refused as error:
-        raise scene.error(name, error, parts) from None
+        raise context.error(name, error, parts) from None

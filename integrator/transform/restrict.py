@@ -27,24 +27,24 @@ def conditioned(changes: Changes, true: Mask, known: Mask) -> Changes:
     counts as true, so that no row is lost.
     """
     op = changes.op.to_numpy(zero_copy_only=False)
-    old, new = changes.paired, _following(changes.paired)
+    old, new = changes.is_before_image, _of_previous(changes.is_before_image)
     counts = true | ~known
-    counts = np.where(new & ~known, _following(counts), counts)
-    leaves = old & counts & ~_before(counts)
-    enters = new & counts & ~_following(counts)
+    counts = np.where(new & ~known, _of_previous(counts), counts)
+    leaves = old & counts & ~_of_next(counts)
+    enters = new & counts & ~_of_previous(counts)
     alone = (op == UPDATE) & ~new & ~counts  # it may have been inside before
     became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
-    stays = counts & ~(old & ~leaves & ~_before(counts)) | alone | (op == TRUNCATE)
+    stays = counts & ~(old & ~leaves & ~_of_next(counts)) | alone | (op == TRUNCATE)
     whole = augmented(changes, enters)
-    return dataclasses.replace(whole, op=pa.array(became), is_before_image=changes.paired & ~leaves).where(stays)
+    return dataclasses.replace(whole, op=pa.array(became), before_images=changes.is_before_image & ~leaves).where(stays)
 
 
-def _following(rows: Mask) -> Mask:
+def _of_previous(rows: Mask) -> Mask:
     """Return for each row the value of the one before it."""
     return np.concatenate([[False], rows[:-1]]) if len(rows) else rows
 
 
-def _before(rows: Mask) -> Mask:
+def _of_next(rows: Mask) -> Mask:
     """Return for each row the value of the one after it."""
     return np.append(rows[1:], [False]) if len(rows) else rows
 

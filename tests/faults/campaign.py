@@ -160,19 +160,19 @@ def run(directory: Path, rounds: int, seed: int, delivery: str) -> dict[str, int
 
         feeder = threading.Thread(target=feed)
         feeder.start()
-        scene = Scene(channel, cluster, proxies, draw)
+        context = Scene(channel, cluster, proxies, draw)
         try:
             for number in range(rounds):
-                scene.round()
+                context.round()
                 if number % 10 == 9:
                     print(f"round {number + 1}: {fed[0]} files", flush=True)
         finally:
             stop.set()
             feeder.join()
-        scene.end()
+        context.end()
         counted = check(kafka_io.read_all(cluster.servers, [topic]), fed[0] * ROWS_A_FILE)
     assert delivery != "exactly_once" or not counted["repeats"], f"I8: {counted['repeats']} changes came twice"
-    return counted | {"rounds": rounds} | dict(sorted(scene.seen.items()))
+    return counted | {"rounds": rounds} | dict(sorted(context.seen.items()))
 
 
 def _create(cluster: brokers.KraftCluster, topic: str) -> None:

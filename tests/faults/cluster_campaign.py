@@ -166,14 +166,14 @@ def run(directory: Path, rounds: int, seed: int, delivery: str, only: str = "") 
     ):
         of_tests = brokers.Broker(broker.servers, "restarted", real=True)
         sent = Sent(of_tests, directory, f"campaign{uuid.uuid4().hex[:8]}", delivery, RATE)
-        scene = Scene(cluster, broker, sent, draw)
+        context = Scene(cluster, broker, sent, draw)
         for number in range(rounds):
-            scene.round(only)
-            print(f"round {number + 1}: {dict(scene.seen)}", flush=True)
-        assert scene.daemon.terminate(120) in (0, 4), scene.daemon.lines[-20:]
+            context.round(only)
+            print(f"round {number + 1}: {dict(context.seen)}", flush=True)
+        assert context.daemon.terminate(120) in (0, 4), context.daemon.lines[-20:]
         counted = sent.check()
     assert delivery != "exactly_once" or not counted["repeats"], f"I8: {counted['repeats']} changes came twice"
-    return counted | {"rounds": rounds} | dict(sorted(scene.seen.items()))
+    return counted | {"rounds": rounds} | dict(sorted(context.seen.items()))
 
 
 def main() -> None:

@@ -158,7 +158,7 @@ def unpacked(found: list[Messages]) -> list[Message]:
     result = []
     for part in found:
         headers = part.headers.to_lists() if part.headers else [()] * len(part.values)
-        topics = [topic for topic, count in part.runs for _ in range(count)]
+        topics = [topic for topic, count in part.topic_counts for _ in range(count)]
         rows = zip(topics, part.keys.to_pylist(), part.values.to_pylist(), headers, strict=True)
         result += [Message(topic, key, value, dict(named)) for topic, key, value, named in rows]
     return result

@@ -269,8 +269,8 @@ def check_closed(mode, threshold, max_bytes, message, messages, place):
         assert len(transactions) == 1
         last = last or messages[place + 1][0]["integ_seq"][:TRANSACTION_LENGTH] not in transactions
     if not last:
-        follower = len(json.dumps(messages[place + 1][0], separators=(",", ":")))
-        assert len(message.value) > threshold or len(message.value) + 1 + follower + RECORD_OVERHEAD > max_bytes
+        next_name = len(json.dumps(messages[place + 1][0], separators=(",", ":")))
+        assert len(message.value) > threshold or len(message.value) + 1 + next_name + RECORD_OVERHEAD > max_bytes
 
 
 def pieces(batch, size):

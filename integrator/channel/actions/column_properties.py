@@ -10,7 +10,6 @@ from typing_extensions import Self
 from integrator.channel.base import Counted, InContext, parameter
 
 Size = Annotated[int, Field(ge=0)] | str
-Scope = Literal["DELETE", "INSERT", "UPDATE_AFTER", "UPDATE_BEFORE_KEY", "UPDATE_BEFORE_NONKEY", "TRUNCATE"]
 
 
 class ColumnProperties(InContext):

@@ -39,7 +39,7 @@ from integrator.schema import Column, Table
 
 CODING = TextCoding("delta-cdf", utc_typed, zoned="utc")
 TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
-PHASES = {"delete": 0, "update_preimage": 0, "update_postimage": 1, "insert": 2}
+CHANGES = ("delete", "update_preimage", "update_postimage", "insert")
 _STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
@@ -114,10 +114,10 @@ def _decoded(
     else:
         numbered = control(file.path, line, VERSION, written, pa.int64())
     version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
-    wrong = first(pc.invert(pc.is_in(kind, pa.array(list(PHASES)))))
+    wrong = first(pc.invert(pc.is_in(kind, pa.array(CHANGES))))
     if wrong is not None:
         raise DataError(
-            f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(PHASES)}"
+            f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(CHANGES)}"
         )
     kinds = np.asarray(kind.to_pylist(), "U20")
     before = _preimages(rows, kinds, version, where, table)

@@ -26,7 +26,7 @@ _NEWLINE = 0x0A
 
 
 def open_file(path: str) -> pa.NativeFile:
-    """Open a local path or a URI that Arrow knows (s3, gs, hdfs, file); .gz, .zst and .bz2 are unpacked."""
+    """Open a local path or a URI that Arrow knows (s3, gs, hdfs, file); .gz, .zst, .bz2 and .lz4 are unpacked."""
     try:
         filesystem, inside = (
             pyarrow.fs.FileSystem.from_uri(path) if "://" in path else (pyarrow.fs.LocalFileSystem(), path)

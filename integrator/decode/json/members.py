@@ -20,10 +20,9 @@ Ints = npt.NDArray[np.int64]
 
 
 class Wanted(NamedTuple):
-    """Names that are looked for. hash: of each. text, bounds: their JSON, and where each begins there, and the end.
+    """Names that are looked for.
 
-    text: as words, see `words`.
-
+    hash: of each. text: their JSON, as words, see `words`. bounds: where each begins there, and the end.
     slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
     """
 

@@ -24,7 +24,7 @@ NO_COLUMN = -1
 class TableShape:
     """The columns of a table as records have them: their names, and of which kind their values are.
 
-    hash, text, bounds: of each name, as in `objects.Wanted`. slot: the column of each name, or NO_COLUMN. kinds: of
+    hash, text, bounds: of each name, as in `members.Wanted`. slot: the column of each name, or NO_COLUMN. kinds: of
     each column. by_name: the columns. is_key, is_required: which are in the key, and which may not be null.
     """
 

@@ -43,7 +43,7 @@ _FEW_UNKNOWN = 4096
 
 
 class Found(NamedTuple):
-    """What was found in images. values: by their places in the layout. present: of each slot how many rows have it.
+    """What was found in images. values: by their places in the layout.
 
     unknown: the rows and the nodes of members that are no columns. twice: the first row that has a column twice, or -1.
     """
@@ -58,11 +58,11 @@ def find_values(document: tuple[Words, Nodes], images: Images, layout: Layout) -
     values = Slices.of_size(int(layout.bounds[-1]))
     unknown = np.empty(_FEW_UNKNOWN, np.int64), np.empty(_FEW_UNKNOWN, np.int32)
     names, place = layout.names, (layout.base, layout.rows)
-    follower = np.arange(1, len(names.hash) + 1)
-    count, twice = _collect(document, images, names, (*place, follower), values, unknown)
+    next_name = np.arange(1, len(names.hash) + 1)
+    count, twice = _collect(document, images, names, (*place, next_name), values, unknown)
     if count > _FEW_UNKNOWN:
         unknown = np.empty(count, np.int64), np.empty(count, np.int32)
-        _collect(document, images, names, (*place, follower), Slices.of_size(int(layout.bounds[-1])), unknown)
+        _collect(document, images, names, (*place, next_name), Slices.of_size(int(layout.bounds[-1])), unknown)
     return Found(values, (unknown[0][:count], unknown[1][:count]), twice)
 
 
@@ -85,7 +85,7 @@ def _collect(
     begin, stop, part_of = images.begin, images.stop, images.part
     name_hash, name_text, bounds = names.hash, names.text, names.bounds
     slot_of, first_of = names.slot, names.first
-    base, rows, follower = layout
+    base, rows, next_name = layout
     start, end, escaped = values.start, values.end, values.escaped
     unknown_row, unknown_node = unknown
     count, twice = 0, -1
@@ -104,9 +104,9 @@ def _collect(
                 steps -= 1
             if steps > 0 and begins_with(text, labels[node], name_text, bounds[name], bounds[name + 1] - bounds[name]):
                 if before >= 0:
-                    follower[before] = name
+                    next_name[before] = name
                 before = name
-                likely = follower[name]
+                likely = next_name[name]
                 slot = slot_of[name]
                 if slot >= 0:
                     place = base[slot] + own_row

@@ -38,8 +38,8 @@ class Delivery:
         limit = self._recipe.messages.max_bytes - RECORD_OVERHEAD
         longest = int(messages.sizes.max(initial=0))
         if longest > limit:  # I5; the first pass has named the row, so this is the last check
-            ends = np.cumsum([count for _, count in messages.runs])
-            topic = messages.runs[int(np.searchsorted(ends, messages.sizes.argmax(), side="right"))][0]
+            ends = np.cumsum([count for _, count in messages.topic_counts])
+            topic = messages.topic_counts[int(np.searchsorted(ends, messages.sizes.argmax(), side="right"))][0]
             raise DataError(f"{topic}: a message of {longest} bytes is above HVR_KAFKA_MSG_MAX_BYTES")
         self._bytes += int(messages.sizes.sum())
         if self._transaction is not None:

@@ -15,7 +15,7 @@ FULL_BYTES = 1_000_000
 """Bytes of a topic's messages that wait for no more: as many as a batch has (batch.size)."""
 MOST_AFTER = 96 * 1024 * 1024
 """Bytes of messages, of all topics, that come after one that waits. Of 500 topics those that go are some 190 kB each,
-where the rows of one block would be 30 kB: the broker's time is for requests (docs/speed.md)."""
+where the rows of one block would be 30 kB: the broker's time is for requests (docs/contributing/speed.md)."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class TopicBatcher:
 
     def add(self, messages: Messages) -> Iterator[Batch]:
         """Take messages, and yield those of a topic that are to be sent now."""
-        if not messages.runs:
+        if not messages.topic_counts:
             return
         records = records_of(messages)
-        counts = np.array([count for _, count in messages.runs])
+        counts = np.array([count for _, count in messages.topic_counts])
         ends = np.cumsum(counts)
         sizes = np.add.reduceat(messages.sizes, ends - counts) + RECORD_OVERHEAD * counts
-        for (topic, count), end, size in zip(messages.runs, ends.tolist(), sizes.tolist(), strict=True):
+        for (topic, count), end, size in zip(messages.topic_counts, ends.tolist(), sizes.tolist(), strict=True):
             batch = self._waiting.get(topic)
             if batch is None:
                 batch = self._waiting[topic] = Batch(topic, since=self._come)
