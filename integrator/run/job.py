@@ -32,6 +32,7 @@ from integrator.run.gate import CycleGate
 from integrator.run.heartbeat import Heartbeat
 from integrator.run.marks import KEPT_CYCLES
 from integrator.run.observer import Observer
+from integrator.run.renewal import Renewal
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.shards import CycleShards, allow_recipe
@@ -63,6 +64,7 @@ class Job:
         self.waiting = Waiting(self.state, self.heart, stopping, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._spooled: Spooled | None = None
+        self._renewal = Renewal(self.state, None, plan.channel)
         self._restarts = Restarts(plan.restart, self.state.last_file)
         self._jvms_lock: object = None
         self._begun = False
@@ -87,6 +89,7 @@ class Job:
             door = door_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
             self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel, door)
             journal.begin_with(files.listing_of(location, directory).files(), number_of)
+            self._renewal = Renewal(self.state, self._spooled, self.plan.channel)
 
     def close(self) -> None:
         """Give the channel back."""
@@ -215,7 +218,7 @@ class Job:
         self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool, retried: bool) -> None:
-        self._renew_journal()
+        self._renewal.renew(self._listing().files())
         self._note_refreshed()
         gate = CycleGate(self._ending)
         steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))
@@ -246,12 +249,17 @@ class Job:
 
         query = starting.start(stream, self._ending, lambda: self.heart.beat("starting"))
         if query is not None:
-            self._watch(query, gate, retries, steps)
+            self._watch(query, gate, retries, steps, renewing=not once)
 
-    def _watch(self, query: StreamingQuery, gate: CycleGate, retries: RetriedCycles, steps: SparkSteps) -> None:
-        """Wait for the query's end, or end it between two cycles when that is asked for. Raises what it failed with."""
+    def _watch(
+        self, query: StreamingQuery, gate: CycleGate, retries: RetriedCycles, steps: SparkSteps, *, renewing: bool
+    ) -> None:
+        """Wait for the query's end, or end it between two cycles when that is asked for, or the journal has grown.
+
+        renewing: another stream follows, for which the journal is renewed. Raises what the query failed with.
+        """
         ending, overdue = False, progress.Overdue(self.plan.channel)
-        while query.isActive and not (ending := self._ending()):
+        while query.isActive and not (ending := self._ending() or (renewing and self._renewal.is_due())):
             self.heart.beat("resting" if retries.resting.is_set() else "integrating")
             overdue.look(gate.seconds)
             steps.look(query)
@@ -260,15 +268,6 @@ class Job:
             gate.end_between_cycles(query, Path(self.state.spark_checkpoint), lambda: self.heart.beat("integrating"))
         gate.raise_failure(query)
         steps.look(query)
-
-    def _renew_journal(self) -> None:
-        """Have the journal follow files that were mended, and forget those that no cycle can need any more."""
-        journal = consistency.check(self.state)
-        mended = journal.renew(self._listing().files(), self.state.last_file())
-        if mended:
-            self._log.info("change files mended", files=mended)
-        if self._spooled is None:  # which follows the journal, and removes the files that no kept cycle has
-            journal.compact(self.state.compactable())
 
     def _note_refreshed(self) -> None:
         """Have the recipe know which tables were refreshed, and as of when, where positions tell what comes after."""

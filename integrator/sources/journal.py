@@ -72,14 +72,24 @@ class Journal:
             digest = digests.following(digest, entry.path, entry.size, entry.mtime)
         return digest
 
+    @property
+    def compacted(self) -> int:
+        """How many of the first entries are compacted."""
+        return self._base.count
+
+    def compactable(self, synced: int) -> list[Entry]:
+        """Return the entries that `compact` would compact: none where they are few. The last entry stays."""
+        base = self._base.count
+        more = min(synced, len(self) - 1) - base
+        return self._entries[:more] if more >= max(LEAST_COMPACTED, base // 100) else []
+
     def compact(self, synced: int) -> None:
         """Compact the first `synced` entries, if they are many: the cycles that are kept have only those after them.
 
-        Called before a stream starts. A crash leaves the journal as it was or as it is to be. The last entry stays.
+        Called before a stream starts. A crash leaves the journal as it was or as it is to be.
         """
-        base = self._base.count
-        more = min(synced, len(self) - 1) - base
-        if more < max(LEAST_COMPACTED, base // 100):
+        more = len(self.compactable(synced))
+        if not more:
             return
         try:
             compacted = self._base.with_more(self._path, self._entries[:more])
@@ -100,7 +110,7 @@ class Journal:
         """
         with path.open("rb") as journal:
             begin = journal.readline()
-            header = _header(begin)
+            header = header_of(begin)
             compacted = Compacted() if header is None else Compacted.read(path, header)
             left = entries - compacted.count + (header is not None) - 1
             data = begin + b"".join(itertools.islice(journal, left)) if left >= 0 else b""
@@ -207,7 +217,7 @@ class Journal:
         data = self._path.read_bytes() if self._path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
         lines = whole.split(b"\n")[:-1]
-        header = _header(lines[0]) if lines else None
+        header = header_of(lines[0]) if lines else None
         if header is not None:
             self._base = Compacted.read(self._path, header)
         first = 1 if header is None else 2
@@ -240,7 +250,7 @@ def _changed(file: Entry, taken: Entry | None = None) -> str:
     )
 
 
-def _header(line: bytes) -> dict[str, Any] | None:
+def header_of(line: bytes) -> dict[str, Any] | None:
     """Return the first line of a journal that has been compacted; None if it is an entry, or damaged."""
     if not line.startswith(b'{"compacted"'):
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
 from integrator.sources.endpoint import Endpoint, Limits
+from integrator.sources.journal import Journal, header_of
 from integrator.sources.line_check import Door
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
@@ -57,6 +58,18 @@ class Spooled:
             if names:
                 self._spool.remove(names)
 
+    def compact(self, journal: Journal, synced: int) -> None:
+        """Compact the journal, see `Journal.compact`, when the segments that it forgets are removed. No stream runs."""
+        entries = journal.compactable(synced)
+        if not entries:
+            return
+        self._follow()
+        self._spool.remove([Path(entry.path).name for entry in entries])
+        journal.compact(synced)
+        while self._taken and self._taken[0][0] <= journal.compacted:
+            self._taken.popleft()
+        self._followed = self._journal.stat().st_size
+
     def _follow(self) -> None:
         """Read on in the journal, which the stream's process writes."""
         if not self._journal.exists():
@@ -65,8 +78,12 @@ class Spooled:
             journal.seek(self._followed)
             data = journal.read()
         whole = data[: data.rfind(b"\n") + 1]
+        lines = whole.splitlines()
+        if not self._followed and lines and (header := header_of(lines[0])) is not None:
+            self._number = int(header["compacted"])
+            lines = lines[1:]
         self._followed += len(whole)
-        for line in whole.splitlines():
+        for line in lines:
             self._number += 1
             self._taken.append((self._number, json.loads(line)["path"].rpartition("/")[2]))
 

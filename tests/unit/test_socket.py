@@ -19,6 +19,7 @@ from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
 from integrator.plan import make
 from integrator.run.decoding import reading_of
+from integrator.sources import journal as journals
 from integrator.sources import spool
 from integrator.sources.connection import READ_BYTES
 from integrator.sources.endpoint import Endpoint, Limits
@@ -623,6 +624,40 @@ def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
         assert spooled._spool.waiting_bytes == 0
     spooled.close()
     assert sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")) == [4, 5]
+
+
+def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_path, monkeypatch):
+    """While the spool is open, and again by the next one that opens it; numbers go on, and lines stay counted."""
+    monkeypatch.setattr(journals, "LEAST_COMPACTED", 1)
+    location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
+    place, names = (
+        tmp_path / "files.jsonl",
+        lambda: sorted(int(path.name[:12]) for path in (tmp_path / "spool").glob("[0-9]*")),
+    )
+
+    def receive(spooled, first, last):
+        for number in range(first, last + 1):
+            writer = spooled._spool.writer("a")
+            writer.write(records(1, number))
+            writer.seal()
+            files = [Entry(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))]
+            Journal(place).take(files, number_of)
+            spooled.synced(number)
+
+    spooled = Spooled(location, str(tmp_path / "spool"), place, 100, "t")
+    receive(spooled, 1, 5)
+    spooled.compact(Journal(place), 3)
+    assert (names(), Journal(place).compacted, len(Journal(place))) == ([4, 5], 3, 5)
+    receive(spooled, 6, 7)
+    spooled.close()
+    again = Spooled(location, str(tmp_path / "spool"), place, 2, "t")
+    again.start(7)
+    assert (again._spool.received("a"), again._spool.waiting_bytes) == (7, 0)
+    receive(again, 8, 9)
+    again.compact(Journal(place), 6)
+    receive(again, 10, 10)
+    again.close()
+    assert (names(), Journal(place).compacted, len(Journal(place))) == ([9, 10], 6, 10)
 
 
 def test_a_sender_whose_lines_could_not_be_written_may_come_again(tmp_path, monkeypatch):

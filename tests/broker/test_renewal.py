@@ -1,0 +1,65 @@
+"""A channel that runs for long renews its journal: the stream ends between two cycles, and another one goes on."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from integrator import plan
+from integrator.run import renewal
+from integrator.run.job import Job
+from integrator.sources import journal as journals
+from integrator.sources.journal import Journal
+from tests.parts import channels, kafka_io
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+
+def until(condition, seconds=90):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_the_journal_is_renewed_while_the_channel_runs(broker, spark, tmp_path, name, monkeypatch):
+    for place, constant, value in (
+        (renewal, "MOST_ENTRIES", 4),
+        (renewal, "_LOOK_S", 0.0),
+        (journals, "LEAST_COMPACTED", 1),
+    ):
+        monkeypatch.setattr(place, constant, value)
+    file = channels.shop(tmp_path, broker.servers, name, "hvr")
+    file.write_text(file.read_text().replace("dialect: hvr", "dialect: hvr, table: audit"))
+    broker.create(channels.shop_topics(name))
+    rows = 0
+
+    def write(count):
+        nonlocal rows
+        for _ in range(count):
+            rows += 1
+            line = {"hvr_op": 1, "hvr_tx_seq": f"{rows:X}", "id": rows, "what": "w"}
+            new = tmp_path / "in" / f"{rows:03}.jsonl"
+            new.with_suffix(".tmp").write_text(json.dumps(line) + "\n")
+            new.with_suffix(".tmp").rename(new)
+
+    stopping = threading.Event()
+    job = Job(plan.make(str(file), "UTC"), stopping)
+    write(5)
+    job.prepare()
+    thread = threading.Thread(target=lambda: job.integrate(spark, once=False))
+    thread.start()
+    try:
+        until(lambda: job.state.last_file() == 5)
+        write(1)
+        until(lambda: Journal(job.state.journal).compacted == 5)
+        write(2)
+        until(lambda: job.state.last_file() == 8)
+    finally:
+        stopping.set()
+        thread.join()
+        job.close()
+    assert len(Journal(job.state.journal)) == 8
+    found = kafka_io.read_all(broker.servers, channels.shop_topics(name))
+    assert sorted(json.loads(one.value)["payload"]["id"] for one in found) == [*range(1, 9)]
