@@ -84,9 +84,6 @@ class Connection:
                     self._log.warning(f"{_WAITING}, and is not received", sender=self.sender)
                 await self._settle(sealing=True)
                 return
-            while self._spool.waiting_bytes > self._limits.spool_bytes:  # the sender waits: nothing is read
-                await self._settle(sealing=True)
-                await asyncio.sleep(_FULL_POLL_S)
             await self._take(data)
 
     async def _read(self) -> bytes | None:
@@ -134,6 +131,9 @@ class Connection:
         lines, self._waiting = self._divided(self._waiting + lines)
         if lines:
             self._check_lengths(lines)
+            while self._spool.waiting_bytes > self._limits.spool_bytes:  # the sender waits: nothing more is read
+                await self._settle(sealing=True)
+                await asyncio.sleep(_FULL_POLL_S)
             self._write(lines)
             if self._out is not None and self._out.size >= self._limits.segment_bytes:
                 await self._settle(sealing=True)

@@ -367,6 +367,12 @@ def test_the_spool_is_bounded_whatever_comes_and_how_often(tmp_path):
             with receiving.connect() as sender, suppress(OSError):
                 sender.settimeout(0.2)
                 sender.sendall(b'{"hello":{"sender":"s%d"}}\n' % (turn % 4) + (NEW + OLD) * 3000)
+        answer = b""
+        while not answer:  # who says hello is answered, though there is no room for lines
+            with receiving.connect() as last, suppress(ConnectionError):  # refused while others are being accepted
+                last.sendall(b'{"hello":{"sender":"last"}}\n')
+                answer = last.makefile("rb").readline()
+        assert json.loads(answer) == {"received": 0}
         assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 300_000 + 4 * 2 * READ_BYTES
 
 
