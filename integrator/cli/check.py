@@ -76,6 +76,9 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     properties = plan.recipe.send.producer
     absent = topics.missing(properties, plan.topics)
     problems = list(probe.topic_problems(properties, plan.topics))
+    if plan.create_topics is not None:
+        created = [topic for topic in absent if topic not in plan.dead_letter_topic]
+        problems += probe.creation_problems(properties, created, plan.create_topics)
     needed = [topic for topic in absent if topic not in plan.dead_letter_topic]
     if needed and plan.create_topics is None:
         problems.append(topics.missing_text(properties, needed))

@@ -292,6 +292,30 @@ def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, nam
     assert (code, f"to be created: {name}.dead" in printed) == (0, True), printed
 
 
+CREATED = {
+    "more replicas than brokers": ({"Replication_Factor": 4}, "Create_Topics.Replication_Factor is 4, and there are 3 brokers"),
+    "fewer replicas than must be in sync": ({"Replication_Factor": 1}, "is 1, and min.insync.replicas of the brokers 2: no message would be acknowledged"),
+    "smaller messages than ours": ({"Replication_Factor": 3}, "new topics take messages up to 1048588 bytes (message.max.bytes of the brokers), and HVR_KAFKA_MSG_MAX_BYTES is 2000000"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CREATED)
+def test_check_connect_finds_what_would_be_wrong_with_new_topics(case, cluster, channel, monkeypatch, capsys):
+    creation, problem = CREATED[case]
+    file = channel(cluster.kraft.servers.replace(",", '", "'), {"Create_Topics": {"Partitions": 1, **creation}})
+    largest = '  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "2000000"}\n'
+    if case == "smaller messages than ours":
+        file.write_text(file.read_text() + largest)
+    monkeypatch.setattr(sys, "argv", ["run.py", "check", "--channel", str(file), "--connect"])
+    code, printed = main.main(), capsys.readouterr()
+    assert (code, printed.err.count(problem)) == (5, 1), printed.err
+    remedy = {**creation, "Replication_Factor": 3, "Topic_Config": {"max.message.bytes": "2000000"}}
+    file.write_text(
+        file.read_text().replace(json.dumps({"Partitions": 1, **creation}), json.dumps({"Partitions": 1, **remedy}))
+    )
+    assert main.main() == 0, capsys.readouterr().err
+
+
 class Tokens(http.server.BaseHTTPRequestHandler):
     """The token endpoint of an OpenID Connect provider, whose tokens no one has signed."""
 

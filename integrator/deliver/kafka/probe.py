@@ -13,6 +13,7 @@ from confluent_kafka.admin._acl import AclOperation
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
+from integrator.channel.locations import TopicCreation
 from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.producer import QUIET
@@ -25,13 +26,18 @@ _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
 def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterator[str]:
     """Yield what at the brokers would keep messages from those of `topics` that are there.
 
-    Looked at: whether our user may write, the topics' max.message.bytes beside message.max.bytes, and
-    min.insync.replicas beside the number of replicas.
+    Looked at: whether our user may write, whether each partition has a leader, the topics' max.message.bytes beside
+    message.max.bytes, and min.insync.replicas beside the number of replicas.
     """
     client, there = connected(properties)
     found = [topic for topic in topics if topic in there.topics]
     if not found:
         return
+    for topic in found:
+        without = sorted(one.id for one in there.topics[topic].partitions.values() if one.leader < 0)
+        if without:
+            numbers = ", ".join(map(str, without))
+            yield f"{topic}: partitions without a leader: {numbers}: start the brokers that have them"
     for topic, future in client.describe_topics(
         TopicCollection(found), include_authorized_operations=True, request_timeout=TIMEOUT_S
     ).items():
@@ -39,6 +45,31 @@ def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterato
         if not operations & _ALLOWING:
             yield f"{topic}: our user may not write; who runs the brokers must allow it: ACL Write on the topic"
     yield from _limits(client, properties, {topic: _replicas(there.topics[topic]) for topic in found})
+
+
+def creation_problems(properties: dict[str, str], topics: Sequence[str], creation: TopicCreation) -> Iterator[str]:
+    """Yield what at the brokers would keep `topics` from being created as the channel says, or messages from them."""
+    if not topics:
+        return
+    client, there = connected(properties)
+    replicas, given = creation.Replication_Factor, creation.Topic_Config
+    named = f"Create_Topics.Replication_Factor is {replicas}"
+    if replicas > len(there.brokers):
+        yield f"{named}, and there are {len(there.brokers)} brokers; lower it, or add brokers"
+    broker = ConfigResource(ResourceType.BROKER, str(min(there.brokers)))
+    try:
+        settings = client.describe_configs([broker], request_timeout=TIMEOUT_S)[broker].result()
+    except KafkaException:  # without the ACL DescribeConfigs on the cluster the limits cannot be seen
+        return
+    ours, theirs = int(properties["message.max.bytes"]), int(settings["message.max.bytes"].value)
+    if theirs < ours and "max.message.bytes" not in given:
+        yield (
+            f"new topics take messages up to {theirs} bytes (message.max.bytes of the brokers), and "
+            f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; lower this, or give max.message.bytes in Create_Topics.Topic_Config"
+        )
+    least = int(settings["min.insync.replicas"].value)
+    if least > replicas and "min.insync.replicas" not in given:
+        yield f"{named}, and min.insync.replicas of the brokers {least}: no message would be acknowledged; raise it"
 
 
 def _replicas(topic: Any) -> int:
