@@ -14,6 +14,7 @@ from integrator.errors import EnvironmentFault, Problem
 from integrator.names import nearest
 from integrator.plan import Plan
 from integrator.plan.source import path_of
+from integrator.run import mounts
 from integrator.run.state import State
 from integrator.sources.listing import Listing
 
@@ -23,12 +24,13 @@ _REMOTE = "://"
 
 
 def problems(plan: Plan) -> list[Problem]:
-    """Return what is wrong with the source of a plan, at the key that says where it is."""
+    """Return what is wrong with the source and the state directory of a plan, at the keys that say where they are."""
     name, location = plan.recipe.messages.cap_loc, plan.source
     found = [("path", text) for text in _of_files(plan)]
     if isinstance(location, SocketLocation) and location.listen and State(plan.state).holder() is None:
         found += [("listen", text) for text in _taken(location.listen)]
-    return [plan.located(("locations", name, key), text) for key, text in found]
+    of_state = [plan.located(("state",), text)] if (text := mounts.unlocked(Path(plan.state))) else []
+    return [*of_state, *(plan.located(("locations", name, key), text) for key, text in found)]
 
 
 def _of_files(plan: Plan) -> Iterator[str]:

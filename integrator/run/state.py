@@ -39,6 +39,7 @@ from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
+from integrator.run import mounts
 from integrator.run.marks import CycleMarks
 from integrator.run.sync import Cycle
 from integrator.sources import digests
@@ -81,6 +82,8 @@ class State:
         was not imported to its end.
         """
         self.make()
+        if reason := mounts.unlocked(self.path):
+            raise EnvironmentFault(reason)
         self._lock = (self.path / "lock").open("a+b")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
