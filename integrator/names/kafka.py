@@ -93,15 +93,39 @@ _PROPERTIES = {
     "sasl.client.callback.handler.class": _JAVA_CODE,
     "sasl.kerberos.ticket.renew.window.factor": _RELOGIN,
     "sasl.kerberos.ticket.renew.jitter": _RELOGIN,
+    **dict.fromkeys(
+        (
+            "sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms", "sasl.login.refresh.buffer.seconds",
+            "sasl.login.refresh.min.period.seconds", "sasl.login.refresh.window.factor",
+            "sasl.login.refresh.window.jitter", "sasl.login.retry.backoff.max.ms", "sasl.login.retry.backoff.ms",
+            "sasl.oauthbearer.header.urlencode",
+        ),
+        "librdkafka asks for tokens, and renews them, in its own way: leave it out",
+    ),
+    **dict.fromkeys(
+        (
+            "sasl.oauthbearer.jwks.endpoint.url", "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+            "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+            "sasl.oauthbearer.expected.audience", "sasl.oauthbearer.expected.issuer",
+            "sasl.oauthbearer.clock.skew.seconds", "sasl.oauthbearer.scope.claim.name",
+            "sasl.oauthbearer.sub.claim.name",
+        ),
+        "brokers look at a token's claims, and clients do not: leave it out",
+    ),
+    "sasl.oauthbearer.jwt.retriever.class": _JAVA_CODE,
+    "sasl.oauthbearer.jwt.validator.class": _JAVA_CODE,
+    "transaction.two.phase.commit.enable": "use delivery: exactly_once",
+    "topic": "use Kafka_Default_Topic, or Topic of Integrate",
     "group.id": "nothing is consumed from Kafka: leave it out",
     "auto.offset.reset": "nothing is consumed from Kafka: leave it out",
-}
+}  # fmt: skip
 
 _KEYS = {
     "bootstrap.servers": "Kafka_Brokers",
     "metadata.broker.list": "Kafka_Brokers",
     "compression.type": "Kafka_Message_Compress",
     "compression.codec": "Kafka_Message_Compress",
+    "compression": "Kafka_Message_Compress",
     "sasl.jaas.config": "Sasl_Jaas_Config",
 }
 

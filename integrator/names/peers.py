@@ -97,7 +97,11 @@ _PEERS = {
         "sdk.batch.size": "use batch.size in HVR_KAFKA_PROPERTY, or Kafka_Message_Bundling",
         "sdk.batch.delay": "use linger.ms in HVR_KAFKA_PROPERTY",
         "sdk.rate.perSecond": "use HVR_KAFKA_RATE_LIMIT",
+        "sdk.rate.burst": "use HVR_KAFKA_RATE_LIMIT",
         "sdk.record.format": "use FileFormat with Envelope: OPENCDC or DEBEZIUM",
+        "sdk.record.format.options": "use FileFormat with Envelope: OPENCDC or DEBEZIUM",
+        "sdk.schema.extract.key.enabled": "use MessageKeySerializer of Integrate",
+        "sdk.schema.extract.payload.enabled": "use Kafka_Schema_Registry, or JsonMode of FileFormat",
     },
     "Maxwell": {
         "producer": "leave it out: Kafka is the target",

@@ -39,6 +39,8 @@ DEFAULTS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
     "spark.sql.streaming.pollingDelay": "50ms",
+    # What goes to Python workers has the recipe, which has passwords: PySpark writes what is longer to a file.
+    "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
     "spark.sql.session.timeZone": "UTC",
     # JDBC drivers make moments out of wall clock readings by the zone of their process.
     "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",

@@ -199,6 +199,21 @@ def test_no_secret_is_in_sparks_pages_nor_in_command_lines_nor_on_sparks_disk(cl
     assert [*on_disk, *planted(tmp_path, *daemon.lines)] == []  # I7
 
 
+def test_what_goes_to_workers_is_in_no_file_however_large_it_is(spark):
+    """PySpark would write functions above 1 MiB to a file; a recipe of 500 tables of 30 columns is that large."""
+    recipe = PASSWORD + "x" * 3_000_000
+
+    def passes(batches):
+        assert recipe
+        yield from batches
+
+    frame = spark.range(3, numPartitions=1).mapInArrow(passes, "id long")
+    assert len(frame.collect()) == 3
+    context = spark.sparkContext
+    assert planted(Path(context._temp_dir)) == []
+    assert context._jvm.PythonUtils.getBroadcastThreshold(context._jsc) == 1 << 30
+
+
 # the listener, the location's properties, what is reported
 REFUSED = {
     "wrong password": ("SECURE", scram(variable="OTHER_PASSWORD"), "mend Kafka_Authentication_Method, Stream_User"),
