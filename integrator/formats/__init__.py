@@ -1,4 +1,8 @@
-"""Message formats: one file each, from the type tree to functions on columns; `contract` defines what a format is."""
+"""Message formats: one file each, from the type tree to functions on columns; `contract` defines what a format is.
+
+In come a table's columns and options; out go functions from arrays to the bytes of each row, and of a message.
+A new format is a file with a `Format`, and a line in the dict; its golden bytes are in tests/wire.
+"""
 
 from integrator.formats import (
     avro,

@@ -1,4 +1,15 @@
-"""Channel + table definitions -> Plan and Recipe, or every problem at once."""
+"""Channel + table definitions -> Plan and Recipe, or every problem at once.
+
+In come the channel's file and a timezone; out goes a Plan, plain frozen data, or a ConfigurationError with all that is
+wrong.
+
+ends, source, definitions, identity     where changes come from, where they go, and the tables
+parameters, tables, fields, keys, capture, restrict, message_key, topic     actions -> a table's recipe
+kafka, kafka_access, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
+bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
+
+A new action is a file in channel/actions, and a function here that reads it; a problem is added to `Problems`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
 """Where change records come from, as Spark DataFrames of file slices (`file_slices.FILE_SLICE`).
 
-files     a directory of change files, as a stream; journal remembers which file came when
+In come a directory or connections; out go file slices, in the order in which files were taken.
+
+files, listing     a directory of change files, as a stream
+journal, compacted, digests, taken_before     which file came when, on disk: a cycle sent again has the same files
+receiver, connection, hello, endpoint, line_check     lines through sockets, checked before they are received
+spool, spooled     those lines on disk, as change files, until no kept cycle needs them
+
+A new kind of source is a location in channel/sources, and what makes change files of it here.
 """

@@ -1,6 +1,8 @@
 """Table definitions people already have, read into `schema.Table`: one file a notation.
 
-A definition that cannot be read is a list of Problems, never an exception, so that `check` reports all of them at once.
+In come a file and the database whose SQL it is in; out go tables, problems, and what was passed over. A new notation is
+a file and a line in the dict. A definition that cannot be read is a list of Problems, never an exception, so that
+`check` reports all of them at once.
 """
 
 from __future__ import annotations

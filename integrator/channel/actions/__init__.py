@@ -1,6 +1,7 @@
 """Actions: what differs from the defaults, with HVR's names (https://fivetran.com/docs/hvr6/action-reference).
 
-Each parameter's description names what HVR does not have, or has otherwise.
+In comes YAML; out go models whose fields are the parameters. Each parameter's description names what HVR does not have,
+or has otherwise. A new action is a file, its name in the union and in the dict here, and a page of `make docs`.
 """
 
 from __future__ import annotations
