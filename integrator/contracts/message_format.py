@@ -83,8 +83,8 @@ class Bundling:
 class MessageFormat:
     """How rows are laid out in messages, for all tables: a name in formats.FORMATS and how it is to write.
 
-    envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the old
-    and the new row of an update are one; before_changed: only values that changed have an old one.
+    envelope: a name in envelopes.ENVELOPES, or empty. before: what stands before the names of old values, where the two
+    images of an update are one row; before_changed: only values that changed have an old one.
     """
 
     format: str = "SCHEMA_PAYLOAD"

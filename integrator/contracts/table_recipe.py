@@ -49,9 +49,9 @@ class CaptureRecipe:
     table: as the records have it, if otherwise. names: columns' names in the channel and in the records, where they
     differ. absent: columns that records do not have. expressions: columns and what makes them. trims: columns and the
     bytes they are cut to; blanks: columns that lose blanks at their end; days: columns that lose their time.
-    characters: what stands for characters of text. missing: columns and what is sent where they are missing.
-    augment: missing values of a new row are taken from the old one. condition: only rows for which it is true are kept.
-    addresses: where rows go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
+    characters: what stands for characters of text. missing: columns and what is sent where they are missing. augment:
+    missing values of an after image are taken from the before image. condition: only rows for which it is true are
+    kept. addresses: where rows go, if not to Kafka alone; subscribed: addresses whose rows come to Kafka.
     """
 
     table: Table | None = None

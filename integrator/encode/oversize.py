@@ -65,7 +65,7 @@ def _largest(changes: Changes, at: int) -> str:
 def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> Changes:
     """Return the change rows in which those over the limit (sizes by order) leave their largest values out.
 
-    Such a value is as a missing one in the message, but expressions still see it. Where the old and the new row of an
+    Such a value is as a missing one in the message, but expressions still see it. Where the two images of an
     update share a row of the message, both leave it out. Raises DataError where nothing can be left out.
     """
     gone: dict[str, list[int]] = {}

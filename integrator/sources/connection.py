@@ -27,7 +27,7 @@ _REFUSING_S = 1.0
 _MOST_UNREAD = 64 * 1024
 _MOST_HELLO = 64 * 1024
 _SHOWN = 200
-_WAITING = "the last line, the old row of an update, has no new row after it"
+_WAITING = "the last line is the before image of an update, and its after image does not follow"
 
 
 class Host(Protocol):

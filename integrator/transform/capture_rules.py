@@ -105,7 +105,7 @@ def _here(context: EvaluationContext, rules: CaptureRecipe, channel: Recipe) -> 
 def _meant(context: EvaluationContext, condition: Sql) -> tuple[Mask, Mask]:
     """Return for which rows a condition is true, and for which that is known: nothing that it asks for is missing.
 
-    A value that the new row of an update leaves out is unchanged, and so the old row's.
+    A value that the after image of an update leaves out is unchanged, and so the before image's.
     """
     whole = augmented(context.changes, np.ones(len(context.changes), bool))
     context = EvaluationContext(whole, context.recipe, context.channel, context.clock)

@@ -1,11 +1,10 @@
 """Capture Coalesce: the changes of a key within a transaction as one.
 
 Each key's rows are looked at from first to last: was the row there before, and is it there after? Neither: nothing is
-left. Only after: an insert with the last image. Only before: the delete. Both: an update with the first old image, if
-there is one, and the last new one, in which values that it leaves out are those of the row before it. The changed row
-has the position of the last. A key update ends the chain of the old key and begins that of the new one, as a delete and
-an insert; a truncate ends all chains.
-https://fivetran.com/docs/hvr6/action-reference/capture (Coalesce).
+left. Only after: an insert with the last image. Only before: the delete. Both: an update with the first before image,
+if there is one, and the last new one, in which values that it leaves out are those of the row before it. The changed
+row has the position of the last. A key update ends the chain of the old key and begins that of the new one, as a delete
+and an insert; a truncate ends all chains. https://fivetran.com/docs/hvr6/action-reference/capture (Coalesce).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     """Return the change rows with one change for each key and transaction, and how many rows fewer they are."""
     rows = len(changes)
     given = changes.op.to_numpy(zero_copy_only=False)
-    changes = changes.where((given != BEFORE_UPDATE) | changes.is_before_image)  # an old row alone changes nothing
+    changes = changes.where((given != BEFORE_UPDATE) | changes.is_before_image)  # a before image alone changes nothing
     op = changes.op.to_numpy(zero_copy_only=False).copy()
     key_updates = op == BEFORE_KEY_UPDATE
     op[np.flatnonzero(changes.is_before_image & key_updates) + 1] = INSERT
@@ -54,7 +53,7 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
 
 
 def _whole(changes: Changes, chain: Places, op: Ops) -> Changes:
-    """Return the change rows with what they leave out: an update's from its old row, any from the one before it.
+    """Return the change rows with what they leave out: an update's from its before image, any from the row before it.
 
     A key update hands on what the rows of the old key had, so both are done until nothing more is found.
     """
@@ -88,7 +87,7 @@ def _ends(chain: Places) -> tuple[Places, Places]:
 def _outcome(op: Ops, first: Places, last: Places) -> tuple[Mask, Ops, Places]:
     """Return which rows are left, their operations, and which row has the image of each.
 
-    The old row stands where that of the last update stood, next to the new one, with the image of the first.
+    The before image stands where that of the last update stood, next to its after image, with the values of the first.
     """
     rows = np.arange(len(op))
     there_before = op[first] != INSERT

@@ -176,7 +176,7 @@ REFUSED = [
     ("a hello from true", {}, b'{"hello":{"sender":"a","from":true}}\n', "a hello has sender and secret", 1),
     ("a secret of null", {}, b'{"hello":{"sender":"a","secret":null}}\n', "a hello has sender and secret", 1),
     ("a sender that is a number", {}, b'{"hello":{"sender":5}}\n', "a hello has sender and secret", 1),
-    ("an old row alone", {"line_seconds": 0.3, "door": HVR}, b'{"n":1}\n{"hvr_op":3}\n', "the last line, the old row of an update, has no new row after it", 2),
+    ("a before image alone", {"line_seconds": 0.3, "door": HVR}, b'{"n":1}\n{"hvr_op":3}\n', "the last line is the before image of an update, and its after image does not follow", 2),
     ("an odd name", {}, b'{"hello":{"sender":"../a"}}\n', "a sender's name has 1 to 64 letters", 1),
 ]  # fmt: skip
 
@@ -360,7 +360,7 @@ def test_rows_of_other_dialects_wait_for_nothing(tmp_path):
 
 
 def test_the_spool_is_bounded_whatever_comes_and_how_often(tmp_path):
-    """Half of the lines are old rows, and each connection ends with one; nothing is synced meanwhile."""
+    """Half of the lines are before images, and each connection ends with one; nothing is synced meanwhile."""
     limits = {"spool_bytes": 300_000, "segment_bytes": 100_000, "door": HVR}
     with Receiving(tmp_path, **limits) as receiving, capture_logs():
         for turn in range(40):
@@ -432,14 +432,14 @@ def test_a_socket_that_cannot_be(location, reason, tmp_path):
     assert reason in str(raised.value)
 
 
-def test_an_old_row_is_received_with_its_new_row(tmp_path):
-    """Whoever connects again after an old row hears that it is not received, and sends it again."""
+def test_a_before_image_is_received_with_its_after_image(tmp_path):
+    """Whoever connects again after a before image hears that it is not received, and sends it again."""
     with Receiving(tmp_path, door=HVR) as receiving:
         with receiving.connect() as sender, capture_logs() as logs:
             sender.sendall(b'{"hello":{"sender":"a"}}\n' + NEW + OLD)
             sender.shutdown(socket.SHUT_WR)
             assert answers(sender)[-1] == {"received": 1}
-        assert any(entry["event"].endswith("has no new row after it, and is not received") for entry in logs)
+        assert any(entry["event"].endswith("its after image does not follow, and is not received") for entry in logs)
         with receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","from":2}}\n' + OLD)
             time.sleep(0.3)  # a segment is sealed meanwhile

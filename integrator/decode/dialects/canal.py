@@ -1,8 +1,8 @@
 """Canal's flat messages as JSON lines (https://github.com/alibaba/canal/wiki): a line has rows of one statement.
 
-Operations: INSERT, UPDATE, DELETE, and TRUNCATE, which is a statement. Other statements are counted. An old image holds
-the values that changed; Canal leaves out the old image of a row that did not change, and so those of a message that has
-fewer of them than rows are not used.
+Operations: INSERT, UPDATE, DELETE, and TRUNCATE, which is a statement. Other statements are counted. A before image
+holds the values that changed; Canal leaves out the before image of a row that did not change, and so those of a message
+that has fewer of them than rows are not used.
 
 Positions: the order of files and lines, for a message does not say its own; a transaction is what has one gtid, or else
 one id.

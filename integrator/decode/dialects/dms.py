@@ -8,7 +8,7 @@ more, the timestamp. Control records are counted.
 Positions: the order of files and lines; in messages, a transaction is what has one `transaction-id`.
 
 An image of a message lacks what is null or unchanged, if DMS was not set to IncludeNullAndEmpty: that is missing. So
-is what an old image does not have, which holds the key, or all but large values (ColumnFilter). In CSV, the word NULL
+is what a before image does not have, which holds the key, or all but large values (ColumnFilter). In CSV, the word NULL
 is null, as is an empty field.
 """
 

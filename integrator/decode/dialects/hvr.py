@@ -2,7 +2,7 @@
 
 A record has the columns of its table and these, of which only hvr_op and hvr_tx_seq are always needed:
 
-hvr_op            HVR's operation code, 0 to 5; an update is two records, 3 or 4 (old image) and then 2
+hvr_op            HVR's operation code, 0 to 5; an update is two records, 3 or 4 (before image) and then 2
 hvr_tx_seq        the transaction's place in the order of commits: 1 to 20 hex digits
 hvr_tbl_name      the table; may be left out where the location names one, or the channel has only one
 hvr_tx_countdown  rows left in the transaction with this one: 3, 2, 1; then the order needs no counting over files
@@ -91,7 +91,7 @@ def check(lines: Lines, reading: Reading) -> None:
 
 
 def waits(line: bytes) -> bool:
-    """Return whether a JSON line is the old row of an update, whose new row is the next line; see `Dialect`."""
+    """Return whether a JSON line is a before image, whose after image is the next line; see `Dialect`."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):

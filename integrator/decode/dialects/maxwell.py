@@ -1,6 +1,6 @@
 """Maxwell's daemon's JSON lines (https://maxwells-daemon.io/dataformat/).
 
-Operations: insert and bootstrap-insert, update, delete. An old image holds the values that changed; the others are as
+Operations: insert and bootstrap-insert, update, delete. A before image holds the values that changed; the others are as
 in the new one. Maxwell says nothing of truncates. Definitions (table-alter …) and bootstrap marks are counted.
 
 Positions: the place in the binlog, `position`, of the transaction's first row (output_binlog_position), or the order of

@@ -1,7 +1,7 @@
 """OpenCDC records as JSON lines, as Conduit writes them (https://conduit.io/docs/using/opencdc-record).
 
-Operations: create and snapshot insert, update, delete. A delete without an old image deletes by its key. Raw images and
-keys (base64) are taken where they hold a JSON object.
+Operations: create and snapshot insert, update, delete. A delete without a before image deletes by its key. Raw images
+and keys (base64) are taken where they hold a JSON object.
 
 Positions: the order of files and lines, for what a record's position means is its source's own business; there are no
 transactions.

@@ -1,8 +1,8 @@
 """wal2json, format versions 1 and 2, chosen by looking (https://github.com/eulerto/wal2json).
 
-The position of a change is its transaction's `nextlsn`, its xid, and the number of the row in the transaction. The old
-image of an update is the replica identity. A value that PostgreSQL left out of a new image (unchanged TOAST) is taken
-from the old image where that has it, and is missing otherwise.
+The position of a change is its transaction's `nextlsn`, its xid, and the number of the row in the transaction. The
+before image of an update is the replica identity. A value that PostgreSQL left out of an after image (unchanged TOAST)
+is taken from the before image where that has it, and is missing otherwise.
 """
 
 from __future__ import annotations

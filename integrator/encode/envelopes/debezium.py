@@ -93,7 +93,7 @@ def rows(found: Events, changes: Changes, of_rows: Columns, table: TableRecipe, 
 
 
 def _available(of_rows: Columns, found: Events, changes: Changes, table: TableRecipe) -> Columns:
-    """Return the fields with Debezium's placeholders for what the source left out of new rows."""
+    """Return the fields with Debezium's placeholders for what the source left out of after images."""
     values = dict(of_rows.values)
     for field in table.fields:
         gone = of_rows.missing.get(field.name)
