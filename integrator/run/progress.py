@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import structlog
 
 from integrator.channel.secret import Secrets
+from integrator.errors import shortened
 
 if TYPE_CHECKING:
     from integrator.run.sync import Cycle
@@ -36,6 +37,27 @@ class _Stderr(io.TextIOBase):
 _STDERR = _Stderr()
 
 
+class _OfLibraries(logging.Handler):
+    """What libraries log, as events: Python would print it with its traces, on lines of their own.
+
+    py4j logs each failed cycle, too, which is reported by whoever handles it.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record; its trace with --debug alone."""
+        if record.name.startswith("py4j"):
+            return
+        error = record.exc_info[1] if record.exc_info else None
+        more = {} if error is None else {"error": shortened(f"{type(error).__name__}: {error}")}
+        if record.exc_info and os.environ.get(DEBUG):
+            more["trace"] = logging.Formatter().formatException(record.exc_info)
+        text = shortened(record.getMessage())
+        structlog.get_logger().warning("a library's message", library=record.name, text=text, **more)
+
+
+_LIBRARIES = _OfLibraries(logging.WARNING)
+
+
 def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = logging.INFO) -> None:
     """Log to stderr, from `level` on: for people where that is a terminal, else one JSON object a line.
 
@@ -54,6 +76,7 @@ def configure(*secrets: Secrets, json_lines: bool | None = None, level: int = lo
             value = known.mask(value)
         return value
 
+    logging.getLogger().addHandler(_LIBRARIES)  # once, however often it is added
     as_json = not sys.stderr.isatty() if json_lines is None else json_lines
     colors = not os.environ.get("NO_COLOR")  # https://no-color.org
     renderer: Any = (

@@ -1,6 +1,7 @@
 """I7: secrets are known wherever they are written, and are stars in logs, errors and tracebacks."""
 
 import json
+import logging
 from urllib.parse import unquote
 
 import pytest
@@ -123,3 +124,29 @@ def test_lines_go_beyond_loopback_by_tls_or_by_leave(words, code, said, tmp_path
     assert main() == code
     assert said in capsys.readouterr().err
     assert len(sent) == (code == 0)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_libraries_log_is_an_event_and_its_trace_is_for_debugging(debug, capsys, monkeypatch):
+    monkeypatch.setenv(progress.DEBUG, "1" if debug else "")
+    secrets = Secrets()
+    secrets.add("s3cret-word")
+    before, handlers = structlog.get_config(), logging.getLogger().handlers[:]
+    try:
+        progress.configure(secrets, json_lines=True)
+        progress.configure(secrets, json_lines=True)
+        try:
+            raise ConnectionResetError(104, "reset s3cret-word")
+        except OSError:
+            logging.getLogger().exception("Exception while sending command.")
+            logging.getLogger("py4j.clientserver").exception("There was an exception")
+        logging.getLogger("urllib3").info("nothing of interest")
+    finally:
+        logging.getLogger().handlers = handlers
+        structlog.configure(**before)
+    printed = capsys.readouterr().err
+    [line] = printed.splitlines()
+    event = json.loads(line)
+    assert (event["level"], event["library"], event["text"]) == ("warning", "root", "Exception while sending command.")
+    assert event["error"] == f"ConnectionResetError: [Errno 104] reset {HIDDEN}"
+    assert ("Traceback" in event.get("trace", "")) is debug
