@@ -76,12 +76,11 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     properties = plan.recipe.send.producer
     absent = topics.missing(properties, plan.topics)
     problems = list(probe.topic_problems(properties, plan.topics))
-    if plan.create_topics is not None:
-        created = [topic for topic in absent if topic not in plan.dead_letter_topic]
-        problems += probe.creation_problems(properties, created, plan.create_topics)
-    needed = [topic for topic in absent if topic not in plan.dead_letter_topic]
-    if needed and plan.create_topics is None:
-        problems.append(topics.missing_text(properties, needed))
+    new = [topic for topic in absent if topic not in plan.dead_letter_topic]
+    if new and plan.create_topics is None:
+        problems.append(topics.missing_text(properties, new))
+    elif new and plan.create_topics is not None:
+        problems += probe.creation_problems(properties, plan.create_topics)
     if problems:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
     report = f"{plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -91,14 +90,22 @@ def _directory(changes: str) -> str:
 
 
 def _dialect_of(definitions: Path) -> str:
-    """Return whose SQL a file is in: the first that is understood as a whole, or else the one understood best."""
+    """Return whose SQL a file is in: the first that is understood as a whole, or else the one understood best.
+
+    That has the fewest problems beside the statements that it understood: of a file whose end is lost in a quotation
+    there is one problem.
+    """
     from integrator import tables
 
-    def wrong(dialect: str) -> int:
+    if definitions.suffix not in (".sql", ".ddl"):
+        return SQL[0]
+    wrong: dict[str, int] = {}
+    for dialect in SQL:
         found = tables.read(str(definitions), dialect)
-        return len(found.problems) - found.skipped.total() if found.problems else -sys.maxsize
-
-    return min(SQL, key=wrong) if definitions.suffix in (".sql", ".ddl") else SQL[0]
+        if not found.problems:
+            return dialect
+        wrong[dialect] = len(found.problems) - found.skipped.total()
+    return min(SQL, key=wrong.__getitem__)
 
 
 def _name_of(channel: Path) -> str:

@@ -90,7 +90,7 @@ def integrate(
 
 @contextlib.contextmanager
 def _logged(secrets: list[Secrets]) -> Iterator[None]:
-    """Make what a run ends with the last event of its log, where that is not a terminal: one JSON object in a line."""
+    """Log the error that ends a run as one JSON event, where the log is not on a terminal."""
     try:
         yield
     except typer.Exit:
@@ -131,7 +131,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if test_topic and not connect:
         raise typer.BadParameter("--test-topic goes with --connect")
     plan = plan_of(context, channel, contexts, variables, refreshing=refreshing)
-    plans = [plan, plan_of(context, channel, contexts, variables, refreshing=True)] if plan.refreshed else [plan]
+    plans = [plan, plan_of(context, channel, contexts, variables, refreshing=True)] if plan.refreshes else [plan]
     connected = checking.connect(plans, test_topic) if connect else checking.look_at(plans)
     if as_object:
         typer.echo(as_json.check(plan, channel, connected))

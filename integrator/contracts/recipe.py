@@ -141,6 +141,11 @@ class Recipe:
         return pickle.dumps({part.name: getattr(self, part.name) for part in fields(self)})
 
     @property
+    def masks(self) -> bool:
+        """Whether there are columns whose values are in no log and no error."""
+        return any(table.masked for table in self.tables)
+
+    @property
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
         layout = self.messages.layout

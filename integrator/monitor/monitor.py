@@ -157,7 +157,7 @@ def _status(name: str, seen: Seen) -> dict[str, Any]:
 def _failure(failure: Failure) -> dict[str, Any]:
     text = failure.error
     if failure.kind in _WITHHELD:
-        place = re.match(r"(\S[^\n]*?:\d+): ", text)
+        place = re.match(r"([^\s'\"]+:\d+): ", text)
         text = f"{place[1]}: what is wrong" if place and failure.kind == DATA.name else "its text"
         text += " may show values of rows, and is with its remedy in the log, and in `run.py state --channel FILE`"
     return {**failure.__dict__, "error": text}

@@ -34,7 +34,7 @@ from integrator.errors import Problem
 from integrator.plan import kafka_access
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import Definitions, read_tables
-from integrator.plan.ends import adds_columns, check_environment, ends_of, tables_of
+from integrator.plan.ends import adds_columns, check_environment, ends_of, refresh_locations
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import Client, kafka_settings
 from integrator.plan.layout import layout_of
@@ -56,7 +56,7 @@ class Plan:
     """All that a run will do, decided: what to read, what to send, and where the progress is kept.
 
     again: makes the plan anew, of what was read then, with the columns that came since. kafka: the Kafka location's
-    name. located: makes a problem at a path of the channel's file. directory: of that file. refreshed: whether the
+    name. located: makes a problem at a path of the channel's file. directory: of that file. refreshes: whether the
     channel has a location, beside its source, from which tables are refreshed.
     """
 
@@ -80,7 +80,7 @@ class Plan:
     kafka: str
     located: Callable[[Path_, str], Problem] = field(compare=False, repr=False)
     directory: str = field(compare=False)
-    refreshed: bool = field(compare=False)
+    refreshes: bool = field(compare=False)
     again: Callable[[adding.Added], Plan] = field(compare=False, repr=False)
 
     @property
@@ -230,7 +230,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         kafka=kafka_name,
         located=source.problem,
         directory=source.directory,
-        refreshed=not read.refreshing and bool(tables_of(channel)),
+        refreshes=not read.refreshing and bool(refresh_locations(channel)),
         again=lambda more: _planned(read, more, _anew(problems)),
     )
 

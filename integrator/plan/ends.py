@@ -20,7 +20,7 @@ _TABLES: _Ends[AnySource] = (
     "snapshot or jdbc",
     '{class: snapshot, path: "full/{hvr_tbl_name}.csv", format: csv}',
 )
-_REFRESHED = "or, for the tables of {} alone, give check and plan --refresh, and run refresh"
+_REFRESH = "the command is refresh, and check and plan have the option --refresh"
 _KAFKA: _Ends[KafkaLocation] = ((KafkaLocation,), "kafka", "{class: kafka, Kafka_Brokers: [HOST:PORT]}")
 
 
@@ -45,13 +45,14 @@ def _one(
     found = [(key, location) for key, location in channel.locations.items() if isinstance(location, kinds)]
     if len(found) != 1:
         names = ", ".join(key for key, _ in found)
-        tables = "" if kinds == _TABLES[0] or not tables_of(channel) else f"; {_REFRESHED.format(*tables_of(channel))}"
-        text = f"found {names}: leave one of them out" if found else f"found none: add one, such as {example}{tables}"
+        of_tables = [] if kinds == _TABLES[0] else refresh_locations(channel)
+        more = f"; or refresh the tables of {', '.join(of_tables)} alone: {_REFRESH}" if of_tables else ""
+        text = f"found {names}: leave one of them out" if found else f"found none: add one, such as {example}{more}"
         problems.add(("locations",), f"a channel has one location of class {name}; {text}")
     return found[0] if found else None
 
 
-def tables_of(channel: Channel) -> list[str]:
+def refresh_locations(channel: Channel) -> list[str]:
     """Return the names of the locations from which tables are refreshed."""
     return [key for key, location in channel.locations.items() if isinstance(location, _TABLES[0])]
 

@@ -273,7 +273,7 @@ class _Refresh:
 def _of_data(rows: Rows, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read; its text may have the row's values."""
     found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are reported one after the other
-    if any(table.masked for table in rows.recipe.tables):
+    if rows.recipe.masks:
         found = [one.partition("]")[0] + "], whose text is not shown, for the channel masks columns" for one in found]
     return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 

@@ -55,8 +55,7 @@ def fragments(rows: Rows, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
     try:
         yield from _Task(rows).fragments(batches)
     except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-        hidden = any(table.masked for table in rows.recipe.tables)
-        raise crossing(error, f"refresh of {rows.table}, slice {rows.number}", hidden=hidden) from None
+        raise crossing(error, f"refresh of {rows.table}, slice {rows.number}", hidden=rows.recipe.masks) from None
 
 
 class _Task:

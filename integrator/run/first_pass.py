@@ -48,8 +48,8 @@ def first_pass(recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_
             yield from task.fragments(batches)
             _keep_what_is_there()
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-            hidden = any(table.masked for table in recipe.tables)
-            raise crossing(error, f"the first pass, {task.file or 'before the first file'}", hidden=hidden) from None
+            place = task.file or "before the first file"
+            raise crossing(error, f"the first pass, {place}", hidden=recipe.masks) from None
 
     return run
 

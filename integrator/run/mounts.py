@@ -10,8 +10,8 @@ _LOCAL = {"nolock", "local_lock=flock", "local_lock=all"}
 """Options of NFS by which flock() locks are this machine's alone (https://man7.org/linux/man-pages/man5/nfs.5.html)."""
 
 
-def unlocked(path: Path, mounts: Path = _MOUNTS) -> str:
-    """Return why locks in `path` would not keep out other machines; empty where they do, or nothing is known of it."""
+def lock_problem(path: Path, mounts: Path = _MOUNTS) -> str:
+    """Return why locks in `path` do not keep out other machines; empty where they do, or where it cannot be known."""
     place = path.resolve()
     try:
         lines = [line.split(" ") for line in mounts.read_text(errors="replace").splitlines()]

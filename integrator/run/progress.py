@@ -38,9 +38,9 @@ _STDERR = _Stderr()
 
 
 class _OfLibraries(logging.Handler):
-    """What libraries log, as events: Python would print it with its traces, on lines of their own.
+    """Makes events of what libraries log: Python would print it as text, with traces over several lines.
 
-    py4j logs each failed cycle, too, which is reported by whoever handles it.
+    What py4j logs of a failed cycle is left out: whoever handles the failure reports it.
     """
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -1,6 +1,6 @@
-"""The journal of change files, kept short: renewed before a stream starts, which begins again when it has grown.
+"""The journal of change files is renewed before a stream starts; a stream begins again when the journal has grown.
 
-A stream's process has the entries since then in memory, some 300 bytes each.
+The stream's process has all entries since then in memory, some 300 bytes each.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import structlog
 
 from integrator.run import consistency
 from integrator.run.state import State
+from integrator.sources.journal import least_compacted
 from integrator.sources.listing import Entry
 from integrator.sources.spooled import Spooled
 
@@ -20,7 +21,7 @@ _LOOK_S = 60.0
 
 
 class Renewal:
-    """What becomes of one channel's journal."""
+    """Keeps the journal of one channel short."""
 
     def __init__(self, state: State, spooled: Spooled | None, channel: str) -> None:
         """Take the channel's state, and the spool of one with sockets."""
@@ -50,4 +51,5 @@ class Renewal:
         if now < self._look_at:
             return False
         self._look_at = now + _LOOK_S
-        return self._state.compactable() - self._compacted >= MOST_ENTRIES
+        most = max(MOST_ENTRIES, least_compacted(self._compacted))  # fewer would not be compacted
+        return self._state.compactable() - self._compacted > most

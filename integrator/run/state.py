@@ -82,7 +82,7 @@ class State:
         was not imported to its end.
         """
         self.make()
-        if reason := mounts.unlocked(self.path):
+        if reason := mounts.lock_problem(self.path):
             raise EnvironmentFault(reason)
         self._lock = (self.path / "lock").open("a+b")
         try:

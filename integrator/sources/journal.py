@@ -23,7 +23,11 @@ from integrator.sources.compacted import Compacted
 from integrator.sources.listing import Entry
 
 LEAST_COMPACTED = 1_000
-"""Fewer entries are not worth writing all known files again; nor is less than a hundredth of these."""
+
+
+def least_compacted(known: int) -> int:
+    """Return how many entries are worth that all `known` files are written again: a hundredth of these, and some."""
+    return max(LEAST_COMPACTED, known // 100)
 
 
 class Journal:
@@ -81,7 +85,7 @@ class Journal:
         """Return the entries that `compact` would compact: none where they are few. The last entry stays."""
         base = self._base.count
         more = min(synced, len(self) - 1) - base
-        return self._entries[:more] if more >= max(LEAST_COMPACTED, base // 100) else []
+        return self._entries[:more] if more >= least_compacted(base) else []
 
     def compact(self, synced: int) -> None:
         """Compact the first `synced` entries, if they are many: the cycles that are kept have only those after them.

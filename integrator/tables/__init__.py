@@ -58,4 +58,4 @@ _ENCODINGS = "write it in UTF-8, or in UTF-16 with a byte order mark"
 def _text(data: bytes) -> str:
     """Return a file's text: UTF-16 if it begins with that byte order mark, as scripts of SQL Server do, or UTF-8."""
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return io.IncrementalNewlineDecoder(None, translate=True).decode(data.decode("utf-16" if is_utf16 else "utf-8-sig"))
+    return io.TextIOWrapper(io.BytesIO(data), "utf-16" if is_utf16 else "utf-8-sig").read()

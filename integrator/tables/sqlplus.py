@@ -23,16 +23,26 @@ def without_commands(text: str) -> tuple[str, int]:
     which a hyphen at the end continues.
     """
     lines, count = [], 0
-    is_between, is_quoted, is_continued = True, False, False
+    is_between, is_quoted, is_comment, is_continued = True, False, False, False
     for line in text.split("\n"):
-        if is_continued or (is_between and _COMMAND.match(line)):
+        if is_continued or (is_between and not is_comment and _COMMAND.match(line)):
             count += not is_continued
             is_continued = line.rstrip().endswith("-")
             lines.append("")
             continue
-        code = _COMMENT.sub("", line).strip()
+        code, is_comment = _without_comments(line, is_comment=is_comment)
         is_quoted ^= code.count("'") % 2 == 1
         if code:
             is_between = not is_quoted and (code == "/" or code.endswith(";"))
         lines.append(line)
     return "\n".join(lines), count
+
+
+def _without_comments(line: str, *, is_comment: bool) -> tuple[str, bool]:
+    """Return what a line has beside comments, and whether it ends in one. is_comment: whether it begins in one."""
+    if is_comment:
+        _, end, line = line.partition("*/")
+        if not end:
+            return "", True
+    code, begins, _ = _COMMENT.sub("", line).partition("/*")
+    return code.strip(), bool(begins)

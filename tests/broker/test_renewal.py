@@ -25,7 +25,7 @@ def until(condition, seconds=90):
 
 def test_the_journal_is_renewed_while_the_channel_runs(broker, spark, tmp_path, name, monkeypatch):
     for place, constant, value in (
-        (renewal, "MOST_ENTRIES", 4),
+        (renewal, "MOST_ENTRIES", 3),
         (renewal, "_LOOK_S", 0.0),
         (journals, "LEAST_COMPACTED", 1),
     ):

@@ -57,7 +57,7 @@ class Daemon:
         events = [json.loads(line) for line in list(self.lines) if line.startswith("{")]
         return [event for event in events if event["event"] == name]
 
-    def wait_for(self, name: str, count: int = 1, seconds: float = 180) -> list[dict]:
+    def wait_for(self, name: str, count: int = 1, seconds: float = 90) -> list[dict]:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and self._process.poll() is None:
             found = self.events(name)

@@ -106,16 +106,20 @@ def test_a_failure_is_shown_without_secrets_and_values(shop):
     assert "refused with ********; start the broker" in get("")[1]
     failures.final(DataError("a.jsonl:3: qty: 'private' is no integer"))
     assert "a.jsonl:3: what is wrong may show values of rows, and is with its remedy in the log" in get("")[1]
+    for text in ("table t, column at: '12:30: x' is no time", "'a:5: private' is no line", "a: private:3: x"):
+        failures.final(DataError(text))
+        assert "its text may show values of rows" in get("")[1]
+        assert not {"12:30", "private"} & set(re.findall(r"12:30|private", get("")[1] + get("status")[1]))
     failures.again(DeliveryError("refused"), 1.0)
     assert 'integrator_restarts_total{channel="shop"} 2.0' in get("metrics")[1]
     failures.final(DataError("a.jsonl:3: qty: 'private' is no integer"))
     everything = "".join(get(path)[1] for path in ("", "status", "metrics"))
     assert "private" not in everything
     assert "hunter2" not in everything
-    assert 'integrator_errors_total{channel="shop",kind="data"} 2.0' in everything
+    assert 'integrator_errors_total{channel="shop",kind="data"} 5.0' in everything
     failures.synced(4)
     assert "mended at" in get("")[1]
-    assert 'integrator_errors_total{channel="shop",kind="data"} 2.0' in get("metrics")[1]
+    assert 'integrator_errors_total{channel="shop",kind="data"} 5.0' in get("metrics")[1]
 
 
 def test_it_answers_to_names_of_loopback_and_to_known_paths_only(shop):

@@ -37,18 +37,18 @@ def mounted(tmp_path):
 def test_whether_locks_keep_out_other_machines(case, mounted):
     lines, option = CASES[case]
     place, path = mounted(lines)
-    found = mounts.unlocked(place / "state", path)
+    found = mounts.lock_problem(place / "state", path)
     assert bool(found) == (option is not None)
     assert option is None or f"mounted at {place} with {option}: a process on another machine could" in found
 
 
 def test_a_channel_is_not_started_there(mounted, monkeypatch):
     place, path = mounted(CASES["NFS without locks"][0])
-    real = mounts.unlocked
-    monkeypatch.setattr(mounts, "unlocked", lambda directory: real(directory, path))
+    real = mounts.lock_problem
+    monkeypatch.setattr(mounts, "lock_problem", lambda directory: real(directory, path))
     with pytest.raises(EnvironmentFault, match=r"is on NFS, mounted at .* with nolock"):
         State(str(place / "state")).lock("shop", 0.0)
 
 
 def test_where_nothing_is_known_of_mounts(tmp_path):
-    assert mounts.unlocked(tmp_path, tmp_path / "none") == ""
+    assert mounts.lock_problem(tmp_path, tmp_path / "none") == ""

@@ -367,6 +367,10 @@ def test_the_spool_is_bounded_whatever_comes_and_how_often(tmp_path):
             with receiving.connect() as sender, suppress(OSError):
                 sender.settimeout(0.2)
                 sender.sendall(b'{"hello":{"sender":"s%d"}}\n' % (turn % 4) + (NEW + OLD) * 3000)
+        until = time.monotonic() + 30
+        while receiving.spool.waiting_bytes <= limits["spool_bytes"]:
+            assert time.monotonic() < until
+            time.sleep(0.01)
         answer = b""
         while not answer:  # who says hello is answered, though there is no room for lines
             with receiving.connect() as last, suppress(ConnectionError):  # refused while others are being accepted

@@ -20,6 +20,7 @@ from integrator.deliver.kafka.producer import QUIET
 from integrator.deliver.kafka.topics import TIMEOUT_S, client_properties, connected
 from integrator.errors import EnvironmentFault
 
+_OF_BROKERS = ("message.max.bytes", "min.insync.replicas")
 _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
 
 
@@ -47,10 +48,12 @@ def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterato
     yield from _limits(client, properties, {topic: _replicas(there.topics[topic]) for topic in found})
 
 
-def creation_problems(properties: dict[str, str], topics: Sequence[str], creation: TopicCreation) -> Iterator[str]:
-    """Yield what at the brokers would keep `topics` from being created as the channel says, or messages from them."""
-    if not topics:
-        return
+def creation_problems(properties: dict[str, str], creation: TopicCreation) -> Iterator[str]:
+    """Yield what at the brokers does not allow topics that are created so, or would keep messages from them.
+
+    What the brokers do not show is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not
+    Apache Kafka's and have no such settings.
+    """
     client, there = connected(properties)
     replicas, given = creation.Replication_Factor, creation.Topic_Config
     named = f"Create_Topics.Replication_Factor is {replicas}"
@@ -59,15 +62,16 @@ def creation_problems(properties: dict[str, str], topics: Sequence[str], creatio
     broker = ConfigResource(ResourceType.BROKER, str(min(there.brokers)))
     try:
         settings = client.describe_configs([broker], request_timeout=TIMEOUT_S)[broker].result()
-    except KafkaException:  # without the ACL DescribeConfigs on the cluster the limits cannot be seen
+    except KafkaException:
         return
-    ours, theirs = int(properties["message.max.bytes"]), int(settings["message.max.bytes"].value)
+    seen = {name: int(settings[name].value) for name in _OF_BROKERS if name in settings}
+    ours = int(properties["message.max.bytes"])
+    theirs, least = seen.get("message.max.bytes", ours), seen.get("min.insync.replicas", 1)
     if theirs < ours and "max.message.bytes" not in given:
         yield (
             f"new topics take messages up to {theirs} bytes (message.max.bytes of the brokers), and "
             f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; lower this, or give max.message.bytes in Create_Topics.Topic_Config"
         )
-    least = int(settings["min.insync.replicas"].value)
     if least > replicas and "min.insync.replicas" not in given:
         yield f"{named}, and min.insync.replicas of the brokers {least}: no message would be acknowledged; raise it"
 

@@ -1,0 +1,29 @@
+"""`check --connect` and brokers that do not show what Apache Kafka shows: that is not looked at, and no defect."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from integrator.channel.locations import TopicCreation
+from integrator.deliver.kafka import probe
+
+CASES = [
+    # what the brokers show, and what is wrong
+    ({}, []),
+    ({"message.max.bytes": "1000"}, ["new topics take messages up to 1000 bytes"]),
+    ({"min.insync.replicas": "2"}, ["Create_Topics.Replication_Factor is 1, and min.insync.replicas of the brokers 2"]),
+    ({"message.max.bytes": "9000", "min.insync.replicas": "1"}, []),
+]
+
+
+@pytest.mark.parametrize(("shown", "problems"), CASES)
+def test_what_brokers_do_not_show(shown, problems, monkeypatch):
+    settings = {name: SimpleNamespace(value=value) for name, value in shown.items()}
+
+    def describe_configs(resources, **_):
+        return {one: SimpleNamespace(result=lambda: settings) for one in resources}
+
+    client, there = SimpleNamespace(describe_configs=describe_configs), SimpleNamespace(brokers={1: None})
+    monkeypatch.setattr(probe, "connected", lambda _: (client, there))
+    found = list(probe.creation_problems({"message.max.bytes": "5000"}, TopicCreation()))
+    assert [text[: len(start)] for text, start in zip(found, problems, strict=True)] == problems
