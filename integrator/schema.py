@@ -105,7 +105,19 @@ class Struct:
     name: str = ""
 
 
-Type = Boolean | Integer | Float | Decimal | String | Bytes | Date | Time | Timestamp | Interval | Array | Struct
+@dataclass(frozen=True)
+class Encoded:
+    """A row that is encoded already, in the format of the message that it is in; no column of a table is one.
+
+    text: whether the format is text.
+    """
+
+    text: bool
+
+
+Type = (
+    Boolean | Integer | Float | Decimal | String | Bytes | Date | Time | Timestamp | Interval | Array | Struct | Encoded
+)
 
 MAX_PRECISION = 76  # Arrow's decimal256; https://arrow.apache.org/docs/format/Columnar.html
 MAX_MILLIS_DIGITS = 3
@@ -216,44 +228,48 @@ def datatype(name: str, length: Size = None, precision: Size = None, scale: Size
     return DATATYPES[name](length, precision, scale)
 
 
+_ARROW = {
+    Boolean: pa.bool_(),
+    String: pa.string(),
+    Bytes: pa.binary(),
+    Date: pa.date32(),
+    Interval: pa.month_day_nano_interval(),
+}
+
+
 @lru_cache(maxsize=1024)
 def arrow_type(kind: Type) -> pa.DataType:
     """Return the Arrow type in which values of `kind` travel."""
     match kind:
-        case Boolean():
-            return pa.bool_()
+        case Boolean() | String() | Bytes() | Date() | Interval():
+            return _ARROW[type(kind)]
         case Integer(bits):
             return {8: pa.int8(), 16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[bits]
         case Float(bits):
             return {32: pa.float32(), 64: pa.float64()}[bits]
         case Decimal(precision, scale):
             return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
-        case String():
-            return pa.string()
-        case Bytes():
-            return pa.binary()
-        case Date():
-            return pa.date32()
         case Time(unit):
             return pa.time32("ms") if unit == "ms" else pa.time64("us")
         case Timestamp(unit, zoned):
             return pa.timestamp(unit, "UTC" if zoned else None)
-        case Interval():
-            return pa.month_day_nano_interval()
+        case Encoded(text):
+            return pa.string() if text else pa.binary()
         case Array(item):
             return pa.list_(arrow_type(item))
         case Struct(fields):
             return pa.struct([(field.name, arrow_type(field.type)) for field in fields])
 
 
+_NAMES = {Boolean: "boolean", Bytes: "blob", Date: "date", Interval: "interval", Encoded: "encoded row"}
 _DIGITS = {"ms": 3, "us": 6, "ns": 9}
 
 
 def describe(kind: Type) -> str:
     """Return the type as people write it, for plans and error texts."""
     match kind:
-        case Boolean():
-            return "boolean"
+        case Boolean() | Bytes() | Date() | Interval() | Encoded():
+            return _NAMES[type(kind)]
         case Integer(bits):
             return {8: "tinyint", 16: "smallint", 32: "integer", 64: "bigint"}[bits]
         case Float(bits):
@@ -263,16 +279,10 @@ def describe(kind: Type) -> str:
         case String(length, role):
             named = role if role in ("uuid", "json", "inet", "enum") else ""
             return named or ("text" if length is None else f"varchar({length})")
-        case Bytes():
-            return "blob"
-        case Date():
-            return "date"
         case Time(unit):
             return f"time({_DIGITS[unit]})"
         case Timestamp(unit, zoned):
             return f"timestamp{'tz' if zoned else ''}({_DIGITS[unit]})"
-        case Interval():
-            return "interval"
         case Array(item):
             return f"{describe(item)}[]"
         case Struct(fields):

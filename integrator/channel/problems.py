@@ -93,7 +93,7 @@ class Problems:
         for (path, _), (text, tables) in self._of_tables.items():
             right = [name for name in self.tables if name not in tables]
             narrow = f"; for {named(right)} it is right: write table: {right[0]}" if right else ""
-            is_narrow = path[0] != "actions" or path[1] not in self.everywhere or "write table:" in text
+            is_narrow = path[:1] != ("actions",) or path[1] not in self.everywhere or "write table:" in text
             which = named(list(tables), len(self.tables))
             yield self.source.problem(path, f"{which}: {text}{'' if is_narrow else narrow}")
 

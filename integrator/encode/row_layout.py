@@ -13,13 +13,16 @@ from functools import cached_property, lru_cache
 
 from integrator import schema
 from integrator.contracts.fragments import Shape
-from integrator.contracts.message_format import Options
+from integrator.contracts.message_format import MessageFormat, Options
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe
 from integrator.encode import messages
-from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Text, depends_on
+from integrator.encode.envelopes import ENVELOPES
+from integrator.encode.envelopes.contract import image_columns
+from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text, depends_on
 from integrator.formats.contract import Between, ByColumn, Write
 from integrator.schema import Column, Type
+from integrator.transform import sql
 
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
@@ -67,36 +70,52 @@ class RowLayout:
 
 def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> RowLayout | None:
     """Return how a table, given also without its name, is divided; None where more is done to its columns."""
-    by_column = messages.format_of(channel.messages.layout).by_column
     layout = channel.messages.layout
-    changed = layout.before or layout.envelope or table.capture != CaptureRecipe()
+    by_column = messages.format_of(layout).by_column
+    changed = layout.before or not _has_whole_images(layout) or not _is_of_rows(table.capture)
     if by_column is None or changed or table.coercion.policy != "FATAL":
         return None
-    parts = [part for expression in table.expressions for part in expression]
     types = {column.name: column.type for column in table.table.columns}
-    own = [_is_own(field, types) for field in table.fields]
+    captured = {name for name, _ in table.capture.expressions}
+    own = [_is_own(field, types, captured) for field in table.fields]
+    parts = [part for expression in table.expressions for part in expression]
     if None in own or not all(map(_is_of_row, parts)):
         return None
+    key = table.key if layout.envelope else ()
     keys = {column.name for column in table.message_key.columns}
+    keys |= {field.name for field in table.fields if field.column in key}
     computed = tuple(f for f, is_own in zip(table.fields, own, strict=True) if not is_own or f.name in keys)
     given = _given(table, parts, computed)
-    columns = (Column(name, _same_text(types[source])) for name, source in given)
-    place = Column(ROW, schema.Integer(64), nullable=False)
+    if any(source in captured and name != source for name, source in given):
+        return None  # the key's hash is of what is captured, and not of what that is made of
+    columns = (Column(name, types[name] if name in captured else _same_text(types[source])) for name, source in given)
+    row = Column(ROW, schema.Integer(64), nullable=False)
     shared_recipe = replace(
         nameless,
-        table=replace(nameless.table, columns=(place, *columns), key=()),
-        key=(),
+        table=replace(nameless.table, columns=(row, *columns), key=()),
+        key=key,
         distribution_key=tuple(name for name, _ in given if name.startswith(_HASHED)),
-        fields=(Field(ROW, place.type, nullable=False, source=ROW), *computed),
+        fields=(Field(ROW, row.type, nullable=False, source=ROW), *computed),
+        capture=replace(table.capture, augment=False, missing=()),
         added=(),
     )
-    options, of_message = messages.options_of(table, channel), messages.columns(table, channel, Shape())
+    of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
+    options = messages.options_of(table, channel)
+    members = _members(table, own, of_message, by_column, options)
+    return RowLayout(shared_recipe, given, members, by_column.between(of_message, options))
+
+
+def _members(
+    table: TableRecipe, own: Sequence[bool | None], columns: Sequence[Column], by_column: ByColumn, options: Options
+) -> tuple[Member, ...]:
+    """Return the members of a message with these columns, which the table's fields are, in the format's order."""
     members = []
-    for field, is_own, column in zip(table.fields, own, of_message, strict=True):
+    for place, options_of_column in by_column.order(columns, options):
+        field, column = table.fields[place], columns[place]
         kind = Column("", _same_text(column.type), column.nullable)
-        source = field.source if is_own and field.source else ""
-        members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options)))
-    return RowLayout(shared_recipe, given, tuple(members), by_column.between(of_message, options))
+        source = field.source if own[place] and field.source else ""
+        members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options_of_column)))
+    return tuple(members)
 
 
 @lru_cache(maxsize=1024)
@@ -104,11 +123,29 @@ def _writer(by_column: ByColumn, kind: Column, options: Options) -> Writer:
     return Writer(next(_NUMBERS), by_column.write(kind, options))
 
 
-def _is_own(field: Field, types: dict[str, Type]) -> bool | None:
-    """Return whether a field is a column as it is, or is computed; None for a column that is changed."""
+def _has_whole_images(layout: MessageFormat) -> bool:
+    """Return whether a row can be encoded before what is around it: fields in Protobuf have their numbers by place."""
+    of_format = messages.format_of(layout)
+    return not layout.envelope or (ENVELOPES[layout.envelope].images and of_format.schema_type != "PROTOBUF")
+
+
+def _is_of_rows(capture: CaptureRecipe) -> bool:
+    """Return whether change rows with all values are captured row by row, by what expressions ask for.
+
+    AugmentIncomplete and MissingRepresentation do nothing to such rows.
+    """
+    rest = replace(capture, expressions=(), condition=None, addresses=(), subscribed=(), augment=False, missing=())
+    return rest == CaptureRecipe()
+
+
+def _is_own(field: Field, types: dict[str, Type], captured: set[str]) -> bool | None:
+    """Return whether a field is a column as it is, or is computed; None for a column that is changed.
+
+    captured: the columns that CaptureExpressions make.
+    """
     if field.operations:
         return None
-    if field.expression or field.soft_delete or not field.source:
+    if field.expression or field.soft_delete or not field.source or field.source in captured:
         return False
     return True if types.get(field.source) == field.type else None
 
@@ -117,15 +154,15 @@ def _is_of_row(part: Part) -> bool:
     match part:
         case Text() | Constant() | ColumnValue():
             return True
-        case Op():
+        case Op() | Sql():
             return not depends_on([part], "columns")
-        case _:
-            return False
 
 
 def _given(table: TableRecipe, parts: Sequence[Part], computed: Sequence[Field]) -> tuple[tuple[str, str], ...]:
     """Return the columns that expressions, fields and the key's hash read: names in the shared recipe, and here."""
     read = {part.name for part in parts if isinstance(part, ColumnValue)}
+    in_sql = {name for part in parts if isinstance(part, Sql) for name in sql.names(part, table.table)}
+    read |= {column.name for column in table.table.columns if column.name in in_sql}
     read |= {field.source for field in computed if field.source and not field.expression}
     hashed = any(isinstance(part, Op) and part.name == "hvr_key_hash" for part in parts)
     of_hash = [(f"{_HASHED}{place}", name) for place, name in enumerate(table.distribution_key if hashed else ())]

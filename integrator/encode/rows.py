@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +17,9 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
-from integrator.encode.envelopes.contract import taken
-from integrator.formats.contract import Arrays, Missing
+from integrator.encode.envelopes.contract import IMAGE, taken, with_image
+from integrator.errors import DataError
+from integrator.formats.contract import Arrays, Encoder, InvalidValue, Missing
 from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
 from integrator.transform.expression import RunClock
@@ -54,12 +55,17 @@ class Rows:
 
 
 class RowMaker:
-    """Makes the rows of a table's messages."""
+    """Makes the rows of a table's messages.
 
-    def __init__(self, recipe: TableRecipe, channel: Recipe) -> None:
-        self._recipe, self._channel = recipe, channel
+    recipe: what the rows that it makes are encoded by.
+    """
+
+    def __init__(self, recipe: TableRecipe, channel: Recipe, encode: Encoder | None = None) -> None:
+        """Make rows of envelopes around images that `encode` has encoded, if it is given."""
+        self._recipe, self._channel, self._encode = recipe, channel, encode
         self._layout = channel.messages.layout
         self._format = messages.format_of(channel.messages.layout)
+        self.recipe = with_image(recipe, text=self._format.text) if encode else recipe
         self._old = messages.old_fields(recipe, channel.messages.layout)
 
     def rows(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[Changes, Columns, Rows]:
@@ -117,9 +123,19 @@ class RowMaker:
         envelope = ENVELOPES[self._layout.envelope]
         operations = tuple(op for op in envelope.operations if op != TRUNCATE or self._recipe.truncates)
         found = self._events(changes, operations, counters, split=envelope.split_key_updates)
-        values, missing = envelope.rows(found, changes, columns, self._recipe, self._channel)
+        columns = self._with_images(changes, columns)
+        values, missing = envelope.rows(found, changes, columns, self.recipe, self._channel)
         none = np.zeros(len(found), bool)
         return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
+
+    def _with_images(self, changes: Changes, columns: Columns) -> Columns:
+        """Return the fields, with the encoded images where these are encoded before. Raises DataError."""
+        if self._encode is None:
+            return columns
+        try:
+            return replace(columns, values={IMAGE: self._encode(columns.values, {}), **columns.values})
+        except InvalidValue as error:
+            raise DataError(f"{changes.file}: {error}") from None
 
     def _merged(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""

@@ -31,7 +31,7 @@ LEFT_OUT = "large values of rows above the maximum size"
 class TableEncoder:
     """Change rows of one table -> fragments.
 
-    encode: what encodes full rows, where it is not the format's encoder of the recipe.
+    encode: what encodes full rows, or their images in envelopes, where it is not the format's encoder of the recipe.
     """
 
     def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, encode: Encoder | None = None) -> None:
@@ -43,9 +43,11 @@ class TableEncoder:
             for field in messages.old_fields(recipe, channel.messages.layout)
         )
         self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
-        self._rows = RowMaker(recipe, channel)
+        self._rows = RowMaker(recipe, channel, encode if self._layout.envelope else None)
         self._keys = key_maker(recipe, channel)
-        self._encoders: dict[Shape, Encoder] = {} if encode is None else {Shape(): encode}
+        self._encoders: dict[Shape, Encoder] = {}
+        if encode is not None and not self._layout.envelope:
+            self._encoders[Shape()] = encode
         self._framing = framing
 
     def encode(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Places]:
@@ -171,7 +173,7 @@ class TableEncoder:
         self, changes: Changes, rows: Rows, shape: Shape, values: Arrays, missing: Missing, chosen: Places | None
     ) -> pa.Array:
         if shape not in self._encoders:
-            self._encoders[shape] = messages.value_encoder(self._recipe, self._channel, shape)
+            self._encoders[shape] = messages.value_encoder(self._rows.recipe, self._channel, shape)
         try:
             encoded = self._encoders[shape](values, missing)
             if self._format.text:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from integrator.arrow.varints import together, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro
-from integrator.formats.avro_values import encoder, sayable
+from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame
 
 Ints = npt.NDArray[np.int64]
@@ -65,4 +65,5 @@ FORMAT = Format(
     text=False,
     bundles=lambda _options: "table",
     compresses=lambda options: options.block_compress == "DEFLATE",
+    by_column=BY_COLUMN,
 )

@@ -118,6 +118,8 @@ def _writer(kind: Type, options: Options) -> Parts:
             return lambda values: _struct(values, kind, options)
         case schema.String() | schema.Bytes():
             return _text
+        case schema.Encoded():
+            return lambda values: [values]
         case _:
             return _integers
 

@@ -17,9 +17,10 @@ from integrator import schema
 from integrator.arrow.arrays import flat
 from integrator.arrow.base64 import binary_as
 from integrator.contracts.message_format import Csv, Options, SchemaId
-from integrator.formats.contract import Arrays, Columns, Encoder, Format, Frame, Missing
+from integrator.formats.contract import Arrays, ByColumn, Columns, Encoder, Format, Frame, Missing
+from integrator.formats.contract import Write as WriteColumn
 from integrator.formats.plain import text_of
-from integrator.schema import Type
+from integrator.schema import Column, Type
 
 Write = Callable[[pa.Array], pa.Array]
 
@@ -38,6 +39,16 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
         return pc.binary_join_element_wise(line, end, b"")
 
     return encode_rows
+
+
+def _of_column(column: Column, options: Options) -> WriteColumn:
+    write = _writer(column.type, options)
+    return lambda values: (write(values), b"")
+
+
+def _between(columns: Columns, options: Options) -> tuple[bytes, ...]:
+    separators = [options.csv.field_separator.encode()] * (len(columns) - 1)
+    return (b"", *separators, options.csv.line_separator.encode())
 
 
 def _writer(kind: Type, options: Options) -> Write:
@@ -106,5 +117,9 @@ def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) 
 
 
 FORMAT = Format(
-    encoder, frame, missing="refuse", bundles=lambda options: "table" if options.csv.header_line else "tables"
+    encoder,
+    frame,
+    missing="refuse",
+    bundles=lambda options: "table" if options.csv.header_line else "tables",
+    by_column=ByColumn(_of_column, _between),
 )

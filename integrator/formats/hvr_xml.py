@@ -22,6 +22,7 @@ from integrator.errors import shown
 from integrator.formats.contract import (
     PATH,
     Arrays,
+    ByColumn,
     Columns,
     Encoder,
     Format,
@@ -29,20 +30,23 @@ from integrator.formats.contract import (
     InvalidValue,
     Missing,
     UnsupportedValue,
+    Write,
 )
 from integrator.formats.json_object import object_writer, under
 from integrator.formats.plain import json_leaf, text_of
-from integrator.schema import Type
+from integrator.schema import Column, Type
 
 DECLARATION = '<?xml version="1.0" encoding="{encoding}" standalone="yes"?>'
 _UNSAYABLE = "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
 """Characters that XML 1.0 has no way to write (https://www.w3.org/TR/xml/#charsets)."""
+_NULL = ' is_null="true"/>'
+"""What is after the column's name in the element of null."""
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"}
 
 
 def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
     """Return a function from the columns' arrays to the row element of each row. Raises UnsupportedValue."""
-    row, element = ("r", "c") if options.compact else ("row", "column")
+    row, element = _elements(options)
     objects = {
         column.name: object_writer((column,), json_leaf(options))
         for column in columns
@@ -71,6 +75,29 @@ def encoder(_name: str, columns: Columns, options: Options) -> Encoder:
     return encode_rows
 
 
+def _elements(options: Options) -> tuple[str, str]:
+    """Return the names of the elements of rows and columns."""
+    return ("r", "c") if options.compact else ("row", "column")
+
+
+def _of_column(column: Column, options: Options) -> Write:
+    """Return what writes an element from after the column's name on."""
+    write, element = _writer(column.type, options), _elements(options)[1]
+    form = _form(column.type)
+
+    def written(values: pa.Array) -> tuple[pa.Array, str]:
+        text = pc.binary_join_element_wise(f"{form}>", write(values), f"</{element}>", "")
+        return (pc.fill_null(text, _NULL) if text.null_count else text), ""
+
+    return written
+
+
+def _between(columns: Columns, options: Options) -> tuple[str, ...]:
+    row, element = _elements(options)
+    starts = [f"<{element} name={quoteattr(column.name)}" for column in columns]
+    return (f"<{row}>{starts[0]}", *starts[1:], f"</{row}>")
+
+
 def _inner_json(writer: Encoder, name: str, values: pa.Array, missing: Missing) -> pa.Array:
     """Return a struct's JSON, in which members are left out: of {"name":…} what is after the name."""
     inside = {path: gone for path, gone in missing.items() if path.startswith(name + PATH)}
@@ -81,9 +108,12 @@ def _inner_json(writer: Encoder, name: str, values: pa.Array, missing: Missing) 
 
 def _tags(name: str, kind: Type, element: str) -> tuple[str, str]:
     """Return the start tag of a column's values, and the whole element of null."""
-    form = ' format="hex"' if isinstance(kind, schema.Bytes) else ""
     start = f"<{element} name={quoteattr(name)}"
-    return f"{start}{form}>", f'{start} is_null="true"/>'
+    return f"{start}{_form(kind)}>", start + _NULL
+
+
+def _form(kind: Type) -> str:
+    return ' format="hex"' if isinstance(kind, schema.Bytes) else ""
 
 
 def _writer(kind: Type, options: Options) -> Callable[[pa.Array], pa.Array]:
@@ -113,4 +143,6 @@ def frame(name: str, _columns: Columns, options: Options, _id: SchemaId | None) 
     return Frame(start.encode(), b"</hvr>", f"<table name={quoteattr(name)}>".encode(), b"</table>")
 
 
-FORMAT = Format(encoder, frame, missing="omit", bundles=lambda _options: "tables")
+FORMAT = Format(
+    encoder, frame, missing="omit", bundles=lambda _options: "tables", by_column=ByColumn(_of_column, _between)
+)

@@ -155,7 +155,7 @@ def quoted(text: pa.Array) -> pa.Array:
 
 
 def value_of(kind: Type, leaf: Leaf) -> Value:
-    """Return how values of `kind` are written: arrays and structs out of their items, others by `leaf`."""
+    """Return how values of `kind` are written: arrays and structs out of their items, others but rows by `leaf`."""
     match kind:
         case schema.Array(item):
             inner = value_of(item, leaf)
@@ -163,6 +163,8 @@ def value_of(kind: Type, leaf: Leaf) -> Value:
         case schema.Struct(fields):
             writer = object_writer(fields, leaf)
             return Value(lambda values: _refusing(values, writer))
+        case schema.Encoded():
+            return Value(lambda values: values)
         case _:
             return leaf(kind)
 

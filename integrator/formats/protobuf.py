@@ -19,7 +19,7 @@ from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import proto_text
 from integrator.formats.avro import name_refusal
 from integrator.formats.contract import PATH, Columns, Format, Frame, prefix
-from integrator.formats.protobuf_values import ITEMS, LIST, STRUCT, encoder, numbered
+from integrator.formats.protobuf_values import BY_COLUMN, ITEMS, LIST, STRUCT, encoder, numbered
 from integrator.schema import Column, Type
 
 _IMPORTS = {
@@ -163,4 +163,5 @@ FORMAT = Format(
     columns_refusal=clash,
     header_tail=b"\x00",
     text=False,
+    by_column=BY_COLUMN,
 )

@@ -7,6 +7,7 @@ and a null one too; a nullable (`optional`) field is there whenever it is not nu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,17 @@ from integrator.arrow.arrays import Mask, first, mask
 from integrator.arrow.durations import iso_text
 from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
 from integrator.contracts.message_format import Options
-from integrator.formats.contract import PATH, Arrays, Columns, Encoder, InvalidValue, Missing, UnsupportedValue
+from integrator.formats.contract import (
+    PATH,
+    Arrays,
+    ByColumn,
+    Columns,
+    Encoder,
+    InvalidValue,
+    Missing,
+    UnsupportedValue,
+)
+from integrator.formats.contract import Write as WriteColumn
 from integrator.formats.json_object import relisted
 from integrator.formats.protobuf_known import (
     I32,
@@ -81,6 +92,26 @@ def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> E
         return together(parts)
 
     return encode_rows
+
+
+def _of_column(column: Column, options: Options) -> WriteColumn:
+    [number] = numbered((column,), "", options).values()
+    write = _field(column, number, options, column.name + PATH)
+    return lambda values: (together(write(values)), b"")
+
+
+def _in_order(columns: Columns, options: Options) -> list[tuple[int, Options]]:
+    """Return the places of columns by their numbers, each with options that have these for a column without a name."""
+    numbers = numbered(columns, "", options)
+    ordered = []
+    for place in sorted(range(len(columns)), key=lambda place: numbers[columns[place].name]):
+        name = columns[place].name
+        inside = [(path[len(name) :], number) for path, number in options.numbers if path.startswith(name + PATH)]
+        ordered.append((place, replace(options, numbers=(("", numbers[name]), *inside))))
+    return ordered
+
+
+BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1), _in_order)
 
 
 def _field(column: Column, number: int, options: Options, path: str) -> Write:

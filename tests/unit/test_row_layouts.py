@@ -38,6 +38,12 @@ EVERY = {*ONE_KEY, "pairs"}
 TOMBSTONES = "{action: Integrate, OnDeleteSendTombstone: true}"
 WHOLE = "{action: TableProperties, DistributionKeyLimit: 0}"
 DELETED = "{action: ColumnProperties, Name: gone, Extra: true, Datatype: integer, SoftDelete: true}"
+CAPTURED = "{{action: ColumnProperties, group: SOURCE, Name: {}}}"
+TEXTS_FOR_LISTS = [
+    f"{{action: ColumnProperties, table: {table}, Name: tags, Datatype: text}}" for table in ("people", "twins")
+]
+"""Lists may hold null, which Protobuf's cannot."""
+NO_TOMBSTONES = "{action: Integrate, OnDeleteSendTombstone: false}"
 REGISTRY = ", Kafka_Schema_Registry: 'http://127.0.0.1:9', Kafka_Schema_Registry_Format: {}"
 SETTINGS = {
     # name: FileFormat, actions, what the Kafka location says, which tables are encoded together
@@ -64,12 +70,53 @@ SETTINGS = {
         "",
         EVERY - {"orders"},
     ),
-    "some rows are kept": (JSON, ["{action: Restrict, CaptureCondition: '{k} < 4'}"], "", {"people", "twins"}),
+    "some rows are kept": (JSON, ["{action: Restrict, CaptureCondition: '{k} < 4'}"], "", EVERY),
+    "some rows are for here": (JSON, ["{action: Restrict, AddressTo: '{k}', AddressSubscribe: '2'}"], "", EVERY),
+    "captured otherwise": (
+        JSON,
+        [OP, CAPTURED.format("k, CaptureExpression: 'sql: k * 10'"), "{action: Integrate, MessageKey: '{k}'}"],
+        "",
+        EVERY,
+    ),
+    "captured otherwise, and hashed": (
+        JSON,
+        [CAPTURED.format("k, CaptureExpression: 'sql: -k'")],
+        "",
+        {"people", "twins"},
+    ),
+    "columns that are cut": (
+        JSON,
+        ["{action: ColumnProperties, group: SOURCE, table: lines, Name: note, TrimDatatype: 4}"],
+        "",
+        EVERY - {"lines"},
+    ),
+    "Protobuf in a registry": ("", [DELETED, *TEXTS_FOR_LISTS], REGISTRY.format("PROTOBUF"), EVERY),
+    "Debezium's envelope": ("Json: true, Envelope: DEBEZIUM", [OP, TIMEKEY], "", ONE_KEY),
+    "Debezium's envelope in Avro": ("Envelope: DEBEZIUM", [NO_TOMBSTONES], REGISTRY.format("AVRO"), ONE_KEY),
+    "Debezium's envelope in Protobuf": (
+        "Envelope: DEBEZIUM",
+        [*TEXTS_FOR_LISTS, NO_TOMBSTONES],
+        REGISTRY.format("PROTOBUF"),
+        {"people", "twins"},
+    ),
+    "Debezium's envelope, captured otherwise": (
+        "Json: true, Envelope: DEBEZIUM",
+        [CAPTURED.format("k, CaptureExpression: 'sql: k * 10'"), "{action: Restrict, CaptureCondition: '{k} < 4'}"],
+        "",
+        ONE_KEY,
+    ),
+    "Conduit's records": ("Envelope: OPENCDC", [OP], "", ONE_KEY),
+    "Airbyte's messages": ("Envelope: AIRBYTE", [], "", {"people", "twins"}),
     "old values": (f"{JSON}, BeforeUpdateColumns: old_", [OP, TIMEKEY], "", {"people", "twins"}),
     "names of keys": (JSON, [EXTRA.format("{hvr_key_names}")], "", {"people", "twins"}),
-    "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", {"people", "twins"}),
+    "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", EVERY),
+    "SQL over keys": (JSON, [EXTRA.format("sql: upper(hvr_key_names)")], "", {"people", "twins"}),
     "misfits, counted": (JSON, ["{action: TableProperties, CoerceErrorPolicy: WARNING}"], "", set()),
-    "CSV": ("Csv: true", [], "", {"people", "twins"}),
+    "CSV": ("Csv: true", [], "", EVERY),
+    "CSV with a header": ("Csv: true, HeaderLine: true, NullRepresentation: plain", [OP], "", EVERY),
+    "XML": ("Xml: true", [OP], "", EVERY),
+    "XML, compact": ("Xml: true, Compact: true", [TIMEKEY], ", Kafka_Message_Bundling: TRANSACTION", EVERY),
+    "Avro's files": ("Avro: true", [OP], "", EVERY),
 }
 
 

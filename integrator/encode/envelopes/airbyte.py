@@ -14,7 +14,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.operations import DELETE, INSERT, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.encode.envelopes.contract import Envelope, Rows, image, image_missing, image_type
+from integrator.encode.envelopes.contract import Envelope, Rows, image, image_columns, image_missing
 from integrator.schema import Column, Integer, String, Struct, Timestamp
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
@@ -34,7 +34,7 @@ def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
         Column("_airbyte_ab_id", String(36, "uuid"), nullable=False),
         Column("_airbyte_stream", String(), nullable=False),
         Column("_airbyte_emitted_at", Integer(64)),
-        Column("_airbyte_data", Struct((*image_type(table).fields, *_CDC)), nullable=False),
+        Column("_airbyte_data", Struct((*image_columns(table), *_CDC)), nullable=False),
     )
 
 
@@ -63,4 +63,5 @@ ENVELOPE = Envelope(
     key="STRING",
     format="JSON",
     key_expression="{hvr_row_uuid}",
+    images=False,
 )

@@ -6,7 +6,7 @@ An envelope is columns of the type tree, structs among them, so that every forma
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,14 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.formats.contract import PATH, Arrays, Missing
-from integrator.schema import Column, Struct
+from integrator.schema import Column, Encoded, Struct, Type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events, Places
 
 Rows = tuple[Arrays, Missing]
+
+IMAGE = "\0image"
+"""The field of encoded rows: the first one of a table whose images are encoded before its envelopes."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Envelope:
     operations: what it can say; other events are counted and not sent. split_key_updates: an update of the key is a
     delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
-    without value, unless the channel says otherwise.
+    without value, unless the channel says otherwise. images: a row's image stands in a message as it is, and so may be
+    encoded before.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]
@@ -41,17 +45,31 @@ class Envelope:
     format: str
     tombstones: bool = False
     key_expression: str = "{hvr_key_hash}"
+    images: bool = True
 
 
-def image_type(table: TableRecipe, name: str = "") -> Struct:
-    """Return the type of a row's image: a value that is not there is null, so each field may be null."""
-    return Struct(tuple(field.as_column(nullable=True) for field in table.fields), name)
+def with_image(table: TableRecipe, *, text: bool) -> TableRecipe:
+    """Return the recipe of a table whose images are encoded before, as text or not."""
+    return replace(table, fields=(Field(IMAGE, Encoded(text), nullable=True), *table.fields))
 
 
-def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.StructArray:
+def image_columns(table: TableRecipe) -> tuple[Column, ...]:
+    """Return the columns of a row's image: a value that is not there is null, so each may be null."""
+    return tuple(field.as_column(nullable=True) for field in table.fields)
+
+
+def image_type(table: TableRecipe, name: str = "") -> Type:
+    """Return the type of a row's image."""
+    first = table.fields[0]
+    return first.type if first.name == IMAGE else Struct(image_columns(table), name)
+
+
+def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.Array:
     """Return the images at `places`, null where a place is -1."""
     none = places < 0
     at = pa.array(places, mask=none)
+    if fields[0].name == IMAGE:
+        return columns.values[IMAGE].take(at)
     values = [columns.values[field.name].take(at) for field in fields]
     return pa.StructArray.from_arrays(values, [field.name for field in fields], mask=pa.array(none))
 

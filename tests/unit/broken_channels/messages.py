@@ -70,6 +70,12 @@ CASES = [
         ('"{hvr_tbl_name}"', '"{{hvr_key_names -}}"'),
     ),
     broken(
+        "tombstones of an envelope, for the table's name",
+        [more("{action: FileFormat, Envelope: DEBEZIUM}"), more('{action: Integrate, MessageKey: "{hvr_tbl_name}"}')],
+        "1: $: all 6 tables: a tombstone would erase rows that were not deleted; the message key lacks id: say MessageKey: '{…or set OnDeleteSendTombstone: false",
+        ('"{hvr_tbl_name}"', '"{{hvr_key_names -}}"'),
+    ),
+    broken(
         "a serializer of Java's",
         more("{action: Integrate, MessageKeySerializer: StringSerializer}"),
         "28: $.actions[2].MessageKeySerializer: 'StringSerializer' is not one of 'NONE', 'STRING', 'CONNECT', 'KAFKA_AVRO', 'KAFKA_JSON', 'KAFKA_AVRO_SCHEMA'…and Confluent's serializers: use STRING",
