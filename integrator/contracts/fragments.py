@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +87,9 @@ def with_column(rows: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordB
     return rows.set_column(FRAGMENT.get_field_index(name), FRAGMENT.field(name), values)
 
 
+Item = TypeVar("Item")
+
+
 @dataclass(frozen=True)
 class Shape:
     """Which fields of a table a row has: all but `absent` ones (places in the recipe), nullable all in a truncate row.
@@ -97,6 +100,10 @@ class Shape:
 
     absent: tuple[int, ...] = ()
     truncate: bool = False
+
+    def present(self, of_fields: Sequence[Item]) -> tuple[Item, ...]:
+        """Return those that are of fields which a row has, given one of each field."""
+        return tuple(one for place, one in enumerate(of_fields) if place not in self.absent)
 
     def to_text(self) -> str:
         """Return the shape as short text: empty for a full row."""

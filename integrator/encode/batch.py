@@ -22,7 +22,7 @@ from integrator.contracts.fragments import Places, with_column
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import framing_of
-from integrator.encode.row_batch import RowBatch, is_full, truncates
+from integrator.encode.row_batch import RowBatch, is_joinable, truncates
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
@@ -73,10 +73,10 @@ class Encoders:
         ready: list[AnyChanges | RowBatch] = []
         sharing: dict[int, list[tuple[AnyChanges, list[RowLayout]]]] = {}
         for part in parts:
-            few = is_full(part) and (len(part) < FEW_ROWS or part.own)
+            few = len(part) < FEW_ROWS or part.own
             found = map(self._layout, part.tables if part.own else part.tables[:1]) if few else ()
             layouts = [one for one in found if one is not None]
-            if layouts:
+            if layouts and is_joinable(part, layouts):
                 sharing.setdefault(id(layouts[0].shared_recipe), []).append((part, layouts))
             else:
                 ready.append(part)
@@ -149,7 +149,7 @@ class Encoders:
             joint, encoder = part, self._encoder(self._representative(part.tables[0]))
         else:
             joint = part.joint()
-            encoder = TableEncoder(part.layouts[0].shared_recipe, self._recipe, self._framing, part.encode)
+            encoder = TableEncoder(part.layouts[0].shared_recipe, self._recipe, self._framing, part)
         counted, names = CycleCounters(), joint.tables
         tables = RowTables(
             np.repeat(np.arange(len(names)), joint.sizes), tuple(self._tables[one].table for one in names)

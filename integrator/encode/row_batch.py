@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import TypeAlias
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +16,12 @@ import pyarrow as pa
 from integrator.arrow.arrays import Mask
 from integrator.arrow.column_slices import Columns, Numbers
 from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, concat_tables
+from integrator.contracts.fragments import Shape
 from integrator.contracts.operations import TRUNCATE
 from integrator.encode import row_writer
-from integrator.encode.row_layout import ROW, RowLayout, Writer
-from integrator.encode.row_writer import Pattern, Rows, around, write_rows
+from integrator.encode.row_layout import ROW, RowLayout
+from integrator.encode.row_members import Members, Quotes, Written, members_of, pattern_of
+from integrator.encode.row_writer import Rows, write_rows
 from integrator.formats.contract import Arrays, InvalidValue, Missing, UnsupportedValue
 
 
@@ -69,7 +70,59 @@ class RowBatch:
         given = Columns.of(self._segments, [tuple(source for _, source in layouts.given) for layouts in self.layouts])
         for place, name in enumerate(names):
             columns[name] = given.take(np.arange(place, len(given), len(names))).joined()
-        return replace(joint, rows=replace(joint.rows, columns=columns))
+        return replace(joint, rows=replace(joint.rows, columns=columns, missing=self._missing_of_given(len(joint))))
+
+    def _missing_of_given(self, size: int) -> dict[str, Mask]:
+        """Return which values of the columns of the shared recipe are missing."""
+        missing: dict[str, Mask] = {}
+        for segment, gone in self._gaps:
+            begin, end = self._bounds[segment : segment + 2]
+            for name, source in self.layouts[segment].given:
+                if source in gone:
+                    missing.setdefault(name, np.zeros(size, bool))[begin:end] = gone[source]
+        return missing
+
+    @cached_property
+    def _bounds(self) -> Numbers:
+        """Where each segment begins, and the end."""
+        return np.cumsum([0, *[size for _, size in self._segments]])
+
+    @cached_property
+    def _gaps(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
+        """The segments with rows whose records do not have all values, and which these are, by column."""
+        first = np.cumsum([0, *[len(part.own) or 1 for part in self.parts]]).tolist()
+        gaps = [(segment, _rows(part).missing) for segment, part in zip(first, self.parts, strict=False)]
+        return [(segment, missing) for segment, missing in gaps if missing]
+
+    @cached_property
+    def _kinds(self) -> tuple[Numbers, Sequence[tuple[int, Shape]]]:
+        """The kind of each row: of a whole one its segment; then those of partial ones: of which segment, and shape."""
+        kind = np.repeat(np.arange(len(self.layouts)), np.diff(self._bounds))
+        absent, places = (
+            np.zeros(len(kind), np.int64),
+            {},
+        )  # bits: of the members that records of the segment do not have
+        for segment, missing in self._gaps:
+            layout, of_rows = self.layouts[segment], absent[slice(*self._bounds[segment : segment + 2])]
+            if layout.gaps != "null":
+                places[segment] = [at for at, member in enumerate(layout.members) if member.source in missing]
+                for bit, place in enumerate(places[segment]):
+                    of_rows |= missing[layout.members[place].source].astype(np.int64) << bit
+        rows = np.flatnonzero(absent)
+        rows = rows[np.lexsort((absent[rows], kind[rows]))]
+        is_first = np.append(True, (np.diff(kind[rows]) != 0) | (np.diff(absent[rows]) != 0))[: len(rows)]
+        partial = [
+            (segment, Shape(tuple(place for bit, place in enumerate(places[segment]) if bits >> bit & 1)))
+            for segment, bits in zip(kind[rows[is_first]].tolist(), absent[rows[is_first]].tolist(), strict=True)
+        ]
+        kind[rows] = len(self.layouts) - 1 + np.cumsum(is_first)
+        return kind, partial
+
+    def shapes(self, values: Arrays) -> pa.Array:
+        """Return the shape of each row."""
+        kind, partial = self._kinds
+        texts = [shape.to_text() if self.layouts[segment].gaps == "shape" else "" for segment, shape in partial]
+        return pa.array([*[""] * len(self.layouts), *texts]).take(pa.array(kind[np.asarray(values[ROW])]))
 
     def encode(self, values: Arrays, _missing: Missing) -> pa.Array:
         """Return the encoded rows of the shared recipe, as an Encoder; InvalidValue does not say which row it is."""
@@ -80,28 +133,35 @@ class RowBatch:
 
     def _encoded(self, values: Arrays) -> pa.Array:
         """Return the rows, each of what is written of its own columns, and of the fields that the shared recipe has."""
-        written = _Written()
-        members = _members(tuple(self.layouts))
+        written = Written()
+        members = members_of(tuple(self.layouts))
         start = np.empty(len(members.computed), np.int64)
         start[~members.computed], quotes = self._written_columns(written, members)
         fields = [written.add(writer, values[name]) for name, writer in members.fields]
         start[members.computed] = np.array([begin for begin, _ in fields], np.int64)[members.field]
-        pattern = _pattern(tuple(self.layouts), quotes, tuple(quote for _, quote in fields))
+        kind, partial = self._kinds
+        pattern = pattern_of(tuple(self.layouts), tuple(partial), quotes, tuple(quote for _, quote in fields))
+        bounds = np.cumsum([0, *[len(layout.members) for layout in self.layouts]])
+        own = [np.delete(np.arange(*bounds[segment : segment + 2]), shape.absent) for segment, shape in partial]
+        at = np.concatenate([np.arange(bounds[-1]), *own])
         kept = np.asarray(values[ROW])
-        bounds = np.cumsum([0, *(size for _, size in self._segments)])
-        segment = np.repeat(np.arange(len(self.layouts)), np.diff(np.searchsorted(kept, bounds)))
-        rows = Rows(segment, kept - bounds[segment], np.arange(len(kept)))
-        return write_rows(written.arrays, pattern, row_writer.Columns(start, members.computed), rows)
+        segment = np.repeat(np.arange(len(self.layouts)), np.diff(np.searchsorted(kept, self._bounds)))
+        rows = Rows(kind[kept], kept - self._bounds[segment], np.arange(len(kept)))
+        return write_rows(written.arrays, pattern, row_writer.Columns(start[at], members.computed[at]), rows)
 
-    def _written_columns(self, written: _Written, members: _Members) -> tuple[Numbers, Quotes]:
+    def _written_columns(self, written: Written, members: Members) -> tuple[Numbers, Quotes]:
         """Write the columns that are only written.
 
         Returns of each where it begins, and what stands around values by the number of their writer. Raises
         InvalidValue for null where it may not be.
         """
         columns = Columns.of(self._segments, [layouts.sources for layouts in self.layouts])
+        missing = dict(self._gaps)
+        of_column = [(segment, source) for segment, layout in enumerate(self.layouts) for source in layout.sources]
         for place in np.flatnonzero(columns.with_nulls() & members.required).tolist():
-            if columns.take(np.array([place])).joined().null_count:
+            segment, source = of_column[place]
+            gone = missing.get(segment, {}).get(source)
+            if columns.take(np.array([place])).joined().null_count > (0 if gone is None else int(gone.sum())):
                 raise InvalidValue(0, "null")
         order = columns.order(members.writer)
         starts, quotes = np.empty(len(columns), np.int64), []
@@ -114,82 +174,19 @@ class RowBatch:
         return starts, tuple(quotes)
 
 
-Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"
-"""What stands around values, by the number of their writer."""
+_MOST_GAPS = 63
+"""Columns with missing values that a part may have: a bit of a number each."""
 
 
-@dataclass(frozen=True)
-class _Members:
-    """The members of tables, one after another. computed: which are fields of the shared recipe; others are columns.
+def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
+    """Return whether the rows can be encoded with those of other tables.
 
-    writer: the number of what writes each column; by_number: these. required: which columns may not be null. fields: of
-    the shared recipe, each once; field: which one each computed member is.
+    Each stands for itself, not for a whole table, and the values that it does not have are missing in its record.
     """
-
-    computed: Mask
-    writer: Numbers
-    by_number: Mapping[int, Writer]
-    required: Mask
-    fields: Sequence[tuple[str, Writer]]
-    field: Numbers
-
-
-@lru_cache(maxsize=8)
-def _members(layouts: tuple[RowLayout, ...]) -> _Members:
-    """Return the members of tables with the same shared recipe: most often the same tables come together again."""
-    every = [member for table in layouts for member in table.members]
-    computed = np.array([not member.source for member in every], np.bool_)
-    fields = [(member.name, member.writer) for member in every if not member.source]
-    places = {field: place for place, field in enumerate(dict.fromkeys(fields))}
-    columns = [member for member in every if member.source]
-    return _Members(
-        computed,
-        np.array([member.writer.number for member in columns], np.int64),
-        {member.writer.number: member.writer for member in columns},
-        np.array([member.required for member in columns], np.bool_),
-        list(places),
-        np.array([places[field] for field in fields], np.int64),
-    )
-
-
-@lru_cache(maxsize=8)
-def _pattern(layouts: tuple[RowLayout, ...], quotes: Quotes, of_fields: tuple[str | bytes, ...]) -> Pattern:
-    """Return what stands around the values of tables."""
-    members, by_number = _members(layouts), dict(quotes)
-    of_field = iter(members.field.tolist())
-    return Pattern.of(
-        [
-            around(
-                table.between,
-                tuple(
-                    by_number[member.writer.number] if member.source else of_fields[next(of_field)]
-                    for member in table.members
-                ),
-            )
-            for table in layouts
-        ]
-    )
-
-
-class _Written:
-    """What was written, one array after the other."""
-
-    def __init__(self) -> None:
-        self.arrays: list[pa.Array] = []
-        self._size = 0
-
-    def add(self, writer: Writer, values: pa.Array) -> tuple[int, str | bytes]:
-        """Write values; return where they begin, and what stands around each."""
-        text, quote = writer.write(values)
-        self.arrays.append(text)
-        self._size += len(text)
-        return self._size - len(text), quote
-
-
-def is_full(part: AnyChanges) -> bool:
-    """Return whether each row has a value, or null, in each column, and so stands for itself, not for a whole table."""
     rows = _rows(part)
-    return not (rows.missing or rows.left_out or len(truncates(part)))
+    if rows.missing and not (all(one.gaps for one in layouts) and len(rows.missing) <= _MOST_GAPS):
+        return False
+    return not (rows.left_out or len(truncates(part)))
 
 
 def truncates(part: AnyChanges) -> Numbers:

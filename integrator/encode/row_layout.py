@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Literal
 
 from integrator import schema
 from integrator.contracts.fragments import Shape
@@ -20,7 +21,7 @@ from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import image_columns
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text, depends_on
-from integrator.formats.contract import Between, ByColumn, Write
+from integrator.formats.contract import Between, ByColumn, InvalidValue, Write
 from integrator.schema import Column, Type
 from integrator.transform import sql
 
@@ -54,18 +55,32 @@ class Member:
 class RowLayout:
     """A table as one of those with the same shared recipe. It is equal to itself only: many are soon compared.
 
-    given: the columns of the shared recipe, each with the table's column that it is. between: what is between members.
+    given: the columns of the shared recipe, each with the table's column that it is. columns, options: of the message.
+    gaps: what becomes of a value that the record does not have: its member is left out, and the row's shape says so
+    (`shape`) or not (`omit`), or it is null; empty where rows with such are encoded alone. Formats that leave members
+    out have them in the order of the table's fields, as shapes do.
     """
 
     shared_recipe: TableRecipe
     given: tuple[tuple[str, str], ...]
     members: tuple[Member, ...]
-    between: Between
+    columns: tuple[Column, ...]
+    by_column: ByColumn
+    options: Options
+    gaps: Literal["", "omit", "shape", "null"]
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The columns that are members."""
         return tuple(member.source for member in self.members if member.source)
+
+    @lru_cache(maxsize=1 << 14)  # noqa: B019 - layouts are kept as long as the channel's recipe
+    def between(self, shape: Shape) -> Between:
+        """Return what is between the members of rows of a shape. Raises InvalidValue where such have none."""
+        columns = shape.present(self.columns)
+        if not columns:
+            raise InvalidValue(0, "a row without values")
+        return self.by_column.between(columns, self.options)
 
 
 def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) -> RowLayout | None:
@@ -102,7 +117,19 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
     options = messages.options_of(table, channel)
     members = _members(table, own, of_message, by_column, options)
-    return RowLayout(shared_recipe, given, members, by_column.between(of_message, options))
+    gaps = _gaps(table, parts, channel)
+    return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, gaps)
+
+
+def _gaps(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Literal["", "omit", "shape", "null"]:
+    """Return what becomes of values that records do not have, as in `RowLayout`."""
+    missing = messages.format_of(channel.messages.layout).missing
+    filled = table.capture.augment or table.capture.missing
+    if channel.messages.layout.envelope or filled or depends_on(parts, "gaps"):
+        return ""
+    if missing == "refuse":
+        return "null" if table.missing_as_null else ""
+    return missing
 
 
 def _members(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -28,13 +29,27 @@ from integrator.transform.message_key import headers, key_maker
 LEFT_OUT = "large values of rows above the maximum size"
 
 
+class JointEncoder(Protocol):
+    """Encodes rows of tables with the same shared recipe."""
+
+    def encode(self, values: Arrays, missing: Missing) -> pa.Array:
+        """Return the encoded rows, as an Encoder."""
+        ...
+
+    def shapes(self, values: Arrays) -> pa.Array:
+        """Return the shape of each row, as text."""
+        ...
+
+
 class TableEncoder:
     """Change rows of one table -> fragments.
 
-    encode: what encodes full rows, or their images in envelopes, where it is not the format's encoder of the recipe.
+    joint: what encodes rows, or their images in envelopes, where it is not the format's encoder of the recipe.
     """
 
-    def __init__(self, recipe: TableRecipe, channel: Recipe, framing: Framing, encode: Encoder | None = None) -> None:
+    def __init__(
+        self, recipe: TableRecipe, channel: Recipe, framing: Framing, joint: JointEncoder | None = None
+    ) -> None:
         self._recipe, self._channel = recipe, channel
         self._layout = channel.messages.layout
         self._format = messages.format_of(channel.messages.layout)
@@ -43,11 +58,10 @@ class TableEncoder:
             for field in messages.old_fields(recipe, channel.messages.layout)
         )
         self._places = {name: place for place, name in enumerate([*(field.name for field in recipe.fields), *old])}
-        self._rows = RowMaker(recipe, channel, encode if self._layout.envelope else None)
+        self._joint = None if self._layout.envelope else joint
+        self._rows = RowMaker(recipe, channel, joint.encode if joint and self._layout.envelope else None)
         self._keys = key_maker(recipe, channel)
-        self._encoders: dict[Shape, Encoder] = {}
-        if encode is not None and not self._layout.envelope:
-            self._encoders[Shape()] = encode
+        self._encoders: dict[Shape, Encoder] = {} if self._joint is None else {Shape(): self._joint.encode}
         self._framing = framing
 
     def encode(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Places]:
@@ -138,6 +152,10 @@ class TableEncoder:
     def _payloads(self, changes: Changes, rows: Rows) -> tuple[pa.Array, pa.Array]:
         """Return the payload of each row, and its shape."""
         size = len(rows.at)
+        if self._joint is not None:
+            if rows.missing:
+                raise DataError(f"{changes.file}: what is made of the missing values of a row depends on its table")
+            return self._encoded(changes, rows, Shape(), rows.values, {}, None), self._joint.shapes(rows.values)
         if self._format.missing != "shape" or self._layout.envelope:
             missing = rows.missing if self._format.missing == "omit" else self._accepted(changes, rows)
             return self._encoded(changes, rows, Shape(), rows.values, missing, None), pa.repeat("", size)

@@ -1,8 +1,8 @@
 """CPU of the first pass for rows of many tables, beside as many rows of one, in turns: the cases of I6.
 
-    python -m tests.bench.first_pass_tables [--rows 100000] [--tables 500] [--runs 5] [case …]
+    python -m tests.bench.first_pass_tables [--rows 100000] [--tables 500] [--runs 5] [--unlike] [case …]
 
-The least of the runs, microseconds a row of one core, without Spark and Kafka.
+unlike: each table has a column of its own. The least of the runs, microseconds a row of one core, without Spark and Kafka.
 """
 
 from __future__ import annotations
@@ -25,11 +25,15 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--tables", type=int, default=500)
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--unlike", action="store_true")
     given = parser.parse_args()
     pa.set_cpu_count(1)
     for case in given.cases:
         with tempfile.TemporaryDirectory(prefix="tables-") as name:
-            both = [made(Path(name) / str(tables), tables, case, given.rows) for tables in (1, given.tables)]
+            both = [
+                made(Path(name) / str(tables), tables, case, given.rows, unlike=given.unlike)
+                for tables in (1, given.tables)
+            ]
             times: list[list[float]] = [[], []]
             for _ in range(given.runs):
                 for (recipe, path), of_tables in zip(both, times, strict=True):

@@ -24,7 +24,7 @@ def hvr(at, table):
 
 def gap(at, table):
     [record] = hvr(at, table)
-    return [{name: value for name, value in record.items() if at % 50 or name != "note"}]
+    return [{name: value for name, value in record.items() if at // 500 % 50 or name != "note"}]
 
 
 def maxwell(at, table):
@@ -73,20 +73,22 @@ CASES = {
 }
 
 
-UNLIKE = (
-    "hvr",
-    "hvr, Connect JSON",
-    "hvr, the table's name in a column",
-    "hvr, a CaptureExpression",
-    "hvr, Envelope DEBEZIUM",
-    "hvr, Envelope OPENCDC",
-    "hvr, Avro",
-    "hvr, Protobuf",
-    "maxwell",
-    "debezium",
-    "wal2json",
-)
-"""Cases in which tables with columns of their own are encoded together, too; others: docs/speed.md."""
+UNLIKE = {
+    "hvr": 50,
+    "hvr, Connect JSON": 50,
+    "hvr, a column missing in one of fifty rows": 100,
+    "hvr, the table's name in a column": 50,
+    "hvr, a CaptureExpression": 50,
+    "hvr, Envelope DEBEZIUM": 50,
+    "hvr, Envelope OPENCDC": 50,
+    "hvr, Avro": 50,
+    "hvr, Protobuf": 50,
+    "maxwell": 50,
+    "debezium": 50,
+    "wal2json": 50,
+}
+"""Cases in which tables with columns of their own are encoded together, too, and how many of our functions are called
+for a table at most. Rows that lack values come table by table."""
 
 
 def with_own(record, at):
@@ -157,4 +159,4 @@ def test_nor_where_each_table_has_a_column_of_its_own(case, tmp_path):
     few, many = (calls(tmp_path / str(tables), tables, case, unlike=True) for tables in (10, 300))
     assert few["arrow"] > 10
     assert many["arrow"] <= 1.2 * few["arrow"]
-    assert many["ours"] - few["ours"] < 50 * 290  # and a layout, which says how its rows are written
+    assert many["ours"] - few["ours"] < UNLIKE[case] * 290  # and a layout, which says how its rows are written

@@ -111,6 +111,7 @@ SETTINGS = {
     "names of keys": (JSON, [EXTRA.format("{hvr_key_names}")], "", {"people", "twins"}),
     "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", EVERY),
     "SQL over keys": (JSON, [EXTRA.format("sql: upper(hvr_key_names)")], "", {"people", "twins"}),
+    "names of what is missing": (JSON, [EXTRA.format("{hvr_missing}")], "", EVERY),
     "misfits, counted": (JSON, ["{action: TableProperties, CoerceErrorPolicy: WARNING}"], "", set()),
     "CSV": ("Csv: true", [], "", EVERY),
     "CSV with a header": ("Csv: true, HeaderLine: true, NullRepresentation: plain", [OP], "", EVERY),
@@ -132,11 +133,11 @@ def records(chance, tables=tuple(VALUES)):
     return made
 
 
-def channel(directory, setting):
+def channel(directory, setting, more=""):
     said, actions, kafka, _ = SETTINGS[setting]
     formats = (f"{{action: FileFormat, {said}}}",) if said else ()
     text = "".join(f"  - {action}\n" for action in (*formats, *actions))
-    return pure.recipe(directory, DDL, text, kafka=f'{kafka}, Kafka_Default_Topic: "{{hvr_tbl_name}}"')
+    return pure.recipe(directory, DDL, text, kafka=f'{kafka}{more}, Kafka_Default_Topic: "{{hvr_tbl_name}}"')
 
 
 @pytest.fixture
@@ -164,10 +165,72 @@ def test_messages_are_the_same(setting, tmp_path, monkeypatch, together):
     assert together == SETTINGS[setting][-1]
 
 
+def with_gaps(records, chance):
+    """Deletes of which only the key is recorded, and other rows without some of their values."""
+    for record in records:
+        left = 0 if record["hvr_op"] == 0 else 0.8
+        stays = {"hvr_tbl_name", "hvr_tx_seq", "hvr_op", "k", "other"}
+        yield {name: value for name, value in record.items() if name in stays or chance.random() < left}
+
+
+AS_NULL = ", Missing_Values: 'NULL'"
+OF_ALL_VALUES = [
+    "Avro in a registry",
+    "Protobuf in a registry",
+    "CSV",
+    "CSV with a header",
+    "Avro's files",
+    "Debezium's envelope in Avro",
+    "Debezium's envelope in Protobuf",
+]
+"""Settings with formats that cannot leave a value out."""
+
+
+@pytest.mark.parametrize(
+    ("setting", "missing"),
+    [*((setting, "") for setting in SETTINGS), *((setting, AS_NULL) for setting in OF_ALL_VALUES)],
+)
+def test_messages_of_rows_that_lack_values_are_the_same(setting, missing, tmp_path, monkeypatch):
+    """Or the first of a table is refused; of which table, where several have such, depends on which are together."""
+    made = channel(tmp_path, setting, missing)
+    for seed in range(2):
+        chance = random.Random(seed)
+        joint, alone = both(made, pure.hvr(tmp_path, *with_gaps(records(chance), chance)), monkeypatch)
+        if isinstance(joint, str):
+            assert "the record has no value" in joint
+            assert "the record has no value" in alone
+        else:
+            assert joint == alone
+
+
+GAPS = {
+    # which tables are encoded together where each has rows that lack values
+    "with the schema": EVERY,
+    "as they are": EVERY,
+    "XML": EVERY,
+    "some rows are kept": EVERY,
+    "Avro in a registry": EVERY,
+    "SQL": EVERY,
+    "names of what is missing": {"people", "twins"},
+    "Conduit's records": {"people", "twins"},
+}
+
+
+@pytest.mark.parametrize("setting", GAPS)
+def test_rows_that_lack_values_are_encoded_together(setting, tmp_path, together):
+    """Or the test above would show nothing."""
+    chance = random.Random(1)
+    found = [row for row in with_gaps(records(chance), chance) if row["hvr_op"] != 3]
+    made = channel(tmp_path, setting, AS_NULL if setting in OF_ALL_VALUES else "")
+    pure.fragments(made, pure.hvr(tmp_path, *found))
+    assert together == GAPS[setting]
+
+
 WHOLE = [{"hvr_tbl_name": name, "k": 1, **{at: said[0] for at, said in VALUES[name].items()}} for name in VALUES]
 ALONE = {
     # what another row of one table is, and which tables are encoded together then
-    "a value that is missing": ({"hvr_tbl_name": "orders", "k": 2, "placed": None}, EVERY - {"orders"}),
+    "a value that is missing": ({"hvr_tbl_name": "orders", "k": 2, "placed": None}, EVERY),
+    "values of no column but the key": ({"hvr_tbl_name": "lines", "hvr_op": 0, "k": 2}, EVERY),
     "a row for the whole table": ({"hvr_tbl_name": "lines", "hvr_op": 5}, EVERY - {"lines"}),
     "a row for the whole table, in full": ({**WHOLE[1], "hvr_op": 5, "k": None}, EVERY - {"lines"}),
 }

@@ -1,0 +1,93 @@
+"""The members of tables with the same shared recipe, and what stands around their values: made once for the same ones.
+
+A batch has most often the tables of the batch before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from integrator.arrow.arrays import Mask
+from integrator.arrow.column_slices import Numbers
+from integrator.contracts.fragments import Shape
+from integrator.encode.row_layout import RowLayout, Writer
+from integrator.encode.row_writer import Pattern, around
+
+Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"
+"""What stands around values, by the number of their writer."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """The members of tables, one after another. computed: which are fields of the shared recipe; others are columns.
+
+    writer: the number of what writes each column; by_number: these. required: which columns may not be null. fields: of
+    the shared recipe, each once; field: which one each computed member is.
+    """
+
+    computed: Mask
+    writer: Numbers
+    by_number: Mapping[int, Writer]
+    required: Mask
+    fields: Sequence[tuple[str, Writer]]
+    field: Numbers
+
+
+@lru_cache(maxsize=8)
+def members_of(layouts: tuple[RowLayout, ...]) -> Members:
+    """Return the members of tables with the same shared recipe: most often the same tables come together again."""
+    every = [member for table in layouts for member in table.members]
+    computed = np.array([not member.source for member in every], np.bool_)
+    fields = [(member.name, member.writer) for member in every if not member.source]
+    places = {field: place for place, field in enumerate(dict.fromkeys(fields))}
+    columns = [member for member in every if member.source]
+    return Members(
+        computed,
+        np.array([member.writer.number for member in columns], np.int64),
+        {member.writer.number: member.writer for member in columns},
+        np.array([member.required for member in columns], np.bool_),
+        list(places),
+        np.array([places[field] for field in fields], np.int64),
+    )
+
+
+@lru_cache(maxsize=8)
+def pattern_of(
+    layouts: tuple[RowLayout, ...],
+    partial: tuple[tuple[int, Shape], ...],
+    quotes: Quotes,
+    of_fields: tuple[str | bytes, ...],
+) -> Pattern:
+    """Return what stands around the values of tables' whole rows, and of partial ones: of which table, which shape."""
+    members, by_number = members_of(layouts), dict(quotes)
+    of_field = iter(members.field.tolist())
+    of_tables = [
+        tuple(
+            by_number[member.writer.number] if member.source else of_fields[next(of_field)] for member in table.members
+        )
+        for table in layouts
+    ]
+    whole = [around(table.between(Shape()), beside) for table, beside in zip(layouts, of_tables, strict=True)]
+    others = [around(layouts[table].between(shape), shape.present(of_tables[table])) for table, shape in partial]
+    return Pattern.of([*whole, *others])
+
+
+class Written:
+    """What was written, one array after the other."""
+
+    def __init__(self) -> None:
+        self.arrays: list[pa.Array] = []
+        self._size = 0
+
+    def add(self, writer: Writer, values: pa.Array) -> tuple[int, str | bytes]:
+        """Write values; return where they begin, and what stands around each."""
+        text, quote = writer.write(values)
+        self.arrays.append(text)
+        self._size += len(text)
+        return self._size - len(text), quote
