@@ -50,6 +50,8 @@ LIST, ITEMS = "_list", "items"
 """What the names of the messages of structs and of nullable lists end in, for a field and a message cannot share a
 name; and the field of the latter."""
 
+_ANY = "column"
+"""The name in paths of a column of which only the type and the numbers matter."""
 Write = Callable[[pa.Array], list[Part]]
 """From values without null to the parts of each, without the tag."""
 
@@ -95,19 +97,18 @@ def encoder(_name: str, columns: Columns, options: Options, path: str = "") -> E
 
 
 def _of_column(column: Column, options: Options) -> WriteColumn:
-    [number] = numbered((column,), "", options).values()
-    write = _field(column, number, options, column.name + PATH)
+    write = _field(column, dict(options.numbers)[_ANY], options, _ANY + PATH)
     return lambda values: (together(write(values)), b"")
 
 
 def _in_order(columns: Columns, options: Options) -> list[tuple[int, Options]]:
-    """Return the places of columns by their numbers, each with options that have these for a column without a name."""
+    """Return the places of columns by their numbers, each with options that have its numbers as those of `_ANY`."""
     numbers = numbered(columns, "", options)
     ordered = []
     for place in sorted(range(len(columns)), key=lambda place: numbers[columns[place].name]):
         name = columns[place].name
-        inside = [(path[len(name) :], number) for path, number in options.numbers if path.startswith(name + PATH)]
-        ordered.append((place, replace(options, numbers=(("", numbers[name]), *inside))))
+        inside = [(_ANY + path[len(name) :], at) for path, at in options.numbers if path.startswith(name + PATH)]
+        ordered.append((place, replace(options, numbers=((_ANY, numbers[name]), *inside))))
     return ordered
 
 

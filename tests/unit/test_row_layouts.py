@@ -1,6 +1,7 @@
 """Tables that differ in their columns are encoded together: nothing of that can be seen in messages."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -171,6 +172,30 @@ def with_gaps(records, chance):
         left = 0 if record["hvr_op"] == 0 else 0.8
         stays = {"hvr_tbl_name", "hvr_tx_seq", "hvr_op", "k", "other"}
         yield {name: value for name, value in record.items() if name in stays or chance.random() < left}
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [(), (("tags", 4), ("k", 2), ("a", 7)), (("tags", 3), ("tags\0items", 5), ("?", 1)), (("b", 1), ("b\0items", 2))],
+    ids=["new", "some", "inside", "of one table"],
+)
+def test_lists_in_protobuf_have_the_numbers_of_their_fields(numbers, tmp_path, monkeypatch, together):
+    ddl = """
+create table one(k int primary key, tags varchar(9)[], a int);
+create table two(k int primary key, b int[] not null, tags varchar(9)[]);
+"""
+    kafka = REGISTRY.format("PROTOBUF") + ', Kafka_Default_Topic: "{hvr_tbl_name}"'
+    made = pure.recipe(tmp_path, ddl, f"  - {NO_TOMBSTONES}\n", kafka=kafka)
+    made = replace(made, tables=tuple(replace(table, numbers=numbers) for table in made.tables))
+    rows = [
+        {"hvr_tbl_name": name, "k": k, "tags": tags, **own}
+        for k, tags in enumerate((["x", "y"], [], None))
+        for name, own in (("one", {"a": 1}), ("two", {"b": [k, 2]}))
+    ]
+    joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
+    assert not isinstance(joint, str), joint
+    assert joint == alone
+    assert together == {"one", "two"}
 
 
 AS_NULL = ", Missing_Values: 'NULL'"
