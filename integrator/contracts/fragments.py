@@ -102,7 +102,7 @@ class Shape:
     truncate: bool = False
 
     def present(self, of_fields: Sequence[Item]) -> tuple[Item, ...]:
-        """Return those that are of fields which a row has, given one of each field."""
+        """Return what belongs to the fields that a row has, given one thing for each field."""
         return tuple(one for place, one in enumerate(of_fields) if place not in self.absent)
 
     def to_text(self) -> str:

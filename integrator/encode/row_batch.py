@@ -98,10 +98,8 @@ class RowBatch:
     def _kinds(self) -> tuple[Numbers, Sequence[tuple[int, Shape]]]:
         """The kind of each row: of a whole one its segment; then those of partial ones: of which segment, and shape."""
         kind = np.repeat(np.arange(len(self.layouts)), np.diff(self._bounds))
-        absent, places = (
-            np.zeros(len(kind), np.int64),
-            {},
-        )  # bits: of the members that records of the segment do not have
+        absent = np.zeros(len(kind), np.int64)  # a bit for each member that a record of the segment does not have
+        places = {}
         for segment, missing in self._gaps:
             layout, of_rows = self.layouts[segment], absent[slice(*self._bounds[segment : segment + 2])]
             if layout.gaps != "null":

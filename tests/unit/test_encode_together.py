@@ -131,7 +131,11 @@ OF_B = ["{action: ColumnProperties, table: b, Name: v, IntegrateExpression: 'of 
 
 @pytest.mark.parametrize(
     ("few_rows_parsed", "actions", "expected"),
-    [(FEW_ROWS, [], ["b", "a", "c"]), (0, [], ["b", "a", "c"]), (FEW_ROWS, OF_B, ["a", "c"])],
+    [
+        (FEW_ROWS, [], ["b", "a", "c", "other"]),
+        (0, [], ["b", "a", "c", "other"]),
+        (FEW_ROWS, OF_B, ["other", "a", "c"]),
+    ],
     ids=["parsed and encoded together", "parsed alone, encoded together", "parsed together, encoded by their recipes"],
 )
 def test_tables_are_encoded_together(few_rows_parsed, actions, expected, tmp_path, monkeypatch):
