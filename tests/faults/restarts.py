@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import signal
 import tempfile
+import time
 import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench import rows as table
-from tests.faults.kill_minus_nine import write_changes
+from tests.faults.kill_minus_nine import ROWS_A_FILE, write_changes
 from tests.parts import brokers, channels
 from tests.parts.daemon import Daemon
 
@@ -86,7 +87,10 @@ def run(directory: Path, restarts: int) -> list[Held]:
             write_changes(directory / "in", 2 * number + 1)
             daemon.wait_for("failed, starts again", EVERY * (number + 1), 240)
             broker.process.send_signal(signal.SIGCONT)
-        daemon.wait_for("cycle synced", restarts // EVERY)
+        rows, deadline = 2 * (restarts // EVERY) * ROWS_A_FILE, time.monotonic() + 90
+        while sum(cycle["rows"] for cycle in daemon.events("cycle synced")) < rows:  # else it would end in a failure
+            assert time.monotonic() < deadline, daemon.lines[-20:]
+            time.sleep(0.1)
         assert daemon.terminate() == 0, daemon.lines[-20:]
     return seen
 

@@ -1,7 +1,6 @@
 """A channel whose data fail, are mended, and that is resumed: log, heartbeat, state, metrics and page agree."""
 
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -25,6 +24,13 @@ def get(url):
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
+
+
+def put(home, text):
+    """Name the file of changes of a channel when it is whole: half of it could be read otherwise."""
+    path = home / "in" / ".a.jsonl"
+    path.write_text(text)
+    path.rename(path.with_name("a.jsonl"))
 
 
 def until(condition, seconds=60):
@@ -54,8 +60,8 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
 
     broken = CHANGES.read_text().replace('"action":"I"', '"action":"?"', 1)
     assert broken != CHANGES.read_text()
-    (tmp_path / "failing" / "in" / "a.jsonl").write_text(broken)
-    shutil.copy(CHANGES, tmp_path / "good" / "in" / "a.jsonl")
+    put(tmp_path / "failing", broken)
+    put(tmp_path / "good", CHANGES.read_text())
     [failed] = daemon.wait_for("failed")
     daemon.wait_for("cycle synced")
     assert (failed["channel"], failed["kind"]) == ("failing", "data")
@@ -74,7 +80,7 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
     assert "last failure" in get(url)[1]
     assert (get(url + "ready")[0], get(url + "health")[0]) == (503, 200)
 
-    shutil.copy(CHANGES, tmp_path / "failing" / "in" / "a.jsonl")
+    put(tmp_path / "failing", CHANGES.read_text())
     resumed = run("resume", failing)
     assert resumed.returncode == 0, resumed.stderr
     assert "which had failed (data), starts again in process" in resumed.stdout

@@ -33,6 +33,8 @@ autovacuum = off
 timezone = 'UTC'
 log_timezone = 'UTC'
 """
+PLUGINS = "output_plugin_libraries"
+"""The setting of newer minor versions (15.20 has it) that lists the output plugins that may be used."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,8 @@ def cluster(settings: str = "") -> Iterator[Postgres]:
         port = free_port()
         with (data / "postgresql.conf").open("a") as file:
             file.write(f"{SETTINGS}port = {port}\n{settings}\n")
+            if f"{PLUGINS}\t" in _output([str(found / "postgres"), "--describe-config"]):
+                file.write(f"{PLUGINS} = 'pgoutput, wal2json'\n")
         pg_ctl = [str(found / "pg_ctl"), "-D", str(data), "-w"]
         _run([*pg_ctl, "-l", str(log), "start"], directory, owner, log)
         try:
@@ -140,6 +144,10 @@ def _unprivileged() -> pwd.struct_passwd | None:
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name)
     return None
+
+
+def _output(words: Sequence[str]) -> str:
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
 def _run(words: Sequence[str], directory: Path, owner: pwd.struct_passwd | None, log: Path | None = None) -> None:
