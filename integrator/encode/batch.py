@@ -164,7 +164,7 @@ class Encoders:
         at = pa.array(of_row[order + 1])
         fragments = with_column(fragments, "table", pa.array(names).take(at))
         fragments = with_column(fragments, "topic", pa.array([self._tables[name].topic for name in names]).take(at))
-        if len(encoder.above(fragments, names)[0]):
+        if len(encoder.above(fragments)[0]):
             return None
         counters.add(counted)
         return fragments, order

@@ -173,16 +173,19 @@ class RowBatch:
 
 
 _MOST_GAPS = 63
-"""Columns with missing values that a part may have: a bit of a number each."""
+"""Columns with missing values that a part may have: each takes a bit of an int64."""
 
 
 def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
     """Return whether the rows can be encoded with those of other tables.
 
-    Each stands for itself, not for a whole table, and the values that it does not have are missing in its record.
+    They cannot where a row stands for a whole table, where values are left out that the record has, or where values are
+    missing that keys are made of, or that the layouts have no way to express.
     """
     rows = _rows(part)
-    if rows.missing and not (all(one.gaps for one in layouts) and len(rows.missing) <= _MOST_GAPS):
+    if rows.missing and len(rows.missing) > _MOST_GAPS:
+        return False
+    if rows.missing and not all(one.gaps and one.keys.isdisjoint(rows.missing) for one in layouts):
         return False
     return not (rows.left_out or len(truncates(part)))
 

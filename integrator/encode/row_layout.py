@@ -58,7 +58,7 @@ class RowLayout:
     given: the columns of the shared recipe, each with the table's column that it is. columns, options: of the message.
     gaps: what becomes of a value that the record does not have: its member is left out, and the row's shape says so
     (`shape`) or not (`omit`), or it is null; empty where rows with such are encoded alone. Formats that leave members
-    out have them in the order of the table's fields, as shapes do.
+    out have them in the order of the table's fields, as shapes do. keys: the columns that keys are made of.
     """
 
     shared_recipe: TableRecipe
@@ -68,6 +68,7 @@ class RowLayout:
     by_column: ByColumn
     options: Options
     gaps: Literal["", "omit", "shape", "null"]
+    keys: frozenset[str]
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -87,7 +88,7 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     """Return how a table, given also without its name, is divided; None where more is done to its columns."""
     layout = channel.messages.layout
     by_column = messages.format_of(layout).by_column
-    changed = layout.before or not _has_whole_images(layout) or not _is_of_rows(table.capture)
+    changed = layout.before or not _encodes_images(layout) or not _is_of_rows(table.capture)
     if by_column is None or changed or table.coercion.policy != "FATAL":
         return None
     types = {column.name: column.type for column in table.table.columns}
@@ -103,7 +104,11 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     given = _given(table, parts, computed)
     if any(source in captured and name != source for name, source in given):
         return None  # the key's hash is of what is captured, and not of what that is made of
-    columns = (Column(name, types[name] if name in captured else _same_text(types[source])) for name, source in given)
+    if not captured <= {name for name, _ in given}:
+        return None  # what nothing reads is computed all the same
+    columns = (
+        Column(name, types[name] if name in captured else _of_any_length(types[source])) for name, source in given
+    )
     row = Column(ROW, schema.Integer(64), nullable=False)
     shared_recipe = replace(
         nameless,
@@ -118,15 +123,16 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     options = messages.options_of(table, channel)
     members = _members(table, own, of_message, by_column, options)
     gaps = _gaps(table, parts, channel)
-    return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, gaps)
+    of_keys = frozenset((*table.key, *table.distribution_key, *(column.name for column in table.message_key.columns)))
+    return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, gaps, of_keys)
 
 
 def _gaps(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Literal["", "omit", "shape", "null"]:
     """Return what becomes of values that records do not have, as in `RowLayout`."""
     missing = messages.format_of(channel.messages.layout).missing
     filled = table.capture.augment or table.capture.missing
-    if channel.messages.layout.envelope or filled or depends_on(parts, "gaps"):
-        return ""
+    if channel.messages.layout.envelope or filled or table.capture.condition or depends_on(parts, "gaps"):
+        return ""  # a CaptureCondition fills rows that an update brings in
     if missing == "refuse":
         return "null" if table.missing_as_null else ""
     return missing
@@ -150,10 +156,10 @@ def _writer(by_column: ByColumn, kind: Column, options: Options) -> Writer:
     return Writer(next(_NUMBERS), by_column.write(kind, options))
 
 
-def _has_whole_images(layout: MessageFormat) -> bool:
-    """Return whether a row can be encoded before what is around it: fields in Protobuf have their numbers by place."""
-    of_format = messages.format_of(layout)
-    return not layout.envelope or (ENVELOPES[layout.envelope].images and of_format.schema_type != "PROTOBUF")
+def _encodes_images(layout: MessageFormat) -> bool:
+    """Return whether the images in envelopes, if there are any, can be encoded before the envelopes."""
+    by_column = messages.format_of(layout).by_column
+    return not layout.envelope or (ENVELOPES[layout.envelope].images and by_column is not None and by_column.nests)
 
 
 def _is_of_rows(capture: CaptureRecipe) -> bool:
@@ -194,6 +200,11 @@ def _given(table: TableRecipe, parts: Sequence[Part], computed: Sequence[Field])
     hashed = any(isinstance(part, Op) and part.name == "hvr_key_hash" for part in parts)
     of_hash = [(f"{_HASHED}{place}", name) for place, name in enumerate(table.distribution_key if hashed else ())]
     return (*((name, name) for name in sorted(read)), *of_hash)
+
+
+def _of_any_length(kind: Type) -> Type:
+    """Return the type without the length of its text; what stands for a missing value depends on its role."""
+    return replace(kind, length=None) if isinstance(kind, schema.String) else kind
 
 
 def _same_text(kind: Type) -> Type:

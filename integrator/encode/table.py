@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -72,7 +71,7 @@ class TableEncoder:
         for _ in range(len(changes.columns) + 1):
             counted = CycleCounters()
             fragments, order = self.fragments(changes, clock, counted)
-            over, sizes = self.above(fragments, [self._recipe.table.name])
+            over, sizes = self.above(fragments)
             if not len(over) or not policy.skeleton:
                 break
             found = dict(zip(order[over].tolist(), sizes.tolist(), strict=True))
@@ -197,21 +196,23 @@ class TableEncoder:
             if self._format.text:
                 return text_bytes(encoded, self._layout.options)
         except (UnsupportedValue, InvalidValue) as error:
+            if self._joint is not None:  # of which row is found where each table is encoded alone
+                raise DataError(f"{changes.file}: {error}") from None
             at = error.index if chosen is None else int(chosen[error.index])
             column = f", column {error.column}" if isinstance(error, UnsupportedValue) else ""
             where = f"{changes.file}:{changes.line[rows.at[at]]}: table {changes.table}{column}"
             raise DataError(f"{where}: {error}") from None
         return encoded
 
-    def above(self, fragments: pa.RecordBatch, tables: Sequence[str]) -> tuple[Places, Places]:
-        """Return the places of rows of `tables` whose messages would be above the maximum size, and the sizes (I5)."""
+    def above(self, fragments: pa.RecordBatch) -> tuple[Places, Places]:
+        """Return the places of rows whose messages would be above the maximum size, and the sizes (I5)."""
         limit, none = self._channel.messages.max_bytes, np.empty(0, np.int64)
         if not fragments.num_rows:
             return none, none
         plain = fragments["headers"].null_count == fragments.num_rows
         longest = sum(pc.max(pc.binary_length(fragments[name])).as_py() or 0 for name in ("payload", "key"))
-        shapes_of = pc.unique(fragments["shape"]).to_pylist()
-        frame = max(self._framing.frame_bytes(name, text) for name in tables for text in shapes_of)
+        pairs = pc.unique(pc.binary_join_element_wise(fragments["table"], fragments["shape"], "\0")).to_pylist()
+        frame = max(self._framing.frame_bytes(*pair.split("\0")) for pair in pairs)
         if plain and self._framing.with_growth(longest + frame) <= limit:
             return none, none
         sizes = self._framing.sizes(fragments)

@@ -61,7 +61,7 @@ def _of_column(column: Column, options: Options) -> Write:
     return lambda values: (together(_in_union(values, write) if column.nullable else write(values)), b"")
 
 
-BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1))
+BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1), nests=True)
 
 
 def sayable(kind: Type, options: Options) -> str | None:

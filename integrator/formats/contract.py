@@ -77,7 +77,8 @@ class ByColumn:
     write: from a column to what is written of its values, whatever its name, its place, and the length of its text;
     raises InvalidValue. between: from a message's columns to what stands before the first value of a row without
     missing ones, between its values, and after the last one. order: from a message's columns to the places of these in
-    the order in which rows have them, each with the options that `write` is given for it.
+    the order in which rows have them, each with the options that `write` is given for it. nests: whether a row in
+    another row is written as a row alone is.
     """
 
     write: Callable[[Column, Options], Write]
@@ -85,6 +86,7 @@ class ByColumn:
     order: Callable[[Columns, Options], Sequence[tuple[int, Options]]] = lambda columns, options: [
         (place, options) for place in range(len(columns))
     ]
+    nests: bool = False
 
 
 Bundles = Literal["", "table", "tables"]

@@ -80,6 +80,7 @@ def by_column(leaf_of: Callable[[Options], Leaf]) -> ByColumn:
     return ByColumn(
         lambda column, options: partial(_written, value_of(column.type, leaf_of(options))),
         lambda columns, _options: (*(_lead(place, column.name) for place, column in enumerate(columns)), "}"),
+        nests=True,
     )
 
 
