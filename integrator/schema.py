@@ -107,12 +107,7 @@ class Struct:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A row that is encoded already, in the format of the message that it is in; no column of a table is one.
-
-    text: whether the format is text.
-    """
-
-    text: bool
+    """A row that is encoded already, as the message's format writes a row in a row; no column of a table is one."""
 
 
 Type = (
@@ -253,8 +248,8 @@ def arrow_type(kind: Type) -> pa.DataType:
             return pa.time32("ms") if unit == "ms" else pa.time64("us")
         case Timestamp(unit, zoned):
             return pa.timestamp(unit, "UTC" if zoned else None)
-        case Encoded(text):
-            return pa.string() if text else pa.binary()
+        case Encoded():
+            raise TypeError("rows that are encoded are text or bytes, as their format is")
         case Array(item):
             return pa.list_(arrow_type(item))
         case Struct(fields):

@@ -75,7 +75,7 @@ class RowBatch:
     def _missing_of_given(self, size: int) -> dict[str, Mask]:
         """Return which values of the columns of the shared recipe are missing."""
         missing: dict[str, Mask] = {}
-        for segment, gone in self._gaps:
+        for segment, gone in self._missing:
             begin, end = self._bounds[segment : segment + 2]
             for name, source in self.layouts[segment].given:
                 if source in gone:
@@ -88,21 +88,24 @@ class RowBatch:
         return np.cumsum([0, *[size for _, size in self._segments]])
 
     @cached_property
-    def _gaps(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
-        """The segments with rows whose records do not have all values, and which these are, by column."""
+    def _missing(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
+        """The segments in which values are missing, each with those by column: see `Changes`."""
         first = np.cumsum([0, *[len(part.own) or 1 for part in self.parts]]).tolist()
-        gaps = [(segment, _rows(part).missing) for segment, part in zip(first, self.parts, strict=False)]
-        return [(segment, missing) for segment, missing in gaps if missing]
+        every = [(segment, _rows(part).missing) for segment, part in zip(first, self.parts, strict=False)]
+        return [(segment, missing) for segment, missing in every if missing]
 
     @cached_property
     def _kinds(self) -> tuple[Numbers, Sequence[tuple[int, Shape]]]:
-        """The kind of each row: of a whole one its segment; then those of partial ones: of which segment, and shape."""
+        """The kind of each row, and the kinds of partial rows: of which segment, and which shape.
+
+        A whole row's kind is its segment; kinds of partial rows are numbered after the segments.
+        """
         kind = np.repeat(np.arange(len(self.layouts)), np.diff(self._bounds))
-        absent = np.zeros(len(kind), np.int64)  # a bit for each member that a record of the segment does not have
+        absent = np.zeros(len(kind), np.int64)  # of each row, a bit for each member that is missing
         places = {}
-        for segment, missing in self._gaps:
+        for segment, missing in self._missing:
             layout, of_rows = self.layouts[segment], absent[slice(*self._bounds[segment : segment + 2])]
-            if layout.gaps != "null":
+            if layout.missing != "null":
                 places[segment] = [at for at, member in enumerate(layout.members) if member.source in missing]
                 for bit, place in enumerate(places[segment]):
                     of_rows |= missing[layout.members[place].source].astype(np.int64) << bit
@@ -119,11 +122,11 @@ class RowBatch:
     def shapes(self, values: Arrays) -> pa.Array:
         """Return the shape of each row."""
         kind, partial = self._kinds
-        texts = [shape.to_text() if self.layouts[segment].gaps == "shape" else "" for segment, shape in partial]
+        texts = [shape.to_text() if self.layouts[segment].missing == "shape" else "" for segment, shape in partial]
         return pa.array([*[""] * len(self.layouts), *texts]).take(pa.array(kind[np.asarray(values[ROW])]))
 
     def encode(self, values: Arrays, _missing: Missing) -> pa.Array:
-        """Return the encoded rows of the shared recipe, as an Encoder; InvalidValue does not say which row it is."""
+        """Return the encoded rows of the shared recipe, as `Encoder` does; InvalidValue does not name the row."""
         try:
             return self._encoded(values)
         except (UnsupportedValue, pa.ArrowInvalid) as error:  # the latter: more text than an array holds
@@ -154,7 +157,7 @@ class RowBatch:
         InvalidValue for null where it may not be.
         """
         columns = Columns.of(self._segments, [layouts.sources for layouts in self.layouts])
-        missing = dict(self._gaps)
+        missing = dict(self._missing)
         of_column = [(segment, source) for segment, layout in enumerate(self.layouts) for source in layout.sources]
         for place in np.flatnonzero(columns.with_nulls() & members.required).tolist():
             segment, source = of_column[place]
@@ -172,7 +175,7 @@ class RowBatch:
         return starts, tuple(quotes)
 
 
-_MOST_GAPS = 63
+_MOST_MISSING = 63
 """Columns with missing values that a part may have: each takes a bit of an int64."""
 
 
@@ -183,9 +186,9 @@ def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
     missing that keys are made of, or that the layouts have no way to express.
     """
     rows = _rows(part)
-    if rows.missing and len(rows.missing) > _MOST_GAPS:
+    if rows.missing and len(rows.missing) > _MOST_MISSING:
         return False
-    if rows.missing and not all(one.gaps and one.keys.isdisjoint(rows.missing) for one in layouts):
+    if rows.missing and not all(one.missing and one.keys.isdisjoint(rows.missing) for one in layouts):
         return False
     return not (rows.left_out or len(truncates(part)))
 

@@ -56,9 +56,9 @@ class RowLayout:
     """A table as one of those with the same shared recipe. It is equal to itself only: many are soon compared.
 
     given: the columns of the shared recipe, each with the table's column that it is. columns, options: of the message.
-    gaps: what becomes of a value that the record does not have: its member is left out, and the row's shape says so
-    (`shape`) or not (`omit`), or it is null; empty where rows with such are encoded alone. Formats that leave members
-    out have them in the order of the table's fields, as shapes do. keys: the columns that keys are made of.
+    missing: what becomes of a missing value, as in `Format`, or that it is null; empty where rows with such are encoded
+    alone. Formats that leave members out have them in the order of the table's fields, as shapes do. keys: the columns
+    that keys are made of.
     """
 
     shared_recipe: TableRecipe
@@ -67,7 +67,7 @@ class RowLayout:
     columns: tuple[Column, ...]
     by_column: ByColumn
     options: Options
-    gaps: Literal["", "omit", "shape", "null"]
+    missing: Literal["", "omit", "shape", "null"]
     keys: frozenset[str]
 
     @cached_property
@@ -122,16 +122,17 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
     options = messages.options_of(table, channel)
     members = _members(table, own, of_message, by_column, options)
-    gaps = _gaps(table, parts, channel)
-    of_keys = frozenset((*table.key, *table.distribution_key, *(column.name for column in table.message_key.columns)))
-    return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, gaps, of_keys)
+    of_keys = {field.source for field in computed if field.source and field.name in keys}
+    of_keys |= {*table.key, *table.distribution_key}
+    missing = _missing(table, parts, channel)
+    return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, missing, frozenset(of_keys))
 
 
-def _gaps(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Literal["", "omit", "shape", "null"]:
-    """Return what becomes of values that records do not have, as in `RowLayout`."""
+def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Literal["", "omit", "shape", "null"]:
+    """Return what becomes of missing values, as in `RowLayout`."""
     missing = messages.format_of(channel.messages.layout).missing
     filled = table.capture.augment or table.capture.missing
-    if channel.messages.layout.envelope or filled or table.capture.condition or depends_on(parts, "gaps"):
+    if channel.messages.layout.envelope or filled or table.capture.condition or depends_on(parts, "missing"):
         return ""  # a CaptureCondition fills rows that an update brings in
     if missing == "refuse":
         return "null" if table.missing_as_null else ""
@@ -163,7 +164,7 @@ def _encodes_images(layout: MessageFormat) -> bool:
 
 
 def _is_of_rows(capture: CaptureRecipe) -> bool:
-    """Return whether change rows with all values are captured row by row, by what expressions ask for.
+    """Return whether a change row with all values is captured by itself, out of the columns that expressions name.
 
     AugmentIncomplete and MissingRepresentation do nothing to such rows.
     """

@@ -57,15 +57,15 @@ class Rows:
 class RowMaker:
     """Makes the rows of a table's messages.
 
-    recipe: what the rows that it makes are encoded by.
+    recipe: that of the rows that it makes, with the field of encoded images where there are such.
     """
 
     def __init__(self, recipe: TableRecipe, channel: Recipe, encode: Encoder | None = None) -> None:
-        """Make rows of envelopes around images that `encode` has encoded, if it is given."""
+        """Have `encode`, if it is given, encode the images before the envelopes around them are made."""
         self._recipe, self._channel, self._encode = recipe, channel, encode
         self._layout = channel.messages.layout
         self._format = messages.format_of(channel.messages.layout)
-        self.recipe = with_image(recipe, text=self._format.text) if encode else recipe
+        self.recipe = with_image(recipe) if encode else recipe
         self._old = messages.old_fields(recipe, channel.messages.layout)
 
     def rows(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[Changes, Columns, Rows]:
@@ -129,7 +129,7 @@ class RowMaker:
         return Rows(values, missing, none, found.row, pa.array(found.op), found.image, found.retired)
 
     def _with_images(self, changes: Changes, columns: Columns) -> Columns:
-        """Return the fields, with the encoded images where these are encoded before. Raises DataError."""
+        """Return the fields, and the encoded images where these are encoded before the envelopes. Raises DataError."""
         if self._encode is None:
             return columns
         try:

@@ -32,7 +32,7 @@ class JointEncoder(Protocol):
     """Encodes rows of tables with the same shared recipe."""
 
     def encode(self, values: Arrays, missing: Missing) -> pa.Array:
-        """Return the encoded rows, as an Encoder."""
+        """Return the encoded rows, as `Encoder` does."""
         ...
 
     def shapes(self, values: Arrays) -> pa.Array:
@@ -152,8 +152,8 @@ class TableEncoder:
         """Return the payload of each row, and its shape."""
         size = len(rows.at)
         if self._joint is not None:
-            if rows.missing:
-                raise DataError(f"{changes.file}: what is made of the missing values of a row depends on its table")
+            if rows.missing:  # of a field that is computed: each table is then encoded alone, and nobody reads this
+                raise DataError(f"{changes.file}: a computed field is missing")
             return self._encoded(changes, rows, Shape(), rows.values, {}, None), self._joint.shapes(rows.values)
         if self._format.missing != "shape" or self._layout.envelope:
             missing = rows.missing if self._format.missing == "omit" else self._accepted(changes, rows)

@@ -16,9 +16,9 @@ INTEG_SEQ_LENGTH = 45
 Context = Literal["IntegrateExpression", "CaptureExpression", "MessageKey", "MessageHeaders", "AddressTo", "topic"]
 
 
-Dependency = Literal["row", "gaps", "transaction", "table", "columns", "file", "run"]
-"""What a value depends on: its row; which values the record does not have; where the transaction ends; the names of the
-table; which columns it has; the file or the row's place in it; the run and the channel."""
+Dependency = Literal["row", "missing", "transaction", "table", "columns", "file", "run"]
+"""What a value depends on: its row; which values are missing; where the transaction ends; the names of the table; which
+columns it has; the file or the row's place in it; the run and the channel."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ SUBSTITUTIONS: dict[str, Substitution] = {
     "hvr_cap_filename": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
     "hvr_cap_subdirs": Substitution(schema.String(), IN_A_MESSAGE, ("file",)),
     "hvr_row_uuid": Substitution(schema.String(36, "uuid"), depends_on=("row", "table", "run")),
-    "hvr_missing": Substitution(schema.String(), depends_on=("row", "gaps")),
+    "hvr_missing": Substitution(schema.String(), depends_on=("row", "missing")),
     "hvr_key_hash": Substitution(schema.String(16), IN_A_MESSAGE),
     "hvr_key_names": Substitution(schema.String(), depends_on=("columns",)),
     "hvr_cap_loc": Substitution(schema.String(), (*_BOTH, "CaptureExpression", "AddressTo"), ("run",)),

@@ -66,8 +66,8 @@ def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
     pieces = _pieces(columns, leaf)
 
     def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
-        if not pieces:
-            raise TypeError("an object without members")
+        if not pieces:  # of rows that have no value at all
+            return pa.repeat("{}", len(next(iter(arrays.values()))))
         if missing:
             return _with_omissions(pieces, arrays, missing)
         return _joined(pieces, [piece.texts(arrays, missing) for piece in pieces])
@@ -156,7 +156,7 @@ def quoted(text: pa.Array) -> pa.Array:
 
 
 def value_of(kind: Type, leaf: Leaf) -> Value:
-    """Return how values of `kind` are written: arrays and structs out of their items, others but rows by `leaf`."""
+    """Return how values of `kind` are written: arrays and structs out of their items, encoded rows as they are."""
     match kind:
         case schema.Array(item):
             inner = value_of(item, leaf)

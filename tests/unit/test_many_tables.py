@@ -88,7 +88,7 @@ UNLIKE = {
     "wal2json": 50,
 }
 """Cases in which tables with columns of their own are encoded together, too, and how many of our functions are called
-for a table at most. Rows that lack values come table by table."""
+for a table at most. Where values are missing, each table comes as a part of its own."""
 
 
 def with_own(record, at):
@@ -159,4 +159,4 @@ def test_nor_where_each_table_has_a_column_of_its_own(case, tmp_path):
     few, many = (calls(tmp_path / str(tables), tables, case, unlike=True) for tables in (10, 300))
     assert few["arrow"] > 10
     assert many["arrow"] <= 1.2 * few["arrow"]
-    assert many["ours"] - few["ours"] < UNLIKE[case] * 290  # and a layout, which says how its rows are written
+    assert many["ours"] - few["ours"] < UNLIKE[case] * 290  # and a layout, by which its rows are written

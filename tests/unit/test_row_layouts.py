@@ -213,15 +213,15 @@ ODD = {
         [{**A, "v": 1, "w": 1}, {**B, "v": 1, "w": 3, "t": ["q"]}, {**B, "hvr_tx_seq": "3", "hvr_op": 0, "v": 1}],
     ),
     **{
-        f"{envelope} in {said}": (
+        f"{envelope} in {file_format}": (
             TWO,
-            f"{said}, Envelope: {envelope}",
+            f"{file_format}, Envelope: {envelope}",
             [NO_TOMBSTONES],
             [{**A, "k": 1, "v": 9, "x": "o"}, {**B, "k": 1, "v": 1, "y": 5}],
         )
-        for said in ("Csv: true", "Xml: true", "Avro: true")
+        for file_format in ("Csv: true", "Xml: true", "Avro: true")
         for envelope in ("DEBEZIUM", "OPENCDC")
-        if (said, envelope) != ("Avro: true", "OPENCDC")  # whose names Avro does not have
+        if (file_format, envelope) != ("Avro: true", "OPENCDC")  # whose names Avro does not have
     },
     "an expression of a column that is absent": (
         TWO,
@@ -243,6 +243,12 @@ ODD = {
         ],
         [{**A, "k": 1, "v": 9, "x": "e"}, {**B, "k": 1, "v": 9, "y": 5}],
     ),
+    "a row without any value": (
+        "create table a(v int, x varchar(9)); create table b(v int, y int);",
+        "Json: true",
+        ["{action: Integrate, MessageKey: c}"],
+        [{**A, "v": 1, "x": "e"}, B],
+    ),
     "no row is kept, and one is wrong": (
         TWO.replace("x varchar(9)", "x varchar(9) not null"),
         JSON,
@@ -254,8 +260,8 @@ ODD = {
 
 @pytest.mark.parametrize("case", ODD)
 def test_odd_rows_are_the_same(case, tmp_path, monkeypatch):
-    ddl, said, actions, rows = ODD[case]
-    text = "".join(f"  - {action}\n" for action in (f"{{action: FileFormat, {said}}}", *actions))
+    ddl, file_format, actions, rows = ODD[case]
+    text = "".join(f"  - {action}\n" for action in (f"{{action: FileFormat, {file_format}}}", *actions))
     made = pure.recipe(tmp_path, ddl, text, kafka=', Kafka_Default_Topic: "{hvr_tbl_name}"')
     joint, alone = both(made, pure.hvr(tmp_path, *rows), monkeypatch)
     assert joint == alone
@@ -358,7 +364,7 @@ def test_rows_that_lack_values_are_encoded_together(setting, tmp_path, together)
 
 
 WHOLE = [{"hvr_tbl_name": name, "k": 1, **{at: said[0] for at, said in VALUES[name].items()}} for name in VALUES]
-ALONE = {
+OTHERWISE = {
     # what another row of one table is, and which tables are encoded together then
     "a value that is missing": ({"hvr_tbl_name": "orders", "k": 2, "placed": None}, EVERY),
     "values of no column but the key": ({"hvr_tbl_name": "lines", "hvr_op": 0, "k": 2}, EVERY),
@@ -367,9 +373,9 @@ ALONE = {
 }
 
 
-@pytest.mark.parametrize("case", ALONE)
+@pytest.mark.parametrize("case", OTHERWISE)
 def test_a_row_that_is_otherwise(case, tmp_path, monkeypatch, together):
-    record, expected = ALONE[case]
+    record, expected = OTHERWISE[case]
     made = channel(tmp_path, "every operation")
     joint, alone = both(made, pure.hvr(tmp_path, *WHOLE, record), monkeypatch)
     assert joint == alone

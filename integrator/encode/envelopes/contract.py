@@ -23,7 +23,7 @@ from integrator.transform.events import Events, Places
 Rows = tuple[Arrays, Missing]
 
 IMAGE = "\0image"
-"""The field of encoded rows: the first one of a table whose images are encoded before its envelopes."""
+"""The field with the encoded images: the first one of a table whose images are encoded before the envelopes."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Envelope:
     operations: what it can say; other events are counted and not sent. split_key_updates: an update of the key is a
     delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
-    without value, unless the channel says otherwise. images: a row's image stands in a message as it is, and so may be
-    encoded before.
+    without value, unless the channel sets otherwise. images: an image is a value of its own in the message, and can be
+    encoded before the envelope.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]
@@ -48,9 +48,9 @@ class Envelope:
     images: bool = True
 
 
-def with_image(table: TableRecipe, *, text: bool) -> TableRecipe:
-    """Return the recipe of a table whose images are encoded before, as text or not."""
-    return replace(table, fields=(Field(IMAGE, Encoded(text), nullable=True), *table.fields))
+def with_image(table: TableRecipe) -> TableRecipe:
+    """Return the recipe of a table whose images are encoded before the envelopes around them."""
+    return replace(table, fields=(Field(IMAGE, Encoded(), nullable=True), *table.fields))
 
 
 def image_columns(table: TableRecipe) -> tuple[Column, ...]:
