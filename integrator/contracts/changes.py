@@ -77,7 +77,7 @@ class Changes:
         return (self.table,)
 
     @property
-    def own(self) -> tuple[Mapping[str, pa.Array], ...]:
+    def own(self) -> tuple[TableColumns, ...]:
         """No columns but those of its table."""
         return ()
 
@@ -155,21 +155,36 @@ class Changes:
 
 
 @dataclass(frozen=True)
+class TableColumns:
+    """The columns of one table's rows, and which values are missing: see `Changes`."""
+
+    columns: Mapping[str, pa.Array]
+    missing: Mapping[str, Mask] = field(default_factory=dict)
+
+    def where(self, keep: Mask) -> TableColumns:
+        """Return the columns of the rows for which `keep` is True."""
+        missing = {name: gone[keep] for name, gone in self.missing.items() if gone[keep].any()}
+        if keep.all():
+            return TableColumns(self.columns, missing)
+        return TableColumns({name: each.filter(pa.array(keep)) for name, each in self.columns.items()}, missing)
+
+
+@dataclass(frozen=True)
 class MultiTableChanges:
     """Change rows of several tables, table after table, each in source order: see `Changes`.
 
     rows: all of them, as if of the first table; no update goes from one table into the next. sizes: rows of each table.
-    own: the columns of each table, without missing values, where they are not the same; then `rows` is without any.
+    own: the columns of each table, where they are not the same; then `rows` is without any.
     """
 
     rows: Changes
     tables: tuple[str, ...]
     sizes: tuple[int, ...]
-    own: tuple[Mapping[str, pa.Array], ...] = ()
+    own: tuple[TableColumns, ...] = ()
 
     @staticmethod
     def of(
-        rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[Mapping[str, pa.Array]] = ()
+        rows: Changes, tables: Sequence[str], sizes: Sequence[int], own: Sequence[TableColumns] = ()
     ) -> MultiTableChanges:
         """Return rows of several tables; `sizes` are their numbers of rows."""
         is_before_image = rows.is_before_image.copy()
@@ -191,16 +206,15 @@ class MultiTableChanges:
         apart = [self.rows.slice(table, start, size) for table, start, size in shares]
         if not self.own:
             return apart
-        return [replace(rows, columns=dict(own)) for rows, own in zip(apart, self.own, strict=True)]
+        pairs = zip(apart, self.own, strict=True)
+        return [replace(rows, columns=dict(own.columns), missing=dict(own.missing)) for rows, own in pairs]
 
     def where(self, mask: Mask) -> MultiTableChanges:
         """Return the rows for which `mask` is True; two rows that become neighbours by that are no update."""
         ends = np.cumsum(self.sizes)
         kept = [mask[end - size : end] for end, size in zip(ends.tolist(), self.sizes, strict=True)]
         left = [at for at, of_table in enumerate(kept) if of_table.any()]
-        own = [
-            {name: each.filter(pa.array(kept[at])) for name, each in self.own[at].items()} for at in left if self.own
-        ]
+        own = [self.own[at].where(kept[at]) for at in left if self.own]
         tables, sizes = [self.tables[at] for at in left], [int(kept[at].sum()) for at in left]
         return MultiTableChanges(self.rows.where(mask), tuple(tables), tuple(sizes), tuple(own))
 

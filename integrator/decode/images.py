@@ -259,14 +259,12 @@ class _Batch:
         for place, (shape, shares) in enumerate(zip(layout.shapes, self.rows.parts, strict=True)):
             first_slot, rows = int(layout.slots[place]), int(layout.rows[place + 1] - layout.rows[place])
             spans = ColumnSlices(whole, shape.by_name, first_slot, rows)
-            if full[place] and len(shares) == 1 and rows < FEW_ROWS and len(layout.shapes) > 1:
-                result.append(PartColumns(spans, apart=True))
-                continue
             missing = {}
-            for slot, name in enumerate(shape.by_name, first_slot):
-                if present[slot] < rows and not self.images.whole:
+            for slot, name in enumerate(() if full[place] else shape.by_name, first_slot):
+                if present[slot] < rows:
                     missing[name] = values.end[layout.base[slot] : layout.base[slot] + rows] == 0
-            result.append(PartColumns({name: spans[name] for name in shape.by_name}, missing))
+            apart = len(shares) == 1 and rows < FEW_ROWS and len(layout.shapes) > 1
+            result.append(PartColumns(spans, missing, apart))
         return result
 
 

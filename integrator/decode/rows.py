@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, Mask, in_groups
-from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges
+from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, TableColumns
 from integrator.decode.contract import Reading
 from integrator.schema import Table
 
@@ -71,14 +71,9 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class PartColumns:
-    """The columns of a part's rows, by name. missing: masks of those that have missing values.
+class PartColumns(TableColumns):
+    """The columns of a part's rows. apart: whether they are of one table alone, and lie among those of others."""
 
-    apart: whether the columns are of this table alone, all of their values there, and lie among those of others.
-    """
-
-    columns: Mapping[str, pa.Array]
-    missing: dict[str, Mask] = field(default_factory=dict)
     apart: bool = False
 
 
@@ -144,7 +139,7 @@ class Meta:
     def changes(self, table: str, file: str, part: PartColumns | None = None) -> Changes:
         """Return the rows as changes of a table, with their columns."""
         own = {name: getattr(self, name) for name in _ARRAYS}
-        columns, missing = (dict(part.columns), part.missing) if part else ({}, {})
+        columns, missing = (dict(part.columns), dict(part.missing)) if part else ({}, {})
         return Changes(table, file, columns, missing, **own, line=self.line, order=self.order)
 
 
@@ -201,12 +196,12 @@ def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, joint: bool) ->
 def changes_of(rows: Rows, values: Valued, meta: Meta) -> list[AnyChanges]:
     """Return rows as changes, part by part; those of several small tables together."""
     result: list[AnyChanges] = []
-    apart: list[tuple[Share, Mapping[str, pa.Array]]] = []
+    apart: list[tuple[Share, TableColumns]] = []
     places: list[Ints] = []
     bounds = rows.bounds.tolist()
     for shares, part, start, stop in zip(rows.parts, values.parts, bounds[:-1], bounds[1:], strict=True):
         if part.apart:
-            apart.append((shares[0], part.columns))
+            apart.append((shares[0], part))
             places.append(np.arange(start, stop))
             continue
         one = meta.slice(start, stop).changes(shares[0].table.name, rows.file, part)

@@ -51,7 +51,7 @@ class RowBatch:
         found: list[tuple[Mapping[str, pa.Array], int]] = []
         for part in self.parts:
             if isinstance(part, MultiTableChanges) and part.own:
-                found += zip(part.own, part.sizes, strict=True)
+                found += zip([own.columns for own in part.own], part.sizes, strict=True)
             else:
                 found.append((_rows(part).columns, len(part)))
         return found
@@ -90,9 +90,8 @@ class RowBatch:
     @cached_property
     def _missing(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
         """The segments in which values are missing, each with those by column: see `Changes`."""
-        first = np.cumsum([0, *[len(part.own) or 1 for part in self.parts]]).tolist()
-        every = [(segment, _rows(part).missing) for segment, part in zip(first, self.parts, strict=False)]
-        return [(segment, missing) for segment, missing in every if missing]
+        every = [missing for part in self.parts for missing in _missing_of(part)]
+        return [(segment, missing) for segment, missing in enumerate(every) if missing]
 
     @cached_property
     def _kinds(self) -> tuple[Numbers, Sequence[tuple[int, Shape]]]:
@@ -183,19 +182,31 @@ def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
     """Return whether the rows can be encoded with those of other tables.
 
     They cannot where a row stands for a whole table, where values are left out that the record has, or where values are
-    missing that keys are made of, or that the layouts have no way to express.
+    missing that a layout cannot express. layouts: of each of the tables that have columns of their own, or of all.
     """
-    rows = _rows(part)
-    if rows.missing and len(rows.missing) > _MOST_MISSING:
+    missing = _missing_of(part)
+    each = zip(missing if part.own else missing * len(layouts), layouts, strict=True)
+    if not all(can_lack(layout, gone) for gone, layout in each if gone):
         return False
-    if rows.missing and not all(one.missing and one.keys.isdisjoint(rows.missing) for one in layouts):
-        return False
-    return not (rows.left_out or len(truncates(part)))
+    return not (_rows(part).left_out or len(truncates(part)))
+
+
+def can_lack(layout: RowLayout, missing: Mapping[str, Mask]) -> bool:
+    """Return whether rows in which values of these columns are missing can be encoded with those of other tables.
+
+    Keys are made of values that are there.
+    """
+    return bool(layout.missing) and layout.keys.isdisjoint(missing) and len(missing) <= _MOST_MISSING
 
 
 def truncates(part: AnyChanges) -> Numbers:
     """Return the places of rows that stand for a whole table."""
     return np.flatnonzero(_rows(part).op.to_numpy() == TRUNCATE)
+
+
+def _missing_of(part: AnyChanges) -> list[Mapping[str, Mask]]:
+    """Return the missing values of each segment of a part."""
+    return [own.missing for own in part.own] if part.own else [_rows(part).missing]
 
 
 def _rows(part: AnyChanges) -> Changes:

@@ -1,16 +1,18 @@
 """Tables that differ in their columns: what of a table depends on these, and what does not.
 
-A table is divided into the columns that are only written, each by its type, and all the rest: that is a recipe of its
-own. Tables with the same shared recipe are encoded together.
+A table is divided into the columns that are only written, each by its type and the message's, and all the rest: that is
+a recipe of its own. Tables with the same shared recipe are encoded together.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Literal
+
+import pyarrow as pa
 
 from integrator import schema
 from integrator.contracts.fragments import Shape
@@ -24,6 +26,8 @@ from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, T
 from integrator.formats.contract import Between, ByColumn, InvalidValue, Write
 from integrator.schema import Column, Type
 from integrator.transform import sql
+from integrator.transform.cast import Refused
+from integrator.transform.columns import Way, as_field
 
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
@@ -121,7 +125,8 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     )
     of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
     options = messages.options_of(table, channel)
-    members = _members(table, own, of_message, by_column, options)
+    write = partial(_writer, by_column, Way(channel.messages.timezone, table.midnight_is_date))
+    members = _members(table, own, of_message, by_column.order(of_message, options), write)
     of_keys = {field.source for field in computed if field.source and field.name in keys}
     of_keys |= {*table.key, *table.distribution_key}
     missing = _missing(table, parts, channel)
@@ -140,21 +145,39 @@ def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Lite
 
 
 def _members(
-    table: TableRecipe, own: Sequence[bool | None], columns: Sequence[Column], by_column: ByColumn, options: Options
+    table: TableRecipe,
+    own: Sequence[bool | None],
+    columns: Sequence[Column],
+    order: Sequence[tuple[int, Options]],
+    writer: Callable[[Column, Options, Type | None], Writer],
 ) -> tuple[Member, ...]:
     """Return the members of a message with these columns, which the table's fields are, in the format's order."""
+    types = {column.name: column.type for column in table.table.columns}
     members = []
-    for place, options_of_column in by_column.order(columns, options):
-        field, column = table.fields[place], columns[place]
-        kind = Column("", _same_text(column.type), column.nullable)
+    for place, options in order:
+        field, column = table.fields[place], replace(columns[place], name="")
         source = field.source if own[place] and field.source else ""
-        members.append(Member(field.name, source, not field.nullable, _writer(by_column, kind, options_of_column)))
+        other = types[source] if source and types[source] != column.type else None
+        if other is None:
+            column = replace(column, type=_same_text(column.type))
+        members.append(Member(field.name, source, not field.nullable, writer(column, options, other)))
     return tuple(members)
 
 
 @lru_cache(maxsize=1024)
-def _writer(by_column: ByColumn, kind: Column, options: Options) -> Writer:
-    return Writer(next(_NUMBERS), by_column.write(kind, options))
+def _writer(by_column: ByColumn, way: Way, column: Column, options: Options, other: Type | None) -> Writer:
+    """Return what writes columns of a message. other: the type of the values, where it is not the message's."""
+    write = by_column.write(replace(column, type=_same_text(column.type)), options)
+    field = Field("", column.type, nullable=True)
+
+    def write_converted(values: pa.Array) -> tuple[pa.Array, str | bytes]:
+        try:
+            converted = as_field(values, other, field, way)
+        except Refused as error:
+            raise InvalidValue(0, str(error)) from None
+        return write(converted)
+
+    return Writer(next(_NUMBERS), write if other is None else write_converted)
 
 
 def _encodes_images(layout: MessageFormat) -> bool:
@@ -173,7 +196,7 @@ def _is_of_rows(capture: CaptureRecipe) -> bool:
 
 
 def _is_own(field: Field, types: dict[str, Type], captured: set[str]) -> bool | None:
-    """Return whether a field is a column as it is, or is computed; None for a column that is changed.
+    """Return whether a field is a column that is only written, or is computed; None for one that is both.
 
     captured: the columns that CaptureExpressions make.
     """
@@ -181,7 +204,7 @@ def _is_own(field: Field, types: dict[str, Type], captured: set[str]) -> bool | 
         return None
     if field.expression or field.soft_delete or not field.source or field.source in captured:
         return False
-    return True if types.get(field.source) == field.type else None
+    return True if field.source in types else None
 
 
 def _is_of_row(part: Part) -> bool:

@@ -16,6 +16,7 @@ from integrator.contracts.operations import DELETED, TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.errors import shortened, shown
+from integrator.schema import Type
 from integrator.transform.cast import Refused, as_text, cast, default_of, json_text
 from integrator.transform.coerce import Coercer
 from integrator.transform.expression import EvaluationContext, RunClock
@@ -139,17 +140,28 @@ def _own(field: Field, context: EvaluationContext, coercer: Coercer | None) -> p
     if field.source is None:
         return default_of(field.type, len(context.changes), nullable=field.nullable)
     column = context.recipe.table.column(field.source)
-    values = context.changes.columns[field.source]
-    if column is not None and column.type == field.type:
+    way = Way(context.channel.messages.timezone, context.recipe.midnight_is_date)
+    return as_field(context.changes.columns[field.source], None if column is None else column.type, field, way, coercer)
+
+
+@dataclass(frozen=True)
+class Way:
+    """What the text of moments depends on. midnight_is_date: as in `TableRecipe`."""
+
+    timezone: str
+    midnight_is_date: bool
+
+
+def as_field(values: pa.Array, kind: Type | None, field: Field, way: Way, coercer: Coercer | None = None) -> pa.Array:
+    """Return the values of a column of type `kind` as those of a field. Raises Refused."""
+    if kind == field.type:
         return values
-    nested = column is not None and isinstance(column.type, schema.Array | schema.Struct)
-    if column is not None and nested and isinstance(field.type, schema.String):
-        text = json_text(values, column.type, None if coercer else field.type.length)
+    if isinstance(kind, schema.Array | schema.Struct) and isinstance(field.type, schema.String):
+        text = json_text(values, kind, None if coercer else field.type.length)
         return coercer.cut(text, field.type.length) if coercer else text
-    moments = pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String)
-    if moments and context.recipe.midnight_is_date:
-        values = _dates_at_midnight(values, context.channel.messages.timezone)
-    return _fitted(values, field, context.channel.messages.timezone, coercer)
+    if way.midnight_is_date and pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String):
+        values = _dates_at_midnight(values, way.timezone)
+    return _fitted(values, field, way.timezone, coercer)
 
 
 def _dates_at_midnight(values: pa.Array, timezone: str) -> pa.Array:

@@ -27,7 +27,11 @@ PEOPLE = {
     "tags": [["a", None], [], None],
 }
 VALUES = {
-    "orders": {"placed": ["2026-01-02T03:04:05Z", None], "note": TEXTS, "total": [1.25, -3, None]},
+    "orders": {
+        "placed": ["2026-01-02T03:04:05Z", "2026-01-03T00:00:00Z", None],
+        "note": TEXTS,
+        "total": [1.25, -3, None],
+    },
     "lines": {"amount": [0, -7], "done": [True, None], "note": TEXTS, "ratio": [0.1, 1e300, None], "raw": ["00ff"]},
     "people": PEOPLE,
     "twins": PEOPLE,
@@ -70,7 +74,26 @@ SETTINGS = {
         JSON,
         ["{action: ColumnProperties, table: orders, Name: note, Datatype: varchar, Length: 99}"],
         "",
-        EVERY - {"orders"},
+        EVERY,
+    ),
+    "other types of many tables": (
+        JSON,
+        [
+            "{action: ColumnProperties, DatatypeMatch: 'decimal[prec>=1]', Datatype: text}",
+            "{action: ColumnProperties, DatatypeMatch: timestamptz, Datatype: text}",
+            "{action: TableProperties, TrimTime: MIDNIGHT}",
+            "{action: ColumnProperties, DatatypeMatch: date, Datatype: timestamp}",
+            "{action: ColumnProperties, Name: k, Datatype: bigint}",
+            *TEXTS_FOR_LISTS,
+        ],
+        "",
+        EVERY,
+    ),
+    "other types in Avro": (
+        "",
+        ["{action: ColumnProperties, DatatypeMatch: date, Datatype: text}", *TEXTS_FOR_LISTS],
+        REGISTRY.format("AVRO"),
+        EVERY,
     ),
     "some rows are kept": (JSON, ["{action: Restrict, CaptureCondition: '{k} < 4'}"], "", EVERY),
     "some rows are for here": (JSON, ["{action: Restrict, AddressTo: '{k}', AddressSubscribe: '2'}"], "", EVERY),
@@ -223,6 +246,12 @@ ODD = {
         for envelope in ("DEBEZIUM", "OPENCDC")
         if (file_format, envelope) != ("Avro: true", "OPENCDC")  # whose names Avro does not have
     },
+    "a value does not fit another type": (
+        TWO,
+        JSON,
+        ["{action: ColumnProperties, table: a, Name: x, Datatype: varchar, Length: 3}"],
+        [{**A, "k": 1, "v": 9, "x": "long"}, {**B, "k": 1, "v": 9, "y": 5}],
+    ),
     "an expression of a column that is absent": (
         TWO,
         JSON,
