@@ -203,6 +203,12 @@ def prepare() -> None:
         archive = demo.prepare(local_timezone())
     size = archive.stat().st_size >> 20
     output.console().print(f"{archive}: {size} MiB; each start of Spark by this Python takes classes from it")
+    with output.working("Compiling PySpark for Spark's Python processes"):
+        from integrator.run import pyspark_bytecode
+
+        found = pyspark_bytecode.add()
+    for one in found:
+        output.console().print(f"{one}: has bytecode; Spark's Python processes no longer compile it at each start")
 
 
 def main() -> int:

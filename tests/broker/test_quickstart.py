@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,11 @@ def test_prepare_archives_the_classes_that_each_later_start_takes(installed: Pat
     )
     assert prepared.returncode == 0, prepared.stderr
     assert not prepared.stderr
-    archive = Path(prepared.stdout.splitlines()[-1].partition(":")[0])
+    archive, *compiled = [Path(line.partition(":")[0]) for line in prepared.stdout.splitlines() if ": " in line]
     assert archive.is_relative_to(installed.parent)
+    assert "pyspark.zip" in [one.name for one in compiled]
+    for one in compiled:
+        assert any(name.endswith(".pyc") for name in zipfile.ZipFile(one).namelist())
     assert archive.stat().st_mode & 0o444 == 0o444
     loaded = tmp_path / "loaded.txt"
     submit = f"--conf spark.driver.extraJavaOptions=-Xlog:class+load:file={loaded} pyspark-shell"
