@@ -20,7 +20,7 @@ from integrator.plan import Plan
 from integrator.run.failure import Failure
 from integrator.run.observer import Observer
 from integrator.run.sync import Cycle
-from integrator.sources import files
+from integrator.sources.found_at import listing_of
 
 SILENT_S = 180.0
 """A channel that has not beaten for so long hangs: it waits for no lock and no start longer than that."""
@@ -125,9 +125,7 @@ class Monitor(Observer):
 
 
 def _backlog(plan: Plan) -> Backlog:
-    return Backlog(
-        Path(plan.state).absolute(), lambda: files.listing_of(plan.changes, plan.recipe.read.path, plan.delay)
-    )
+    return Backlog(Path(plan.state).absolute(), lambda: listing_of(plan.changes, plan.recipe.read.path, plan.delay))
 
 
 def _status(name: str, seen: Seen) -> dict[str, Any]:

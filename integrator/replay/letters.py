@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from integrator.contracts.fragments import REJECTED_HEADERS
 from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.properties import client_properties
 from integrator.deliver.kafka.read_back import Begin, Received, read_back
 from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
@@ -53,7 +54,7 @@ def read(plan: Plan, begin: Begin) -> Found:
     producer, topic = plan.recipe.send.producer, plan.recipe.tolerance.topic
     if topics.missing(producer, [topic]):
         raise EnvironmentFault(f"{topic}: there is no such topic at {plan.brokers}: no line was rejected yet")
-    return found_in(read_back(plan.brokers, [topic], begin, topics.client_properties(producer)), plan.channel)
+    return found_in(read_back(plan.brokers, [topic], begin, client_properties(producer)), plan.channel)
 
 
 def found_in(messages: Iterable[Received], channel: str) -> Found:

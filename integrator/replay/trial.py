@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from integrator import registry
 from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint, FileSummary
-from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.properties import client_properties
 from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.encode.framing import framing_of
 from integrator.errors import from_wire
@@ -102,7 +102,7 @@ def _later(plan: Plan, keys: dict[str, set[bytes | None]], since: int) -> dict[s
     """Return those of the keys that topics have messages of since a moment, in ms since 1970."""
     found: dict[str, set[bytes]] = {}
     if keys:
-        properties = topics.client_properties(plan.recipe.send.producer)
+        properties = client_properties(plan.recipe.send.producer)
         for message in each_read_back(plan.brokers, sorted(keys), Begin(time=since), properties):
             if message.key is not None and message.key in keys[message.topic]:
                 found.setdefault(message.topic, set()).add(message.key)

@@ -41,6 +41,7 @@ from integrator.run.spark_failures import classify
 from integrator.run.spark_steps import SparkSteps
 from integrator.run.state import State
 from integrator.sources import files, taken_before
+from integrator.sources.found_at import listing_of
 from integrator.sources.line_check import door_of
 from integrator.sources.listing import Listing
 from integrator.sources.spool import number_of
@@ -88,7 +89,7 @@ class Job:
             location, directory = self.plan.source, self.plan.recipe.read.path
             door = door_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
             self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel, door)
-            journal.begin_with(files.listing_of(location, directory).files(), number_of)
+            journal.begin_with(listing_of(location, directory).files(), number_of)
             self._renewal = Renewal(self.state, self._spooled, self.plan.channel)
 
     def close(self) -> None:
@@ -146,7 +147,7 @@ class Job:
             self.run(spark, once=False)
 
     def _listing(self) -> Listing:
-        return files.listing_of(self.plan.changes, self.plan.recipe.read.path, self.plan.delay)
+        return listing_of(self.plan.changes, self.plan.recipe.read.path, self.plan.delay)
 
     def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
         """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.

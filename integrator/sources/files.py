@@ -18,7 +18,6 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from integrator import durable
-from integrator.channel.sources import FilesLocation, SocketLocation
 from integrator.errors import crossing
 from integrator.sources.file_slices import FILE_SLICE_DDL, stream_of
 from integrator.sources.journal import Journal
@@ -61,13 +60,6 @@ def note_cores(state: Path, cores: int) -> None:
     path = state / CORES
     if not path.exists() or path.read_text() != str(cores):
         durable.replace(path, str(cores).encode())
-
-
-def listing_of(location: FilesLocation | SocketLocation, path: str, delay_s: int = 0) -> Listing:
-    """Return how the files of `location`, at `path`, are found: those that are older than `delay_s` seconds."""
-    if isinstance(location, SocketLocation):
-        return Listing(path, PATTERN, (), "name", delay_s)
-    return Listing(path, location.pattern, tuple(location.ignore), location.order, delay_s)
 
 
 class ChangeFiles(DataSource):

@@ -2,7 +2,7 @@
 
 producer       the Kafka client, once a worker
 librdkafka     the client by its C interface; rdkafka_h: the declarations; records: messages as they are taken
-aws_iam        Amazon MSK's tokens
+properties     what all clients of a channel have; aws_iam: Amazon MSK's tokens
 transaction    the producers of shards, each fencing the ones before
 refused        properties that it refuses, before anything is sent
 delivery       one task's messages, counted to the last

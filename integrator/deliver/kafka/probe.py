@@ -16,8 +16,8 @@ from confluent_kafka.admin._resource import ResourceType
 from integrator.channel.locations import TopicCreation
 from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
-from integrator.deliver.kafka.producer import QUIET
-from integrator.deliver.kafka.topics import TIMEOUT_S, client_properties, connected
+from integrator.deliver.kafka.properties import QUIET, client_properties
+from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.errors import EnvironmentFault
 
 _OF_BROKERS = ("message.max.bytes", "min.insync.replicas")

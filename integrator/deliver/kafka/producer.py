@@ -8,11 +8,9 @@ import numpy as np
 
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.deliver.kafka.librdkafka import Client
+from integrator.deliver.kafka.properties import QUIET
 from integrator.deliver.kafka.rdkafka_h import Records
 from integrator.deliver.kafka.topic_batcher import Batch
-
-QUIET = {"log_level": "2"}
-"""librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""
 
 _CHUNK = 2048
 _WAIT_S = 0.002

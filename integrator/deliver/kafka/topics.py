@@ -14,17 +14,12 @@ from confluent_kafka.cimpl import NewTopic
 from integrator.channel.locations import TopicCreation
 from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import diagnose
-from integrator.deliver.kafka.producer import QUIET
+from integrator.deliver.kafka.properties import QUIET, client_properties
 from integrator.errors import EnvironmentFault
 
 TIMEOUT_S = 10.0
 _ATTEMPT_S = 1.0
 _FINAL = (KafkaError._AUTHENTICATION, KafkaError._SSL)  # noqa: SLF001 - the names that confluent_kafka gives them
-_PRODUCER_ONLY = (
-    "acks", "request.required.acks", "enable.idempotence", "linger.ms", "queue.", "batch.", "compression", "message.",
-    "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",
-    "request.timeout.ms",
-)  # fmt: skip
 
 
 def ensure(
@@ -100,11 +95,6 @@ def _no_broker(properties: dict[str, str], text: str, heard: list[KafkaError]) -
         "start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, certificates)"
     )
     return f"no broker of {properties['bootstrap.servers']} answers ({text}): {remedy}{heard_last}"
-
-
-def client_properties(properties: dict[str, str]) -> dict[str, str]:
-    """Return those of a producer's properties that every client has."""
-    return {name: value for name, value in properties.items() if not name.startswith(_PRODUCER_ONLY)}
 
 
 def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation) -> None:

@@ -18,8 +18,8 @@ from integrator.contracts.recipe import Send
 from integrator.contracts.shards import CycleRecord, Shards
 from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
-from integrator.deliver.kafka.producer import QUIET, KafkaProducer
-from integrator.deliver.kafka.topics import client_properties
+from integrator.deliver.kafka.producer import KafkaProducer
+from integrator.deliver.kafka.properties import QUIET, client_properties
 from integrator.errors import DeliveryError, EnvironmentFault
 
 TIMEOUT_S = 60.0

@@ -1,0 +1,19 @@
+"""The properties of librdkafka that the clients of a channel have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+QUIET = {"log_level": "2"}
+"""librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""
+
+_PRODUCER_ONLY = (
+    "acks", "request.required.acks", "enable.idempotence", "linger.ms", "queue.", "batch.", "compression", "message.",
+    "retries", "message.send.max.retries", "partitioner", "sticky.", "delivery.", "max.in.flight", "transaction",
+    "request.timeout.ms",
+)  # fmt: skip
+
+
+def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a producer's properties that every client has."""
+    return {name: value for name, value in properties.items() if not name.startswith(_PRODUCER_ONLY)}
