@@ -12,6 +12,8 @@ from tests.bench import rows as bench
 from tests.conftest import DATA, ROOT
 from tests.parts import channels, kafka_io
 
+CUTS = [1, 7, 50]
+
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
@@ -30,17 +32,20 @@ def whole(broker, integrate_once, tmp_path_factory):
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4])
-@pytest.mark.parametrize("files", [1, 7, 50])
-def test_files_and_cores_make_no_difference(files, cores, whole, broker, tmp_path, name):
-    """Each in a process of its own, as users run it; files begin inside transactions that others began."""
-    broker.create(channels.shop_topics(name))
-    channel = channels.shop(tmp_path, broker.servers, name)
-    channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in", files)
-    command = [sys.executable, "run.py", "--channel", str(channel), "--once"]
-    environment = {**os.environ, "SPARK_MASTER": f"local[{cores}]"}
+def test_files_and_cores_make_no_difference(cores, whole, broker, tmp_path, name):
+    """Each number of cores in a process of its own, as users run it; files begin inside transactions of others."""
+    command, environment = [sys.executable, "run.py", "--once"], {**os.environ, "SPARK_MASTER": f"local[{cores}]"}
+    for files in CUTS:
+        directory, topics = tmp_path / str(files), f"{name}-{files}"
+        broker.create(channels.shop_topics(topics))
+        channel = channels.shop(directory, broker.servers, topics)
+        channel.write_text(channel.read_text().replace("channel: shop", f"channel: shop_{files}"))
+        channels.cut(DATA / "changes.wal2json-v2.jsonl", directory / "in", files)
+        command += ["--channel", str(channel)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert messages(broker.servers, channels.shop_topics(name)) == whole
+    for files in CUTS:
+        assert messages(broker.servers, channels.shop_topics(f"{name}-{files}")) == whole, files
 
 
 @pytest.mark.parametrize("files", [7, 50])
