@@ -22,7 +22,7 @@ from integrator.contracts.fragments import Places, with_column
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import framing_of
-from integrator.encode.row_batch import RowBatch, can_lack, is_joinable, truncates
+from integrator.encode.row_batch import RowBatch, can_lack, is_joinable, lacking, truncates
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
@@ -93,10 +93,9 @@ class Encoders:
         sharing: dict[int, list[int]] = {}
         alone = np.array(part.sizes) >= FEW_ROWS
         alone[np.searchsorted(np.cumsum(part.sizes), truncates(part), side="right")] = True
-        for place, table in enumerate(part.tables):
+        for place, (table, of_table) in enumerate(zip(part.tables, lacking(part), strict=True)):
             layout = None if alone[place] else self._layout(table)
-            missing = part.own[place].missing
-            if layout is not None and missing and not can_lack(layout, missing):
+            if layout is not None and of_table[0] and not can_lack(layout, *of_table):
                 layout = None
             sharing.setdefault(0 if layout is None else id(layout.shared_recipe), []).append(place)
         others = part.only(sharing.pop(0)).apart() if 0 in sharing else []

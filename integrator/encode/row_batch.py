@@ -17,7 +17,7 @@ from integrator.arrow.arrays import Mask
 from integrator.arrow.column_slices import Columns, Numbers
 from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, concat_tables
 from integrator.contracts.fragments import Shape
-from integrator.contracts.operations import TRUNCATE
+from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
 from integrator.encode import row_writer
 from integrator.encode.row_layout import ROW, RowLayout
 from integrator.encode.row_members import Members, Quotes, Written, members_of, pattern_of
@@ -90,7 +90,7 @@ class RowBatch:
     @cached_property
     def _missing(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
         """The segments in which values are missing, each with those by column: see `Changes`."""
-        every = [missing for part in self.parts for missing in _missing_of(part)]
+        every = [missing for part in self.parts for missing, _ in lacking(part)]
         return [(segment, missing) for segment, missing in enumerate(every) if missing]
 
     @cached_property
@@ -104,7 +104,7 @@ class RowBatch:
         places = {}
         for segment, missing in self._missing:
             layout, of_rows = self.layouts[segment], absent[slice(*self._bounds[segment : segment + 2])]
-            if layout.missing != "null":
+            if layout.missing in ("omit", "shape"):
                 places[segment] = [at for at, member in enumerate(layout.members) if member.source in missing]
                 for bit, place in enumerate(places[segment]):
                     of_rows |= missing[layout.members[place].source].astype(np.int64) << bit
@@ -174,6 +174,7 @@ class RowBatch:
         return starts, tuple(quotes)
 
 
+_BEFORE = (DELETE, BEFORE_KEY_UPDATE, BEFORE_UPDATE)
 _MOST_MISSING = 63
 """Columns with missing values that a part may have: each takes a bit of an int64."""
 
@@ -184,29 +185,38 @@ def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
     They cannot where a row stands for a whole table, where values are left out that the record has, or where values are
     missing that a layout cannot express. layouts: of each of the tables that have columns of their own, or of all.
     """
-    missing = _missing_of(part)
-    each = zip(missing if part.own else missing * len(layouts), layouts, strict=True)
-    if not all(can_lack(layout, gone) for gone, layout in each if gone):
+    each = lacking(part)
+    pairs = zip(each if part.own else each * len(layouts), layouts, strict=True)
+    if not all(can_lack(layout, *of_segment) for of_segment, layout in pairs if of_segment[0]):
         return False
     return not (_rows(part).left_out or len(truncates(part)))
 
 
-def can_lack(layout: RowLayout, missing: Mapping[str, Mask]) -> bool:
-    """Return whether rows in which values of these columns are missing can be encoded with those of other tables.
+def can_lack(layout: RowLayout, missing: Mapping[str, Mask], is_before: Mask) -> bool:
+    """Return whether rows with missing values can be encoded with those of other tables: see `lacking`.
 
     Keys are made of values that are there.
     """
-    return bool(layout.missing) and layout.keys.isdisjoint(missing) and len(missing) <= _MOST_MISSING
+    if not layout.missing or not layout.keys.isdisjoint(missing) or len(missing) > _MOST_MISSING:
+        return False
+    return layout.missing != "null before" or not any((gone & ~is_before).any() for gone in missing.values())
+
+
+def lacking(part: AnyChanges) -> list[tuple[Mapping[str, Mask], Mask]]:
+    """Return of each segment which values are missing, by column, and which rows are before images."""
+    rows = _rows(part)
+    is_before = np.isin(rows.op.to_numpy(), _BEFORE)
+    if not isinstance(part, MultiTableChanges) or not part.own:
+        return [(rows.missing, is_before)]
+    ends = np.cumsum(part.sizes).tolist()
+    return [
+        (own.missing, is_before[end - size : end]) for own, end, size in zip(part.own, ends, part.sizes, strict=True)
+    ]
 
 
 def truncates(part: AnyChanges) -> Numbers:
     """Return the places of rows that stand for a whole table."""
     return np.flatnonzero(_rows(part).op.to_numpy() == TRUNCATE)
-
-
-def _missing_of(part: AnyChanges) -> list[Mapping[str, Mask]]:
-    """Return the missing values of each segment of a part."""
-    return [own.missing for own in part.own] if part.own else [_rows(part).missing]
 
 
 def _rows(part: AnyChanges) -> Changes:

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -32,6 +32,10 @@ from integrator.transform.columns import Way, as_field
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
 _NUMBERS = itertools.count()
+
+
+Missing: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
+"""What becomes of missing values: as in `Format`; or they are null, in all rows or in before images."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,8 @@ class RowLayout:
     """A table as one of those with the same shared recipe. It is equal to itself only: many are soon compared.
 
     given: the columns of the shared recipe, each with the table's column that it is. columns, options: of the message.
-    missing: what becomes of a missing value, as in `Format`, or that it is null; empty where rows with such are encoded
-    alone. Formats that leave members out have them in the order of the table's fields, as shapes do. keys: the columns
-    that keys are made of.
+    missing: what becomes of a missing value; empty where rows with such are encoded alone. Formats that leave members
+    out have them in the order of the table's fields, as shapes do. keys: the columns that keys are made of.
     """
 
     shared_recipe: TableRecipe
@@ -71,7 +74,7 @@ class RowLayout:
     columns: tuple[Column, ...]
     by_column: ByColumn
     options: Options
-    missing: Literal["", "omit", "shape", "null"]
+    missing: Missing
     keys: frozenset[str]
 
     @cached_property
@@ -133,13 +136,16 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, missing, frozenset(of_keys))
 
 
-def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Literal["", "omit", "shape", "null"]:
-    """Return what becomes of missing values, as in `RowLayout`."""
-    missing = messages.format_of(channel.messages.layout).missing
+def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Missing:
+    """Return what becomes of missing values."""
+    layout = channel.messages.layout
     filled = table.capture.augment or table.capture.missing
-    if channel.messages.layout.envelope or filled or table.capture.condition or depends_on(parts, "missing"):
+    if filled or table.capture.condition or depends_on(parts, "missing"):
         return ""  # a CaptureCondition fills rows that an update brings in
-    if missing == "refuse":
+    if layout.envelope and ENVELOPES[layout.envelope].missing_before:
+        return "null before"
+    missing = messages.format_of(layout).missing
+    if missing == "refuse" or (missing == "shape" and layout.envelope):  # the shape is the message's, not its images'
         return "null" if table.missing_as_null else ""
     return missing
 

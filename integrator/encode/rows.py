@@ -132,6 +132,8 @@ class RowMaker:
         """Return the fields, and the encoded images where these are encoded before the envelopes. Raises DataError."""
         if self._encode is None:
             return columns
+        if columns.missing:  # of a field that is computed: each table is then encoded alone, and nobody reads this
+            raise DataError(f"{changes.file}: a computed field is missing")
         try:
             return replace(columns, values={IMAGE: self._encode(columns.values, {}), **columns.values})
         except InvalidValue as error:
