@@ -43,6 +43,18 @@ class Field:
 
 
 @dataclass(frozen=True)
+class TextRules:
+    """What is done to the values of a column, whatever its name: see `CaptureRecipe`.
+
+    day: they lose their time. blanks: they lose blanks at their end. characters: what stands for characters of text.
+    """
+
+    day: bool = False
+    blanks: bool = False
+    characters: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class CaptureRecipe:
     """What is done to the change rows of a table before anything else, as if they had been captured so.
 
@@ -73,6 +85,10 @@ class CaptureRecipe:
     def paired(self) -> bool:
         """Whether the two rows of an update are needed together."""
         return self.augment or self.coalesce or self.condition is not None
+
+    def text_rules(self, column: str) -> TextRules:
+        """Return what is done to the values of a column."""
+        return TextRules(column in self.days, column in self.blanks, self.characters)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ a recipe of its own. Tables with the same shared recipe are encoded together.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
@@ -20,30 +19,21 @@ from integrator.contracts.message_format import MessageFormat, Options
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe
 from integrator.encode import messages
+from integrator.encode.column_writer import Writer, Writers
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import image_columns
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text, depends_on
-from integrator.formats.contract import Between, ByColumn, InvalidValue, Write
+from integrator.formats.contract import Between, ByColumn, InvalidValue
 from integrator.schema import Column, Type
 from integrator.transform import sql
-from integrator.transform.cast import Refused
-from integrator.transform.columns import Way, as_field
+from integrator.transform.columns import Way
 
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
-_NUMBERS = itertools.count()
 
 
 Missing: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
 """What becomes of missing values: as in `Format`; or they are null, in all rows or in before images."""
-
-
-@dataclass(frozen=True)
-class Writer:
-    """What writes columns: one for all that can be written in one call. number: it identifies the writer."""
-
-    number: int
-    write: Write
 
 
 @dataclass(frozen=True)
@@ -113,27 +103,42 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
         return None  # the key's hash is of what is captured, and not of what that is made of
     if not captured <= {name for name, _ in given}:
         return None  # what nothing reads is computed all the same
-    columns = (
+    row = Column(ROW, schema.Integer(64), nullable=False)
+    columns = tuple(
         Column(name, types[name] if name in captured else _of_any_length(types[source])) for name, source in given
     )
-    row = Column(ROW, schema.Integer(64), nullable=False)
     shared_recipe = replace(
         nameless,
         table=replace(nameless.table, columns=(row, *columns), key=()),
         key=key,
         distribution_key=tuple(name for name, _ in given if name.startswith(_HASHED)),
         fields=(Field(ROW, row.type, nullable=False, source=ROW), *computed),
-        capture=replace(table.capture, augment=False, missing=()),
+        capture=_shared_capture(table.capture, given, columns),
         added=(),
     )
     of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
     options = messages.options_of(table, channel)
-    write = partial(_writer, by_column, Way(channel.messages.timezone, table.midnight_is_date))
-    members = _members(table, own, of_message, by_column.order(of_message, options), write)
+    writers = Writers(by_column, Way(channel.messages.timezone, table.midnight_is_date))
+    members = _members(table, own, of_message, by_column.order(of_message, options), writers)
     of_keys = {field.source for field in computed if field.source and field.name in keys}
     of_keys |= {*table.key, *table.distribution_key}
     missing = _missing(table, parts, channel)
     return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, missing, frozenset(of_keys))
+
+
+def _shared_capture(
+    capture: CaptureRecipe, given: Sequence[tuple[str, str]], columns: Sequence[Column]
+) -> CaptureRecipe:
+    """Return how the columns of the shared recipe, which are given, are captured."""
+    has_text = any(pa.types.is_string(schema.arrow_type(column.type)) for column in columns)
+    return replace(
+        capture,
+        augment=False,
+        missing=(),
+        days=tuple(name for name, source in given if source in capture.days),
+        blanks=tuple(name for name, source in given if source in capture.blanks),
+        characters=capture.characters if has_text else (),
+    )
 
 
 def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Missing:
@@ -155,35 +160,20 @@ def _members(
     own: Sequence[bool | None],
     columns: Sequence[Column],
     order: Sequence[tuple[int, Options]],
-    writer: Callable[[Column, Options, Type | None], Writer],
+    writers: Writers,
 ) -> tuple[Member, ...]:
     """Return the members of a message with these columns, which the table's fields are, in the format's order."""
     types = {column.name: column.type for column in table.table.columns}
     members = []
     for place, options in order:
-        field, column = table.fields[place], replace(columns[place], name="")
-        source = field.source if own[place] and field.source else ""
-        other = types[source] if source and types[source] != column.type else None
-        if other is None:
-            column = replace(column, type=_same_text(column.type))
-        members.append(Member(field.name, source, not field.nullable, writer(column, options, other)))
+        field, column = table.fields[place], columns[place]
+        if own[place] and field.source:
+            source, rules = field.source, table.capture.text_rules(field.source)
+            writer = writers.of(column, options, types[source], rules)
+        else:
+            source, writer = "", writers.of(column, options, column.type)
+        members.append(Member(field.name, source, not field.nullable, writer))
     return tuple(members)
-
-
-@lru_cache(maxsize=1024)
-def _writer(by_column: ByColumn, way: Way, column: Column, options: Options, other: Type | None) -> Writer:
-    """Return what writes columns of a message. other: the type of the values, where it is not the message's."""
-    write = by_column.write(replace(column, type=_same_text(column.type)), options)
-    field = Field("", column.type, nullable=True)
-
-    def write_converted(values: pa.Array) -> tuple[pa.Array, str | bytes]:
-        try:
-            converted = as_field(values, other, field, way)
-        except Refused as error:
-            raise InvalidValue(0, str(error)) from None
-        return write(converted)
-
-    return Writer(next(_NUMBERS), write if other is None else write_converted)
 
 
 def _encodes_images(layout: MessageFormat) -> bool:
@@ -195,10 +185,10 @@ def _encodes_images(layout: MessageFormat) -> bool:
 def _is_of_rows(capture: CaptureRecipe) -> bool:
     """Return whether a change row with all values is captured by itself, out of the columns that expressions name.
 
-    AugmentIncomplete and MissingRepresentation do nothing to such rows.
+    AugmentIncomplete and MissingRepresentation do nothing to such rows; what is done to text, its writer does.
     """
-    rest = replace(capture, expressions=(), condition=None, addresses=(), subscribed=(), augment=False, missing=())
-    return rest == CaptureRecipe()
+    of_rows = replace(capture, expressions=(), condition=None, addresses=(), subscribed=(), augment=False, missing=())
+    return replace(of_rows, days=(), blanks=(), characters=()) == CaptureRecipe()
 
 
 def _is_own(field: Field, types: dict[str, Type], captured: set[str]) -> bool | None:
@@ -235,8 +225,3 @@ def _given(table: TableRecipe, parts: Sequence[Part], computed: Sequence[Field])
 def _of_any_length(kind: Type) -> Type:
     """Return the type without the length of its text; what stands for a missing value depends on its role."""
     return replace(kind, length=None) if isinstance(kind, schema.String) else kind
-
-
-def _same_text(kind: Type) -> Type:
-    """Return the type by which values are written: for text of any length the same."""
-    return schema.String() if isinstance(kind, schema.String) else kind

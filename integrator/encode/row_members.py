@@ -16,7 +16,8 @@ import pyarrow as pa
 from integrator.arrow.arrays import Mask
 from integrator.arrow.column_slices import Numbers
 from integrator.contracts.fragments import Shape
-from integrator.encode.row_layout import RowLayout, Writer
+from integrator.encode.column_writer import Writer
+from integrator.encode.row_layout import RowLayout
 from integrator.encode.row_writer import Pattern, around
 
 Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"

@@ -25,7 +25,7 @@ from integrator.transform.coalesce import coalesced
 from integrator.transform.expression import EvaluationContext, RunClock
 from integrator.transform.fill_missing import augmented
 from integrator.transform.restrict import addressed, conditioned, reaching
-from integrator.transform.text_rules import mapped, trimmed, without_blanks
+from integrator.transform.text_rules import trimmed, with_rules
 
 NOT_ADDRESSED = "rows for other locations"
 NOT_MEANT = "rows outside the CaptureCondition"
@@ -138,14 +138,7 @@ def _named(changes: Changes, recipe: TableRecipe, computed: dict[str, tuple[pa.A
 
 
 def _texts(changes: Changes, rules: CaptureRecipe, counters: CycleCounters) -> Changes:
-    columns = dict(changes.columns)
-    for name in rules.days:
-        columns[name] = pc.floor_temporal(columns[name], unit="day")
-    for name in rules.blanks:
-        columns[name] = without_blanks(columns[name])
-    if rules.characters:
-        for name, values in columns.items():
-            columns[name] = mapped(values, rules.characters) if pa.types.is_string(values.type) else values
+    columns = {name: with_rules(values, rules.text_rules(name)) for name, values in changes.columns.items()}
     for name, size in rules.trims:
         columns[name], cut = trimmed(columns[name], size)
         counters.coerced(f"TrimDatatype of {changes.table}.{name}", cut)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import flat, from_flat, mask
+from integrator.contracts.table_recipe import TextRules
 
 _CONTINUATION, _LEAD_BITS = 0x80, 0xC0
 _MOST_CONTINUATIONS = 3  # of a character of UTF-8 (RFC 3629)
@@ -31,12 +32,16 @@ def trimmed(values: pa.Array, size: int) -> tuple[pa.Array, int]:
     return pc.replace_with_mask(values, pa.array(long), cut), int(long.sum())
 
 
-def without_blanks(values: pa.Array) -> pa.Array:
-    """Return text without blanks at its end."""
-    return pc.utf8_rtrim(values, " ")
+def with_rules(values: pa.Array, rules: TextRules) -> pa.Array:
+    """Return the values of a column as they are captured."""
+    if rules.day:
+        values = pc.floor_temporal(values, unit="day")
+    if rules.blanks:
+        values = pc.utf8_rtrim(values, " ")
+    return _mapped(values, rules.characters) if rules.characters and pa.types.is_string(values.type) else values
 
 
-def mapped(values: pa.Array, characters: tuple[tuple[str, str], ...]) -> pa.Array:
+def _mapped(values: pa.Array, characters: tuple[tuple[str, str], ...]) -> pa.Array:
     """Return text in which characters are replaced, all at once; only texts that have any are looked at one by one."""
     special = "[" + "".join(re.escape(character) for character, _ in characters) + "]"
     odd = mask(pc.match_substring_regex(values, special))

@@ -89,6 +89,22 @@ SETTINGS = {
         "",
         EVERY,
     ),
+    "text as it is captured": (
+        JSON,
+        ["{action: TableProperties, TrimWhiteSpace: true, CharacterMapping: 'l>L;n>', TrimTime: 'YES'}"],
+        "",
+        EVERY,
+    ),
+    "text as it is captured, in keys and expressions": (
+        "Json: true",
+        [
+            "{action: TableProperties, TrimWhiteSpace: true, CharacterMapping: 'x>X'}",
+            EXTRA.format("<{note %[allow_missings]}>").replace("Name", "table: orders, Name"),
+            "{action: ColumnProperties, table: pairs, Name: other, Datatype: text}",
+        ],
+        "",
+        EVERY - {"orders"},
+    ),
     "other types in Avro": (
         "",
         ["{action: ColumnProperties, DatatypeMatch: date, Datatype: text}", *TEXTS_FOR_LISTS],
