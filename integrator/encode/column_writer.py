@@ -14,7 +14,7 @@ from integrator.contracts.table_recipe import Field, TextRules
 from integrator.formats.contract import ByColumn, InvalidValue, Write
 from integrator.schema import Column, Type
 from integrator.transform.cast import Refused
-from integrator.transform.columns import Way, as_field
+from integrator.transform.columns import MomentFormat, as_field
 from integrator.transform.text_rules import with_rules
 
 _NUMBERS = itertools.count()
@@ -34,7 +34,7 @@ class Writers:
     """The writers of a table's columns: what they depend on beside the column."""
 
     by_column: ByColumn
-    way: Way
+    moments: MomentFormat
 
     def of(self, column: Column, options: Options, kind: Type, rules: TextRules = _AS_THEY_ARE) -> Writer:
         """Return what writes a column of a message. kind: the type of its values; rules: how these are captured."""
@@ -53,7 +53,7 @@ def _writer(writers: Writers, column: Column, options: Options, kind: Type, rule
 
     def write_converted(values: pa.Array) -> tuple[pa.Array, str | bytes]:
         try:
-            return write(as_field(with_rules(values, rules), kind, field, writers.way))
+            return write(as_field(with_rules(values, rules), kind, field, writers.moments))
         except Refused as error:
             raise InvalidValue(0, str(error)) from None
 

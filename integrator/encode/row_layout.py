@@ -26,7 +26,7 @@ from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, T
 from integrator.formats.contract import Between, ByColumn, InvalidValue
 from integrator.schema import Column, Type
 from integrator.transform import sql
-from integrator.transform.columns import Way
+from integrator.transform.columns import MomentFormat
 
 ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
@@ -118,7 +118,7 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     )
     of_message = image_columns(table) if layout.envelope else messages.columns(table, channel, Shape())
     options = messages.options_of(table, channel)
-    writers = Writers(by_column, Way(channel.messages.timezone, table.midnight_is_date))
+    writers = Writers(by_column, MomentFormat(channel.messages.timezone, table.midnight_is_date))
     members = _members(table, own, of_message, by_column.order(of_message, options), writers)
     of_keys = {field.source for field in computed if field.source and field.name in keys}
     of_keys |= {*table.key, *table.distribution_key}

@@ -140,28 +140,32 @@ def _own(field: Field, context: EvaluationContext, coercer: Coercer | None) -> p
     if field.source is None:
         return default_of(field.type, len(context.changes), nullable=field.nullable)
     column = context.recipe.table.column(field.source)
-    way = Way(context.channel.messages.timezone, context.recipe.midnight_is_date)
-    return as_field(context.changes.columns[field.source], None if column is None else column.type, field, way, coercer)
+    moments = MomentFormat(context.channel.messages.timezone, context.recipe.midnight_is_date)
+    return as_field(
+        context.changes.columns[field.source], None if column is None else column.type, field, moments, coercer
+    )
 
 
 @dataclass(frozen=True)
-class Way:
+class MomentFormat:
     """What the text of moments depends on. midnight_is_date: as in `TableRecipe`."""
 
     timezone: str
     midnight_is_date: bool
 
 
-def as_field(values: pa.Array, kind: Type | None, field: Field, way: Way, coercer: Coercer | None = None) -> pa.Array:
+def as_field(
+    values: pa.Array, kind: Type | None, field: Field, moments: MomentFormat, coercer: Coercer | None = None
+) -> pa.Array:
     """Return the values of a column of type `kind` as those of a field. Raises Refused."""
     if kind == field.type:
         return values
     if isinstance(kind, schema.Array | schema.Struct) and isinstance(field.type, schema.String):
         text = json_text(values, kind, None if coercer else field.type.length)
         return coercer.cut(text, field.type.length) if coercer else text
-    if way.midnight_is_date and pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String):
-        values = _dates_at_midnight(values, way.timezone)
-    return _fitted(values, field, way.timezone, coercer)
+    if moments.midnight_is_date and pa.types.is_timestamp(values.type) and isinstance(field.type, schema.String):
+        values = _dates_at_midnight(values, moments.timezone)
+    return _fitted(values, field, moments.timezone, coercer)
 
 
 def _dates_at_midnight(values: pa.Array, timezone: str) -> pa.Array:
