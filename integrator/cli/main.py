@@ -206,9 +206,10 @@ def prepare() -> None:
     with output.working("Compiling PySpark for Spark's Python processes"):
         from integrator.run import pyspark_bytecode
 
-        found = pyspark_bytecode.add()
-    for one in found:
-        output.console().print(f"{one}: has bytecode; Spark's Python processes no longer compile it at each start")
+        found = [(one, pyspark_bytecode.add(one)) for one in pyspark_bytecode.archives()]
+    for one, reason in found:
+        made = "Spark's Python processes no longer compile it at each start"
+        output.console().print(f"{one}: {f'stays without this bytecode: {reason}' if reason else made}")
 
 
 def main() -> int:

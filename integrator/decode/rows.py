@@ -72,7 +72,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class PartColumns(TableColumns):
-    """The columns of a part's rows. apart: whether they are of one table alone, and lie among those of others."""
+    """The columns of a part's rows.
+
+    apart: they are those of one small table, and lie among those of others: it is handed on with tables like that.
+    """
 
     apart: bool = False
 

@@ -22,7 +22,7 @@ from integrator.contracts.fragments import Places, with_column
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import framing_of
-from integrator.encode.row_batch import RowBatch, can_lack, is_joinable, lacking, truncates
+from integrator.encode.row_batch import RowBatch, can_lack, is_joinable, missing_by_segment, truncates
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError
@@ -93,7 +93,7 @@ class Encoders:
         sharing: dict[int, list[int]] = {}
         alone = np.array(part.sizes) >= FEW_ROWS
         alone[np.searchsorted(np.cumsum(part.sizes), truncates(part), side="right")] = True
-        for place, (table, of_table) in enumerate(zip(part.tables, lacking(part), strict=True)):
+        for place, (table, of_table) in enumerate(zip(part.tables, missing_by_segment(part), strict=True)):
             layout = None if alone[place] else self._layout(table)
             if layout is not None and of_table[0] and not can_lack(layout, *of_table):
                 layout = None

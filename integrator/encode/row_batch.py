@@ -90,7 +90,7 @@ class RowBatch:
     @cached_property
     def _missing(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
         """The segments in which values are missing, each with those by column: see `Changes`."""
-        every = [missing for part in self.parts for missing, _ in lacking(part)]
+        every = [missing for part in self.parts for missing, _ in missing_by_segment(part)]
         return [(segment, missing) for segment, missing in enumerate(every) if missing]
 
     @cached_property
@@ -185,7 +185,7 @@ def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
     They cannot where a row stands for a whole table, where values are left out that the record has, or where values are
     missing that a layout cannot express. layouts: of each of the tables that have columns of their own, or of all.
     """
-    each = lacking(part)
+    each = missing_by_segment(part)
     pairs = zip(each if part.own else each * len(layouts), layouts, strict=True)
     if not all(can_lack(layout, *of_segment) for of_segment, layout in pairs if of_segment[0]):
         return False
@@ -193,7 +193,7 @@ def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
 
 
 def can_lack(layout: RowLayout, missing: Mapping[str, Mask], is_before: Mask) -> bool:
-    """Return whether rows with missing values can be encoded with those of other tables: see `lacking`.
+    """Return whether rows with missing values can be encoded with those of other tables: see `missing_by_segment`.
 
     Keys are made of values that are there.
     """
@@ -202,7 +202,7 @@ def can_lack(layout: RowLayout, missing: Mapping[str, Mask], is_before: Mask) ->
     return layout.missing != "null before" or not any((gone & ~is_before).any() for gone in missing.values())
 
 
-def lacking(part: AnyChanges) -> list[tuple[Mapping[str, Mask], Mask]]:
+def missing_by_segment(part: AnyChanges) -> list[tuple[Mapping[str, Mask], Mask]]:
     """Return of each segment which values are missing, by column, and which rows are before images."""
     rows = _rows(part)
     is_before = np.isin(rows.op.to_numpy(), _BEFORE)

@@ -32,7 +32,7 @@ ROW, _HASHED = "\0row", "\0hashed"
 """Columns of shared recipes: each row's place, and the columns of the distribution key; no name begins so."""
 
 
-Missing: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
+MissingAs: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
 """What becomes of missing values: as in `Format`; or they are null, in all rows or in before images."""
 
 
@@ -64,7 +64,7 @@ class RowLayout:
     columns: tuple[Column, ...]
     by_column: ByColumn
     options: Options
-    missing: Missing
+    missing: MissingAs
     keys: frozenset[str]
 
     @cached_property
@@ -141,7 +141,7 @@ def _shared_capture(
     )
 
 
-def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Missing:
+def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> MissingAs:
     """Return what becomes of missing values."""
     layout = channel.messages.layout
     filled = table.capture.augment or table.capture.missing

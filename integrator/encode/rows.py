@@ -54,6 +54,12 @@ class Rows:
         )
 
 
+def refuse_missing(missing: Missing, changes: Changes) -> None:
+    """Raise DataError for computed fields with missing values: then each table is encoded alone; nobody reads it."""
+    if missing:
+        raise DataError(f"{changes.file}: {', '.join(missing)}: a computed field is missing")
+
+
 class RowMaker:
     """Makes the rows of a table's messages.
 
@@ -132,8 +138,7 @@ class RowMaker:
         """Return the fields, and the encoded images where these are encoded before the envelopes. Raises DataError."""
         if self._encode is None:
             return columns
-        if columns.missing:  # of a field that is computed: each table is then encoded alone, and nobody reads this
-            raise DataError(f"{changes.file}: a computed field is missing")
+        refuse_missing(columns.missing, changes)
         try:
             return replace(columns, values={IMAGE: self._encode(columns.values, {}), **columns.values})
         except InvalidValue as error:

@@ -16,7 +16,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages, oversize
 from integrator.encode.framing import Framing
-from integrator.encode.rows import RowMaker, Rows
+from integrator.encode.rows import RowMaker, Rows, refuse_missing
 from integrator.encode.tombstones import followed, tombstoned, tombstones
 from integrator.errors import DataError
 from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
@@ -152,8 +152,7 @@ class TableEncoder:
         """Return the payload of each row, and its shape."""
         size = len(rows.at)
         if self._joint is not None:
-            if rows.missing:  # of a field that is computed: each table is then encoded alone, and nobody reads this
-                raise DataError(f"{changes.file}: a computed field is missing")
+            refuse_missing(rows.missing, changes)
             return self._encoded(changes, rows, Shape(), rows.values, {}, None), self._joint.shapes(rows.values)
         if self._format.missing != "shape" or self._layout.envelope:
             missing = rows.missing if self._format.missing == "omit" else self._accepted(changes, rows)

@@ -149,7 +149,7 @@ class Coercer:
         made = pc.if_else(beyond, limit, made)
         if decimal:
             return made
-        values = pc.if_else(beyond, made.cast(values.type), values)
+        values = pc.if_else(beyond, made.cast(values.type, safe=False), values)
         rounded = pc.and_(pc.not_equal(made.cast(values.type, safe=False), values), pc.invert(pc.is_nan(values)))
         self._fix("ROUNDING", mask(rounded), values, kind)
         return made

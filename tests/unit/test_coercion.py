@@ -25,6 +25,7 @@ COLUMNS = {
     "only": ("int", "integer, Nullable: false"),
     "truth": ("text", "boolean"),
     "moment": ("timestamp(3)", "date"),
+    "whole": ("bigint", "double"),
 }
 DDL = "create table t(k int primary key, {});".format(
     ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
@@ -45,6 +46,7 @@ FITS = {
     "only": 1,
     "truth": "true",
     "moment": "2026-02-03T00:00:00",
+    "whole": 9007199254740992,
 }
 
 CASES = [
@@ -57,6 +59,8 @@ CASES = [
     ("price", -1.999, "ROUNDING", -1.99),  # toward zero
     ("ratio", 2.345, "ROUNDING", 2.34),
     ("count", 3.9, "ROUNDING", 3),
+    ("whole", 9007199254740993, "ROUNDING", 9007199254740992.0),
+    ("whole", 9223372036854775807, "ROUNDING", 9223372036854775808.0),  # as a double, it is no bigint
     ("count", 1e12, "NUMERIC_RANGE", 2147483647),
     ("words", "abcd", "STRING_TRUNCATION", "abc"),
     ("words", "äöüß", "STRING_TRUNCATION", "äöü"),

@@ -1,12 +1,12 @@
 """Bytecode in the archives that Spark's Python processes import from."""
 
+import os
 import subprocess
 import sys
 import zipfile
 
 import pytest
 
-from integrator.errors import EnvironmentFault
 from integrator.run import pyspark_bytecode
 
 SOURCES = {
@@ -18,7 +18,7 @@ SOURCES = {
 
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
-    path = tmp_path / "python" / "lib" / "made.zip"
+    path = tmp_path / "python" / "lib" / "pyspark.zip"
     path.parent.mkdir(parents=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         for name, source in SOURCES.items():
@@ -35,14 +35,15 @@ def imported(archive):
 
 def test_python_imports_bytecode_that_was_added(archive):
     assert imported(archive) == f"{archive}/made/__init__.py"
-    assert pyspark_bytecode.add() == [archive]
+    assert pyspark_bytecode.archives() == [archive]
+    assert not pyspark_bytecode.add(archive)
     assert imported(archive) == f"{archive}/made/__init__.pyc"
 
 
 def test_what_was_in_an_archive_stays_where_it_is(archive):
     with zipfile.ZipFile(archive) as before:
         places = {entry.filename: entry.header_offset for entry in before.infolist()}
-    pyspark_bytecode.add()
+    pyspark_bytecode.add(archive)
     with zipfile.ZipFile(archive) as after:
         found = {entry.filename: entry.header_offset for entry in after.infolist()}
         assert {name: after.read(name).decode() for name in SOURCES} == SOURCES
@@ -51,19 +52,65 @@ def test_what_was_in_an_archive_stays_where_it_is(archive):
 
 
 def test_an_archive_with_bytecode_is_left_as_it_is(archive):
-    pyspark_bytecode.add()
+    pyspark_bytecode.add(archive)
     first = archive.stat()
-    pyspark_bytecode.add()
+    pyspark_bytecode.add(archive)
     assert archive.stat() == first
 
 
-def test_an_archive_that_cannot_be_written_is_named(archive, monkeypatch):
-    def full(*_paths):
+def test_owner_and_mode_stay(archive):
+    archive.chmod(0o444)
+    before = archive.stat()
+    umask = os.umask(0o077)
+    assert not pyspark_bytecode.add(archive)
+    assert os.umask(umask) == 0o077
+    after = archive.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert after.st_size > before.st_size
+
+
+def test_a_module_that_this_python_cannot_compile_is_passed_over(archive):
+    with zipfile.ZipFile(archive, "a") as made:
+        made.writestr("made/old.py", "print 'of Python 2'\n")
+        made.writestr("made/latin.py", b"WORD = 'caf\xe9'\n")
+    assert not pyspark_bytecode.add(archive)
+    names = zipfile.ZipFile(archive).namelist()
+    assert "made/part.pyc" in names
+    assert not {"made/old.pyc", "made/latin.pyc"}.intersection(names)
+
+
+def test_archives_of_others_are_left_alone(archive):
+    (archive.parent / "mine.zip").write_bytes(archive.read_bytes())
+    assert pyspark_bytecode.archives() == [archive]
+
+
+def of_another_python(archive, _monkeypatch):
+    with zipfile.ZipFile(archive, "a") as made:
+        made.writestr("made/part.pyc", b"\0\0\r\n")
+
+
+def damaged(archive, _monkeypatch):
+    archive.write_bytes(archive.read_bytes()[:100])
+
+
+def full(_archive, monkeypatch):
+    def fsync(_file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pyspark_bytecode.shutil, "copy2", full)
+    monkeypatch.setattr(pyspark_bytecode.os, "fsync", fsync)
+
+
+REASONS = {
+    of_another_python: "it has the bytecode of another Python; install PySpark again for this one",
+    damaged: "File is not a zip file; install PySpark again",
+    full: "No space left on device; run this as the user who installed PySpark",
+}
+
+
+@pytest.mark.parametrize("case", REASONS)
+def test_why_an_archive_stays_as_it_is(case, archive, monkeypatch):
+    case(archive, monkeypatch)
     before = archive.read_bytes()
-    with pytest.raises(EnvironmentFault, match=r"made.zip: cannot be written: No space left on device; run this as"):
-        pyspark_bytecode.add()
+    assert pyspark_bytecode.add(archive) == REASONS[case]
     assert archive.read_bytes() == before
     assert list(archive.parent.iterdir()) == [archive]

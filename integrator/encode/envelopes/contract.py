@@ -34,8 +34,8 @@ class Envelope:
     delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
     without value, unless the channel sets otherwise. images: an image is a value of its own in the message, and can be
-    encoded before the envelope. missing_before: a value that is missing in a before image is null; in others, something
-    stands for it. Else missing values are as the format has them.
+    encoded before the envelope. missing_before: a value that is missing is null in a before image, and has a
+    placeholder in an after image; where it is False, it is in both as the format has it.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]
