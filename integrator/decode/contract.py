@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from integrator.contracts.changes import AnyChanges
+from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import DebeziumModes, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.changes import AnyChanges
+from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, integ_seq
 from integrator.decode.contract import Reading

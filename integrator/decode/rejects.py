@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.changes import AnyChanges, Changes
+from integrator.contracts.changes import Changes
+from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, Before, File, Reading

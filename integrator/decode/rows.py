@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, Mask, in_groups
-from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, TableColumns
+from integrator.contracts.changes import Changes
+from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, TableColumns
 from integrator.decode.contract import Reading
 from integrator.schema import Table
 

@@ -19,7 +19,8 @@ from integrator.arrow.arrays import Mask
 from integrator.contracts.fragments import ASIDE, TRANSACTION_LENGTH, Places
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
-from integrator.encode.framing import Framing, Ints, RowKinds, framing_of
+from integrator.encode.framing import Framing, framing_of
+from integrator.encode.row_kinds import Ints, RowKinds
 
 ROWS_AT_ONCE = 2048
 """Rows framed at a time where each is a message: with a kilobyte of schema text each, a few megabytes."""

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, in_groups
-from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, RowTables, concat_tables
+from integrator.contracts.changes import Changes, RowTables
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Places, with_column
+from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import framing_of

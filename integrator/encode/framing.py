@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,7 +15,8 @@ from integrator.contracts.fragments import ASIDE, Places, Shape
 from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
-from integrator.encode.headers import KindHeaders, TableHeaders, headers_of_rows
+from integrator.encode.headers import TableHeaders, headers_of_rows
+from integrator.encode.row_kinds import Ints, RowKinds, around, of_kind, texts_of
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
 
@@ -28,37 +28,7 @@ _GROWTH_SHIFT = 11
 
 PARTS = ("start", "end", "table_start", "table_end", "before", "after", "between_rows", "between_tables")
 
-Texts: TypeAlias = "bytes | pa.Array"
-"""Of each place a text, or one text for all."""
-Ints = npt.NDArray[np.int64]
 SomeInts = TypeVar("SomeInts", int, Ints)
-
-
-@dataclass(frozen=True)
-class RowKinds:
-    """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' frames.
-
-    runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
-    which are messages already. opening, closing: of each kind's frame, or the same of all. around_keys: of each table,
-    or the same of all. headers: of each kind.
-    """
-
-    code: Ints
-    frames: list[Frame]
-    runs: Ints
-    dead: npt.NDArray[np.bool_]
-    opening: Texts
-    closing: Texts
-    around_keys: tuple[Texts, Texts]
-    headers: Sequence[KindHeaders]
-
-    def slice(self, start: int, end: int) -> RowKinds:
-        """Return the kinds of the rows from `start` to before `end`."""
-        return replace(self, code=self.code[start:end], runs=self.runs[start:end])
-
-    def take(self, at: Places) -> RowKinds:
-        """Return the kinds of the rows at these places."""
-        return replace(self, code=self.code[at], runs=self.runs[at])
 
 
 @lru_cache(maxsize=8)
@@ -153,9 +123,9 @@ class Framing:
             frames,
             of_kind[code],
             dead,
-            _texts([frame.opening for frame in frames]),
-            _texts([frame.closing for frame in frames]),
-            (_texts([key.opening for key in keys]), _texts([key.closing for key in keys])),
+            texts_of([frame.opening for frame in frames]),
+            texts_of([frame.closing for frame in frames]),
+            (texts_of([key.opening for key in keys]), texts_of([key.closing for key in keys])),
             [self._headers.of_kind(table, shape) for table, shape in pairs],
         )
 
@@ -201,53 +171,20 @@ class Framing:
         if assemble is not None:
             body = assemble(regrouped(filled, starts), np.diff(starts, append=size))
             first = kinds.code[starts]
-            return pc.binary_join_element_wise(
-                _of_kind(kinds.opening, first), body, _of_kind(kinds.closing, first), b""
-            )
-        lead, rest = _around(kinds, starts, size)
+            return pc.binary_join_element_wise(of_kind(kinds.opening, first), body, of_kind(kinds.closing, first), b"")
+        lead, rest = around(kinds, starts, size)
         pieces = [piece for piece in (lead, filled, rest) if not isinstance(piece, bytes) or piece]
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)
 
     def keys(self, rows: pa.RecordBatch, kinds: RowKinds) -> pa.Array:
         """Return the key of a message for each row; null is none."""
-        head, tail = (_of_kind(texts, kinds.runs) for texts in kinds.around_keys)
+        head, tail = (of_kind(texts, kinds.runs) for texts in kinds.around_keys)
         return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
 
     def headers(self, rows: pa.RecordBatch, kinds: RowKinds) -> MessageHeaders | None:
         """Return the headers of a message for each row; None where no message has any."""
         return headers_of_rows(rows["headers"], kinds.code, kinds.headers)
-
-
-def _around(kinds: RowKinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
-    """Return what stands before and after each row: the same for all, or of each row.
-
-    The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.
-    """
-    frames, code, size = kinds.frames, kinds.code, len(kinds.frames)
-    if len(starts) == rows:
-        return _of_kind(kinds.opening, code), _of_kind(kinds.closing, code)
-    first = np.zeros(rows, bool)
-    first[starts] = True
-    last = np.append(first[1:], True)
-    previous = np.concatenate([[0], code[:-1]])
-    same_table = np.concatenate([[False], kinds.runs[1:] == kinds.runs[:-1]])
-    place = np.where(first, 0, np.where(same_table, 1, 2))
-    leads, which = np.unique((place * size + previous * (place > 0)) * size + code, return_inverse=True)
-    texts = [
-        _lead(int(lead) // size // size, frames[int(lead) // size % size], frames[int(lead) % size]) for lead in leads
-    ]
-    ends = [*(frame.after for frame in frames), *(frame.closing for frame in frames)]
-    rest = code + size * last
-    return _of_kind(_texts(texts), which), (b"" if not any(ends) else _of_kind(_texts(ends), rest))
-
-
-def _lead(place: int, before: Frame, frame: Frame) -> bytes:
-    if place == 0:
-        return frame.opening
-    if place == 1:
-        return frame.between_rows + frame.before
-    return before.table_end + frame.between_tables + frame.table_start + frame.before
 
 
 def regrouped(values: pa.Array, starts: Places) -> pa.Array:
@@ -256,13 +193,3 @@ def regrouped(values: pa.Array, starts: Places) -> pa.Array:
     offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1]
     bounds = np.append(offsets[starts], offsets[-1]).astype(np.int32)
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(bounds), data])
-
-
-def _texts(texts: Sequence[bytes]) -> Texts:
-    if len(set(texts)) <= 1:
-        return texts[0] if texts else b""
-    return pa.array(texts, pa.binary())
-
-
-def _of_kind(texts: Texts, codes: npt.NDArray[np.int64]) -> Texts:
-    return texts if isinstance(texts, bytes) else texts.take(pa.array(codes))

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
 from integrator.arrow.column_slices import Columns, Numbers
-from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, concat_tables
+from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import Shape
+from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
 from integrator.encode import row_writer
 from integrator.encode.row_layout import ROW, RowLayout

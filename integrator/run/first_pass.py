@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import FEW_ROWS, mask
-from integrator.contracts.changes import AnyChanges, Changes, null_before
+from integrator.contracts.changes import Changes, null_before
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import DEAD, FILE_BITS, SEED_BITS, Checkpoint, FileSummary, StreamEnd, seed_of
+from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span, following

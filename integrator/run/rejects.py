@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import Mask
-from integrator.contracts.changes import AnyChanges, Changes
+from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
+from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from integrator.contracts.recipe import Recipe

@@ -11,15 +11,14 @@ import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.sources import digests
 from integrator.sources.compacted import Compacted
+from integrator.sources.journal_lines import entry_of, header_of, lines_of
 from integrator.sources.listing import Entry
 
 LEAST_COMPACTED = 1_000
@@ -123,7 +122,7 @@ class Journal:
 
     def _rewrite(self) -> None:
         header = json.dumps(self._base.header()) + "\n" if self._base.count else ""
-        durable.replace(self._path, header.encode() + _lines(self._entries))
+        durable.replace(self._path, header.encode() + lines_of(self._entries))
         self._whole = None
 
     def begin_with(self, files: list[Entry], number_of: Callable[[str], int]) -> None:
@@ -178,7 +177,7 @@ class Journal:
         if self._whole is not None:
             durable.cut(self._path, self._whole)
             self._whole = None
-        durable.append(self._path, _lines(new))
+        durable.append(self._path, lines_of(new))
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
 
@@ -225,7 +224,7 @@ class Journal:
         if header is not None:
             self._base = Compacted.read(self._path, header)
         first = 1 if header is None else 2
-        entries = [_entry(self._path, number, line) for number, line in enumerate(lines[first - 1 :], first)]
+        entries = [entry_of(self._path, number, line) for number, line in enumerate(lines[first - 1 :], first)]
         known: dict[str, int] = {}
         for number, entry in enumerate(entries, first):
             if known.setdefault(entry.path, number) != number:
@@ -254,40 +253,8 @@ def _changed(file: Entry, taken: Entry | None = None) -> str:
     )
 
 
-def header_of(line: bytes) -> dict[str, Any] | None:
-    """Return the first line of a journal that has been compacted; None if it is an entry, or damaged."""
-    if not line.startswith(b'{"compacted"'):
-        return None
-    try:
-        header = json.loads(line)
-    except ValueError:
-        return None
-    return header if isinstance(header, dict) else None
-
-
 def _shorter(path: Path, has: int, referenced: int) -> str:
     return (
         f"{path}: the journal is gone or cut: it has {has} change files, and {referenced} are in cycles that were "
         "synced or begun"
     )
-
-
-def _entry(path: Path, number: int, line: bytes) -> Entry:
-    """Return the entry in a line of the journal. Raises Damaged if it is not one."""
-    try:
-        entry = json.loads(line)
-    except ValueError as error:
-        raise Damaged(f"{path}:{number}: the journal is damaged: {line[:80]!r} is no JSON: {error}") from error
-    members = set(entry) if isinstance(entry, dict) else set()
-    if not {"path", "size"} <= members <= {"path", "size", "mtime"}:
-        raise Damaged(f"{path}:{number}: the journal is damaged: {line[:80]!r} is no object with path, size and mtime")
-    valid = isinstance(entry["path"], str) and all(type(entry[name]) is int for name in members - {"path"})
-    if not valid or not entry["path"] or entry["size"] < 0:
-        raise Damaged(
-            f"{path}:{number}: the journal is damaged: {line[:80]!r}: path is text, size and mtime are whole numbers"
-        )
-    return Entry(**entry)
-
-
-def _lines(entries: list[Entry]) -> bytes:
-    return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries).encode()

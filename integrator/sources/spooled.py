@@ -10,7 +10,8 @@ from pathlib import Path
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
 from integrator.sources.endpoint import Endpoint, Limits
-from integrator.sources.journal import Journal, header_of
+from integrator.sources.journal import Journal
+from integrator.sources.journal_lines import header_of
 from integrator.sources.line_check import Door
 from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from integrator.contracts.changes import AnyChanges, Changes, MultiTableChanges, together
+from integrator.contracts.changes import Changes, together
+from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.errors import DataError
 

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Octets, flat, mask, of_width
 from integrator.arrow.compiled import compiled
-from integrator.contracts.changes import AnyChanges
+from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, OpenTransaction, integ_seq
 from integrator.decode.ascending import Ascending
