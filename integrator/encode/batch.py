@@ -23,7 +23,8 @@ from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChang
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import framing_of
-from integrator.encode.row_batch import RowBatch, can_lack, is_joinable, missing_by_segment, truncates
+from integrator.encode.joinable import can_lack, is_joinable, missing_by_segment, truncates
+from integrator.encode.row_batch import RowBatch
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import DataError

@@ -12,14 +12,14 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
+from integrator.arrow.arrays import Mask, mask
 from integrator.arrow.column_slices import Columns, Numbers
-from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import Shape
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
-from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
 from integrator.encode import row_writer
+from integrator.encode.joinable import missing_by_segment, rows_of
 from integrator.encode.row_layout import ROW, RowLayout
 from integrator.encode.row_members import Members, Quotes, Written, members_of, pattern_of
 from integrator.encode.row_writer import Rows, write_rows
@@ -54,12 +54,12 @@ class RowBatch:
             if isinstance(part, MultiTableChanges) and part.own:
                 found += zip([own.columns for own in part.own], part.sizes, strict=True)
             else:
-                found.append((_rows(part).columns, len(part)))
+                found.append((rows_of(part).columns, len(part)))
         return found
 
     def joint(self) -> MultiTableChanges:
         """Return the rows with the columns of the shared recipe."""
-        bare = [replace(_rows(part), columns={}) for part in self.parts]
+        bare = [replace(rows_of(part), columns={}) for part in self.parts]
         sizes = [
             size
             for part in self.parts
@@ -161,64 +161,37 @@ class RowBatch:
         of_column = [(segment, source) for segment, layout in enumerate(self.layouts) for source in layout.sources]
         for place in np.flatnonzero(columns.with_nulls() & members.required).tolist():
             segment, source = of_column[place]
-            gone = missing.get(segment, {}).get(source)
-            if columns.take(np.array([place])).joined().null_count > (0 if gone is None else int(gone.sum())):
+            null = mask(pc.is_null(columns.take(np.array([place])).joined()))
+            if (null & ~missing.get(segment, {}).get(source, np.False_)).any():
                 raise InvalidValue(0, "null")
         order = columns.order(members.writer)
         starts, quotes = np.empty(len(columns), np.int64), []
         ends = np.flatnonzero(np.diff(members.writer[order])) + 1
+        unavailable = self._unavailable(of_column)
         for at in np.split(order, ends) if len(order) else ():
             same, number = columns.take(at), int(members.writer[at[0]])
-            start, quote = written.add(members.by_number[number], same.joined())
+            values, places = same.joined(), at.tolist()
+            if not unavailable.keys().isdisjoint(places):
+                none = [np.zeros(size, bool) for size in same.size.tolist()]
+                gone = np.concatenate(
+                    [unavailable.get(place, of_column) for place, of_column in zip(places, none, strict=True)]
+                )
+                values = pc.if_else(pa.array(gone), self.layouts[0].placeholder, values)
+            start, quote = written.add(members.by_number[number], values)
             quotes.append((number, quote))
             starts[at] = start + np.cumsum(same.size) - same.size
         return starts, tuple(quotes)
 
+    def _unavailable(self, of_column: Sequence[tuple[int, str]]) -> Mapping[int, Mask]:
+        """Return which values have a placeholder, for they are missing in after images, by the place of their column.
 
-_BEFORE = (DELETE, BEFORE_KEY_UPDATE, BEFORE_UPDATE)
-_MOST_MISSING = 63
-"""Columns with missing values that a part may have: each takes a bit of an int64."""
-
-
-def is_joinable(part: AnyChanges, layouts: Sequence[RowLayout]) -> bool:
-    """Return whether the rows can be encoded with those of other tables.
-
-    They cannot where a row stands for a whole table, where values are left out that the record has, or where values are
-    missing that a layout cannot express. layouts: of each of the tables that have columns of their own, or of all.
-    """
-    each = missing_by_segment(part)
-    pairs = zip(each if part.own else each * len(layouts), layouts, strict=True)
-    if not all(can_lack(layout, *of_segment) for of_segment, layout in pairs if of_segment[0]):
-        return False
-    return not (_rows(part).left_out or len(truncates(part)))
-
-
-def can_lack(layout: RowLayout, missing: Mapping[str, Mask], is_before: Mask) -> bool:
-    """Return whether rows with missing values can be encoded with those of other tables: see `missing_by_segment`.
-
-    Keys are made of values that are there.
-    """
-    if not layout.missing or not layout.keys.isdisjoint(missing) or len(missing) > _MOST_MISSING:
-        return False
-    return layout.missing != "null before" or not any((gone & ~is_before).any() for gone in missing.values())
-
-
-def missing_by_segment(part: AnyChanges) -> list[tuple[Mapping[str, Mask], Mask]]:
-    """Return of each segment which values are missing, by column, and which rows are before images."""
-    rows = _rows(part)
-    is_before = np.isin(rows.op.to_numpy(), _BEFORE)
-    if not isinstance(part, MultiTableChanges) or not part.own:
-        return [(rows.missing, is_before)]
-    ends = np.cumsum(part.sizes).tolist()
-    return [
-        (own.missing, is_before[end - size : end]) for own, end, size in zip(part.own, ends, part.sizes, strict=True)
-    ]
-
-
-def truncates(part: AnyChanges) -> Numbers:
-    """Return the places of rows that stand for a whole table."""
-    return np.flatnonzero(_rows(part).op.to_numpy() == TRUNCATE)
-
-
-def _rows(part: AnyChanges) -> Changes:
-    return part.rows if isinstance(part, MultiTableChanges) else part
+        of_column: of each column the segment, and its name there.
+        """
+        every = [one for part in self.parts for one in missing_by_segment(part)]
+        found = {
+            (segment, name): gone & ~is_before
+            for segment, (missing, is_before) in enumerate(every)
+            for name, gone in missing.items()
+            if name in self.layouts[segment].placeholders
+        }
+        return {place: found[column] for place, column in enumerate(of_column) if column in found} if found else {}

@@ -17,7 +17,7 @@ from integrator import schema
 from integrator.contracts.fragments import Shape
 from integrator.contracts.message_format import MessageFormat, Options
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe
+from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe, TextRules
 from integrator.encode import messages
 from integrator.encode.column_writer import Writer, Writers
 from integrator.encode.envelopes import ENVELOPES
@@ -33,7 +33,7 @@ ROW, _HASHED = "\0row", "\0hashed"
 
 
 MissingAs: TypeAlias = 'Literal["", "omit", "shape", "null", "null before"]'
-"""What becomes of missing values: as in `Format`; or they are null, in all rows or in before images."""
+"""What becomes of missing values: as in `Format`; or they are null, in all rows or in before images alone."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ class RowLayout:
     given: the columns of the shared recipe, each with the table's column that it is. columns, options: of the message.
     missing: what becomes of a missing value; empty where rows with such are encoded alone. Formats that leave members
     out have them in the order of the table's fields, as shapes do. keys: the columns that keys are made of.
+    placeholder: the text that after images have instead of one that is missing; empty where there is none.
+    placeholders: the columns that may have it.
     """
 
     shared_recipe: TableRecipe
@@ -66,6 +68,8 @@ class RowLayout:
     options: Options
     missing: MissingAs
     keys: frozenset[str]
+    placeholder: str
+    placeholders: frozenset[str]
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
@@ -123,7 +127,19 @@ def row_layout_of(table: TableRecipe, nameless: TableRecipe, channel: Recipe) ->
     of_keys = {field.source for field in computed if field.source and field.name in keys}
     of_keys |= {*table.key, *table.distribution_key}
     missing = _missing(table, parts, channel)
-    return RowLayout(shared_recipe, given, members, tuple(of_message), by_column, options, missing, frozenset(of_keys))
+    placeholder = ENVELOPES[layout.envelope].unavailable if layout.envelope else ""
+    return RowLayout(
+        shared_recipe,
+        given,
+        members,
+        tuple(of_message),
+        by_column,
+        options,
+        missing,
+        frozenset(of_keys),
+        placeholder,
+        frozenset(member.source for member in members if placeholder and _is_text(member.source, table)),
+    )
 
 
 def _shared_capture(
@@ -147,12 +163,20 @@ def _missing(table: TableRecipe, parts: Sequence[Part], channel: Recipe) -> Miss
     filled = table.capture.augment or table.capture.missing
     if filled or table.capture.condition or depends_on(parts, "missing"):
         return ""  # a CaptureCondition fills rows that an update brings in
-    if layout.envelope and ENVELOPES[layout.envelope].missing_before:
+    if layout.envelope and ENVELOPES[layout.envelope].unavailable:
         return "null before"
     missing = messages.format_of(layout).missing
     if missing == "refuse" or (missing == "shape" and layout.envelope):  # the shape is the message's, not its images'
         return "null" if table.missing_as_null else ""
     return missing
+
+
+def _is_text(name: str, table: TableRecipe) -> bool:
+    """Return whether a column is text that messages have as it is."""
+    column = table.table.column(name)
+    if column is None or not isinstance(column.type, schema.String) or table.capture.text_rules(name) != TextRules():
+        return False
+    return all(field.type == column.type for field in table.fields if field.source == name)
 
 
 def _members(

@@ -312,6 +312,32 @@ def test_odd_rows_are_the_same(case, tmp_path, monkeypatch):
     assert joint == alone
 
 
+PLACEHOLDERS = {
+    # columns of the second table, its rows, and which tables are encoded together
+    "text": ("t text", [{"hvr_op": 2, "k": 1, "y": 5}, {"hvr_op": 0, "k": 1}], {"a", "b"}),
+    "text that may not be null": ("t text not null", [{"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
+    "null where it may not be": ("t text not null", [{"k": 1, "y": 5, "t": None}, {"k": 2, "y": 5}], set()),
+    "a uuid": ("t uuid", [{"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
+    "bytes": ("t blob", [{"hvr_op": 2, "k": 1, "y": 5}], set()),
+    "a number": ("t text", [{"hvr_op": 2, "k": 1, "t": "x"}], set()),
+    "a before image": ("t text", [{"hvr_op": 3, "k": 1, "y": 4, "t": "x"}, {"hvr_op": 2, "k": 1, "y": 5}], {"a", "b"}),
+}
+
+
+@pytest.mark.parametrize("case", PLACEHOLDERS)
+@pytest.mark.parametrize("file_format", ["Json: true, ", ""])
+def test_placeholders_stand_for_values_that_after_images_lack(case, file_format, tmp_path, monkeypatch, together):
+    columns, rows, expected = PLACEHOLDERS[case]
+    ddl = f"create table a(k int primary key, x varchar(9)); create table b(k int primary key, y int, {columns});"
+    text = f"  - {{action: FileFormat, {file_format}Envelope: DEBEZIUM}}\n  - {NO_TOMBSTONES}\n"
+    kafka = "" if file_format else REGISTRY.format("AVRO")
+    made = pure.recipe(tmp_path, ddl, text, kafka=kafka + ', Kafka_Default_Topic: "{hvr_tbl_name}"')
+    found = [{**A, "k": 1, "x": "q"}, {**A, "hvr_op": 2, "k": 2}, *({**B, **row} for row in rows)]
+    joint, alone = both(made, pure.hvr(tmp_path, *found), monkeypatch)
+    assert joint == alone
+    assert together == expected
+
+
 @pytest.mark.parametrize(
     "numbers",
     [(), (("tags", 4), ("k", 2), ("a", 7)), (("tags", 3), ("tags\0items", 5), ("?", 1)), (("b", 1), ("b\0items", 2))],

@@ -34,8 +34,8 @@ class Envelope:
     delete and an insert. key: the serializer of the message key where the channel names none; key_expression: its text,
     where the serializer takes a text. format: the same for the value. tombstones: a delete is followed by a message
     without value, unless the channel sets otherwise. images: an image is a value of its own in the message, and can be
-    encoded before the envelope. missing_before: a value that is missing is null in a before image, and has a
-    placeholder in an after image; where it is False, it is in both as the format has it.
+    encoded before the envelope. unavailable: the text that an after image has instead of one that is missing, where a
+    before image has null; without it, missing values are in both as the format has them.
     """
 
     columns: Callable[[TableRecipe, str], tuple[Column, ...]]
@@ -47,7 +47,7 @@ class Envelope:
     tombstones: bool = False
     key_expression: str = "{hvr_key_hash}"
     images: bool = True
-    missing_before: bool = False
+    unavailable: str = ""
 
 
 def with_image(table: TableRecipe) -> TableRecipe:

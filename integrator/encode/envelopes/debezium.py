@@ -130,5 +130,5 @@ ENVELOPE = Envelope(
     key="CONNECT_SCHEMA",
     format="SCHEMA_PAYLOAD",
     tombstones=True,
-    missing_before=True,
+    unavailable=UNAVAILABLE,
 )
