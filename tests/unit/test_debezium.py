@@ -285,6 +285,10 @@ REFUSED = [
         "f:2: no JSON: character 10: here a comma or a closing bracket is expected",
     ),
     ([of("c", None, ROW, **PG), of("c", None, ROW)], "f:2: the event's source block does not say its position"),
+    (
+        [of("c", None, ROW, "mysql", file="b.000001", pos="b.000006:1", row=0, gtid=None)],
+        "f:1: source.pos is 'b.000006:1'; expected a number",
+    ),
     ([of("c", None, ROW | {"n": "x"}, **PG)], "f:1: table t, column n: 'x' is no integer"),
     ([of("c", None, ROW | {"new": 1}, **PG)], "f:1: table t: column 'new' is not in its definition"),
     ([of("c", None, ROW, **PG | {"table": "other"})], "f:1: a change of table 'public.other'"),

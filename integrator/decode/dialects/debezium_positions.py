@@ -154,6 +154,7 @@ def _snapshot(text: Text) -> Mask:
 
 def _mysql(text: Text, where: Where) -> Place:
     file, pos, gtid = text("file"), text("pos"), text("gtid")
+    where.check(pos, mask(pc.match_substring(pos, ":")), "source.pos", "a number")  # else it could be a place itself
     place = pc.binary_join_element_wise(file, pos, ":")
     commit, transaction = binlog(place, where, "source.file and source.pos"), pc.coalesce(gtid, place)
     of_gtid = pc.struct_field(pc.extract_regex(gtid, r":(?P<number>\d+)$"), "number")
