@@ -187,6 +187,8 @@ class RowBatch:
 
         of_column: of each column the segment, and its name there.
         """
+        if not self.layouts[0].placeholder:  # that of the channel's envelope, and so of all
+            return {}
         every = [one for part in self.parts for one in missing_by_segment(part)]
         found = {
             (segment, name): gone & ~is_before
@@ -194,4 +196,4 @@ class RowBatch:
             for name, gone in missing.items()
             if name in self.layouts[segment].placeholders
         }
-        return {place: found[column] for place, column in enumerate(of_column) if column in found} if found else {}
+        return {place: found[column] for place, column in enumerate(of_column) if column in found}

@@ -55,7 +55,10 @@ class Rows:
 
 
 def refuse_missing(missing: Missing, changes: Changes) -> None:
-    """Raise DataError for computed fields with missing values: then each table is encoded alone; nobody reads it."""
+    """Raise DataError where computed fields have missing values.
+
+    Each table is encoded alone then, so that no user sees this message.
+    """
     if missing:
         raise DataError(f"{changes.file}: {', '.join(missing)}: a computed field is missing")
 

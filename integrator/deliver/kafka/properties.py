@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 QUIET = {"log_level": "2"}
-"""librdkafka says on stderr each time it cannot connect, many times a second; here its last word is in the error."""
+"""librdkafka reports on stderr each time it cannot connect, many times a second; our errors have its last message."""
 
 _PRODUCER_ONLY = (
     "acks", "request.required.acks", "enable.idempotence", "linger.ms", "queue.", "batch.", "compression", "message.",
