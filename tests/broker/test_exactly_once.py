@@ -122,6 +122,36 @@ def test_an_older_state_directory_with_other_files_is_refused(path, broker, tmp_
     assert keys(broker, name) == sorted([*range(20), *range(1000, 1020), *range(1000, 1020), *range(2000, 2020)])
 
 
+def test_a_copy_of_the_state_from_before_later_cycles_is_refused(path, broker, tmp_path, name, integrate_once):
+    state = tmp_path / "state"
+    write(tmp_path, 0)
+    integrate_once(path)
+    shutil.copytree(state, tmp_path / "old")
+    for number in (1, 2):
+        write(tmp_path, number)
+        integrate_once(path)
+    shutil.rmtree(state)
+    (tmp_path / "old").rename(state)
+    with pytest.raises(EnvironmentFault, match="cycle 1: cycle 2 is committed at the brokers"):
+        integrate_once(path)
+    assert keys(broker, name) == [1000 * number + k for number in range(3) for k in range(20)]
+
+
+def test_a_copy_of_the_state_from_before_it_was_gone_back_is_refused(path, broker, tmp_path, name, integrate_once):
+    state = tmp_path / "state"
+    for number in range(2):
+        write(tmp_path, number)
+        integrate_once(path)
+    shutil.copytree(state, tmp_path / "old")
+    rewind.move_back(State(str(state / "pure")), 0)
+    integrate_once(path)
+    shutil.rmtree(state)
+    (tmp_path / "old").rename(state)
+    write(tmp_path, 2)
+    with pytest.raises(EnvironmentFault, match="that was gone back, or into which a backup was imported"):
+        integrate_once(path)
+
+
 def test_a_cycle_that_was_begun_is_not_repeated_by_another_recipe(path, broker, tmp_path, name, integrate_once):
     write(tmp_path, 0)
     integrate_once(path)
