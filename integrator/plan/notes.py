@@ -36,3 +36,25 @@ def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
             f"{named(silent, len(tables))}: deletes and truncates are not sent (style Standard); a column with "
             "TimeKey: true or SoftDelete: true has them sent, OnDeleteSendTombstone: true sends tombstones"
         )
+    left = [table.table.name for table in tables if table.style == "Standard" and table.tombstones and table.truncates]
+    if left:
+        yield (
+            f"{named(left, len(tables))}: truncates are not sent (style Standard), and tombstones are sent for deletes "
+            "alone: the rows of a truncated table stay in its topic; a column with TimeKey: true or SoftDelete: true "
+            "has truncates sent"
+        )
+
+
+def notes_of_compaction(location: KafkaLocation, tables: Sequence[TableRecipe]) -> Iterator[str]:
+    """Yield which topics are created compacted though their tables have no key."""
+    creation = location.Create_Topics
+    if creation is None or "compact" not in creation.Topic_Config.get("cleanup.policy", ""):
+        return
+    keyless = [table.table.name for table in tables if table.keyless]
+    if keyless:
+        yield f"{named(keyless, len(tables))}: new topics are compacted (cleanup.policy), and {COMPACTED}"
+
+
+COMPACTED = (
+    "without a key, of rows that are alike compaction keeps one; give the table a key, or do not compact the topic"
+)
