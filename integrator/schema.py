@@ -136,17 +136,30 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database."""
+    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database.
+
+    partitions: tables of the source whose rows are rows of this one: SCHEMA.NAME, or NAME in any schema, with * for any
+    text. part_of: the partitioned tables, as SCHEMA.NAME, of which this one is a partition, the root last. inherited: a
+    query of the table has rows of tables that inherit from it.
+    """
 
     name: str
     base_name: str
     schema: str | None
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
+    part_of: tuple[str, ...] = ()
+    inherited: bool = False
 
     def __hash__(self) -> int:
         """Return a hash that many tables have in no time: where names are the same, all is compared."""
         return hash(self.name)
+
+    @property
+    def full_name(self) -> str:
+        """The name in the database, with its schema where it has one."""
+        return f"{self.schema}.{self.base_name}" if self.schema else self.base_name
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, or None."""

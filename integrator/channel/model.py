@@ -23,6 +23,11 @@ class TableFile(Model):
     only: list[str] | None = Field(
         None, description="Take these tables only: by their names in the channel, or schema.table."
     )
+    partitions: Literal["root", "leaf"] = Field(
+        "root",
+        description="Of PostgreSQL: rows of partitions are rows of the table that is partitioned (root), or each "
+        "partition is a table of the channel, and the partitioned table is none (leaf).",
+    )
     names: dict[str, Annotated[str, Field(pattern=patterns.TABLE)]] = Field(
         default={},
         description="What tables are called in the channel, by schema.table or table in the database; without it by "

@@ -26,7 +26,9 @@ AT_SOURCE: dict[str, frozenset[str]] = {
     "ColumnProperties": frozenset(
         {"BaseName", "Absent", "CaptureExpression", "CaptureExpressionType", "TrimDatatype", "IgnoreDuringCompare"}
     ),
-    "TableProperties": frozenset({"BaseName", "Schema", "Absent", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}),
+    "TableProperties": frozenset(
+        {"BaseName", "Schema", "Absent", "Partitions", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}
+    ),
     "Restrict": frozenset(
         {"CaptureCondition", "AddressTo", "RefreshCondition", "SliceCountCondition", "SliceSeriesCondition"}
     ),
@@ -38,7 +40,7 @@ HVR_WANTS = ("Capture", "Integrate")
 """Every channel of HVR has these actions, without parameters too: they say which location is which."""
 GENERAL = "GENERAL"
 """HVR's table group of all tables that are in no other."""
-ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressionType"}
+ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressionType", "Partitions"}
 
 
 def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:

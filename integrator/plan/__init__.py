@@ -38,7 +38,7 @@ from integrator.plan.ends import adds_columns, check_environment, ends_of, refre
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import Client, kafka_settings
 from integrator.plan.layout import layout_of
-from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes
+from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
@@ -218,6 +218,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
             *socket_notes(source_location),
             *notes_of(channel, kafka_location),
             *notes_of_deletes(recipes),
+            *notes_of_partitions(recipes, channel.locations[scope.cap_loc].group),
             *notes_of_compaction(kafka_location, recipes),
             *notes_of_added(came),
         ),

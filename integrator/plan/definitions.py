@@ -51,7 +51,7 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
         if refusal:
             problems.add(("tables", index, "sql_dialect"), refusal)
             continue
-        definition = definitions.read(item.file, item.sql_dialect)
+        definition = definitions.read(item.file, item.sql_dialect, item.partitions)
         problems.extend(definition.problems)
         if definition.skipped:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))

@@ -28,6 +28,18 @@ def notes_of_added(came: Added) -> Iterator[str]:
             yield f"{table}.{name} ({datatype}) was added when records came that had it"
 
 
+def notes_of_partitions(tables: Sequence[TableRecipe], group: str) -> Iterator[str]:
+    """Yield which tables have partitions, where one that is created later would not be known."""
+    for table in (recipe.in_source for recipe in tables):
+        if table.partitions and not any("*" in name for name in table.partitions):
+            pattern = f"{table.full_name}_*"
+            action = f"{{action: TableProperties, group: {group}, table: {table.name}, Partitions: '{pattern}'}}"
+            yield (
+                f"table {table.name} has the partitions {', '.join(table.partitions)}; one that is created later is a "
+                f"table that the channel does not have, unless a pattern has its name: {action}"
+            )
+
+
 def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
     """Yield of which tables deletes do not become messages."""
     silent = [table.table.name for table in tables if table.style == "Standard" and not table.tombstones]

@@ -81,7 +81,7 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
         before_updates=not capture.get("NoBeforeUpdate"),
         missing_as_null=scope.location.Missing_Values == "NULL",
         capture=_captured(scope, keyed, merged, capture, keyed=bool(own_key)),
-        in_database=(in_source.schema, in_source.base_name),
+        in_database=(in_source.schema, in_source.base_name, in_source.partitions),
         coercion=coercion,
         midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
         binary=_binary(scope, properties, set_at),

@@ -44,6 +44,13 @@ class TableProperties(InContext):
         differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none. For the source "
         "its location or group must be named: * means the messages.",
     )
+    Partitions: str | None = parameter(
+        None,
+        "At the source: which tables of the records are partitions of this one, beside those that its definition has: "
+        "a|b, with * for any text; SCHEMA.NAME, or NAME in any schema.",
+        example='"orders_2*"',
+        differs="An extension: HVR asks the database.",
+    )
     TrimWhiteSpace: bool = parameter(
         False, "Blanks at the end of varchar and char of a length are cut off.", example="true"
     )
