@@ -1,7 +1,5 @@
 """`import debezium`: what a connector's properties become, one by one, and what has no counterpart."""
 
-import json
-
 import pytest
 
 from integrator import plan
@@ -34,14 +32,9 @@ def run(tmp_path, capsys):
     """Import a configuration; return the channel, what was printed, and the exit code."""
 
     def called(config, *more, tables=DDL):
-        (tmp_path / "connector.json").write_text(json.dumps({"name": "c", "config": config}))
-        (tmp_path / "tables.sql").write_text(tables or "")
-        given = ("--tables", str(tmp_path / "tables.sql")) if tables else ()
-        case = imports.Case(("debezium", str(tmp_path / "connector.json"), *given, *more))
-        code = imports.run(case, tmp_path / "channel.yaml")
+        channel, code = imports.of_debezium(tmp_path, config, tables, *more)
         printed = capsys.readouterr()
-        channel = tmp_path / "channel.yaml"
-        return (channel.read_text() if channel.exists() else ""), printed.out + printed.err, code
+        return channel, printed.out + printed.err, code
 
     return called
 
@@ -159,20 +152,24 @@ def test_what_a_property_becomes(more, wanted, run):
 
 
 NOTES = [
-    ({"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "key.converter: has no effect here: the text of Java's structs"),
-    ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, "value.converter (CloudEventsConverter): has no effect here: "),
-    ({"snapshot.mode": "initial"}, "snapshot.mode: has no effect here: whole tables are sent by integrator refresh"),
-    ({"slot.name": "s"}, "slot.name: has no effect here: it is for the capture"),
-    ({"an.unknown.key": "s"}, "an.unknown.key: has no effect here: no counterpart is known"),
-    ({"transforms": "f", "transforms.f.type": "io.debezium.transforms.Filter"}, "transforms.f (Filter): has no effect here: rows that it drops are sent, until"),
-    ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m: has no effect here: it changes Debezium's envelope"),
-    ({"column.exclude.list": "public.orders.id"}, "column.exclude.list: public.orders.id: has no effect here: a column of the key"),
-    ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: has no effect here: the hash is of salt and text"),
-    ({"message.key.columns": "public.nothing:id"}, "message.key.columns=public.nothing:id: has no effect here: no table matches it"),
-    ({"skipped.operations": "u,t"}, "skipped.operations: u: has no effect here"),
-    ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide): has no effect here: what it does is not done here, so that what it hides"),
+    ({"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "key.converter: the text of Java's structs (Struct{id=1}) is not there: keys are JSON"),
+    ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, "value.converter (CloudEventsConverter) is not there: values are JSON without schemas"),
+    ({"snapshot.mode": "initial"}, "snapshot.mode: ignored, because whole tables are sent by integrator refresh"),
+    ({"slot.name": "s", "database.port": "1"}, "slot.name, database.port: ignored, because another program captures the changes"),
+    ({"an.unknown.key": "s"}, "an.unknown.key: ignored, because no counterpart is known"),
+    ({"transforms": "f", "transforms.f.type": "io.debezium.transforms.Filter"}, "transforms.f (Filter) is not followed: rows that it drops are sent, until"),
+    ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m (MaskField$Value) is not followed: it changes Debezium's envelope"),
+    ({"column.exclude.list": "public.orders.id"}, "column.exclude.list: public.orders.id is a column of the key, and in the messages too"),
+    ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: the hash is of salt and text"),
+    ({"skipped.operations": "u,t"}, "skipped.operations: u: let the capture skip them, or such changes are sent"),
+    ({"skip.messages.without.change": "true"}, "skip.messages.without.change: an update that changes nothing is sent, too"),
+    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may be called otherwise"),
+    ({"converters": "own", "own.type": "org.example.Mask"}, "converters: what classes of Java's mask or write otherwise is sent as records have it"),
+    ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not followed: what it hides or drops is sent, until an action does the same"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
-    (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn: has no effect here: positions differ by database"),
+    (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn is not added: positions differ by database"),
+    (FLAT | {"transforms.unwrap.route.by.field": "sku"}, "transforms.unwrap.route.by.field is not followed: a table has one topic"),
+    (FLAT | {"transforms.unwrap.drop.fields.header.name": "h"}, "transforms.unwrap.drop.fields.header.name is not followed: what it drops is sent"),
     ({"topic.prefix": "Shop.EU-central"}, "the channel is called shop_eu_cent, not Shop.EU-central"),
 ]  # fmt: skip
 

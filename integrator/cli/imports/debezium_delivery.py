@@ -21,6 +21,8 @@ def take(config: Config, draft: Draft) -> None:
     """Set the producer, the topics that are created, and what becomes of errors."""
     draft.kafka["Kafka_Message_Compress"] = "NONE"  # Java's producer's default
     draft.kafka["Kafka_Partitioner"] = "murmur2_random"
+    if config.get("exactly.once.support", "exactly.once.source.support").lower() == "required":
+        draft.more["delivery"] = "exactly_once"
     overrides = config.below("producer.override.")
     overrides.pop("bootstrap.servers", None)
     producer.take(overrides, draft, PREFIX, "producer.override.{}".format)
@@ -36,12 +38,10 @@ def take(config: Config, draft: Draft) -> None:
             {"Topic_Config": rest} if (rest := {k: v for k, v in default.items() if k not in counts}) else {}
         )
     for name in created:
-        draft.idle(f"topic.creation.{name}", "Create_Topics is for all topics of the channel")
-    if config.get("exactly.once.support", "exactly.once.source.support").lower() == "required":
-        draft.more["delivery"] = "exactly_once"
+        draft.report.ignore(f"topic.creation.{name}", "Create_Topics is for all topics of the channel")
     errors: dict[str, Any] = {"tolerance": "all"} if config.get("errors.tolerance").lower() == "all" else {}
     if errors:
-        draft.notes.append(_TOLERANT)
+        draft.report.differ(_TOLERANT)
     errors |= {name.removeprefix("errors."): True for name in _ERRORS if config.on(name, default=False)}
     for name in ("retry.timeout", "retry.delay.max.ms"):
         value = config.get(f"errors.{name}")

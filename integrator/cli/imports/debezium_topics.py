@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as field_of
 
-from integrator.cli.imports.debezium_tables import Matches, Tables, expression, java
+from integrator.cli.imports.debezium_patterns import Matches, expression, java
+from integrator.cli.imports.debezium_tables import Tables
 from integrator.cli.imports.draft import Draft
 from integrator.errors import ConfigurationError
 from integrator.schema import Table
@@ -52,7 +53,9 @@ def router(key: str, regex: str, replacement: str, predicate: Mapping[str, str],
     if predicate.get("type", "").endswith("TopicNameMatches"):
         only = expression(predicate.get("pattern", ""), key)
     elif predicate:
-        draft.idle(f"{key}.predicate", f"{predicate.get('type')} is not looked at: topics are routed whatever it says")
+        draft.report.ignore(
+            f"{key}.predicate", f"{predicate.get('type')} is not looked at: topics are routed whatever it says"
+        )
     return Router(Matches(compiled), _of_python(replacement), only, predicate.get("negate", "").lower() == "true")
 
 
