@@ -76,6 +76,46 @@ def test_what_the_report_says_of_a_registry(more, wanted, run):
     assert wanted in printed
 
 
+JSON_SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+TEXT = "org.apache.kafka.connect.storage.StringConverter"
+CHANGE = "keys, and so partitions, are others than the connector's"
+KEYS = [
+    # the converter of keys; the table's columns, of which ExtractField$Key takes k; the key's serializer; the report
+    (AVRO, "k int primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", ""),
+    (AVRO, "k text primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", ""),
+    (AVRO, "k uuid primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", "ExtractField$Key: t.k: the key's schema may be another"),
+    (AVRO, "k text, l int, primary key(k, l)", 'MessageKey: "{k}", MessageKeySerializer: KAFKA_AVRO', "table t: there are no tombstones"),
+    (AVRO, "k int, l int, primary key(k, l)", "MessageKeySerializer: KAFKA_AVRO_SCHEMA}", f"k alone cannot be a key with AvroConverter: keys are of the columns k, l, with their names; {CHANGE}"),
+    (JSON_SCHEMA, "k int primary key", "MessageKeySerializer: KAFKA_JSON_SCHEMA_COLUMN}", "ExtractField$Key: t.k: the key's schema may be another"),
+    (PROTOBUF, "k int primary key", "MessageKeySerializer: KAFKA_PROTOBUF_SCHEMA}", f"k alone cannot be a key with ProtobufConverter: keys are of the columns k, with their names; {CHANGE}"),
+    (JSON, "k text primary key", "MessageKeySerializer: CONNECT_SCHEMA_COLUMN}", ""),
+    (TEXT, "k int primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
+    (TEXT, "k date primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
+    (TEXT, "l int primary key", "MessageKeySerializer: CONNECT_PAYLOAD}", "table t has no column k: its key is its own"),
+    (AVRO, "k int not null", "MessageKeySerializer: NONE}", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("converter", "columns", "wanted", "said"), KEYS)
+def test_a_key_of_one_column_is_the_connectors_or_the_report_says_that_it_is_not(
+    converter, columns, wanted, said, tmp_path, capsys
+):
+    more = {
+        "key.converter": converter,
+        "transforms": "key",
+        "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+        "transforms.key.field": "k",
+    }
+    channel, code = imports.of_debezium(tmp_path, CONFIG | more, f"create table public.t({columns});")
+    printed = "".join(capsys.readouterr())
+    assert code == 0, printed
+    assert wanted in channel
+    assert said in printed
+    assert bool(said) is ("ExtractField$Key" in printed or "no tombstones" in printed)
+
+
 def properties(**given):
     return {f"producer.override.{name.replace('_', '.')}": value for name, value in given.items()}
 

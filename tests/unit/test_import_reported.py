@@ -126,9 +126,8 @@ REPORTED = {
             "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key", "transforms.key.field": "id",
         },
         DEVICE,
-        ("MessageKeySerializer: KAFKA_AVRO_SCHEMA",),
-        ("ExtractField$Key: table device: id alone cannot be a key with AvroConverter: it has its name beside it; keys, and "
-         "so partitions, are others than the connector's",
+        ("{action: Integrate, group: KAFKA, table: device, MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}",),
+        (
          "are null in rows (Missing_Values: NULL), numbers too",
          "text that a record leaves out is __debezium_unavailable_value, as with Debezium"),
         never=("STRING", "MissingRepresentationNumeric"),

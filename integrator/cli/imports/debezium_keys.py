@@ -11,11 +11,15 @@ from integrator.cli.imports import debezium_converters as converters
 from integrator.cli.imports.connect_file import Config
 from integrator.cli.imports.debezium_tables import Tables
 from integrator.cli.imports.draft import Draft
+from integrator.formats.keys import KEYS
 from integrator.schema import Boolean, Column, Integer, String, Table
 
 _CHANGE = "keys, and so partitions, are others than the connector's"
+_MAY_CHANGE = "the key's schema may be another than the connector's: then its number, and so the partition, changes"
 _PRINTED = (Boolean, Integer)
 """Types whose text is the same in Java, in JSON and here."""
+_TEXTS = {"KAFKA_AVRO_SCHEMA": "KAFKA_AVRO", "KAFKA_JSON_SCHEMA": "KAFKA_JSON", "CONNECT_SCHEMA": "CONNECT"}
+"""What writes a text as these write the text of one column."""
 
 
 def take(config: Config, field: str, kind: str, tables: Tables, draft: Draft) -> None:
@@ -64,53 +68,46 @@ def _strategy(config: Config, part: str) -> str:
 
 def _take_field(field: str, kind: str, serializer: str, tables: Tables, draft: Draft) -> None:
     """Have the value of one column as the key, in the tables that have it, where it can be written alone."""
+    lone = f"{serializer}_COLUMN"
+    if not tables.known:
+        draft.report.todo(f"ExtractField$Key is followed only with the tables' definitions: {_CHANGE}")
     for table in tables.tables:
-        column = table.column(field)
+        column, key = table.column(field), _surrogate(table, draft) or table.key
+        if not key:
+            continue  # as in Debezium, it has none
         if column is None:
             draft.report.todo(f"ExtractField$Key: table {table.name} has no column {field}: its key is its own")
             continue
-        text = _text_serializer(kind, serializer, column)
-        if not text:
+        if kind == "StringConverter":
+            if not isinstance(column.type, (*_PRINTED, String)):
+                draft.report.todo(f"ExtractField$Key: table {table.name}: the text of {field} is not Java's; {_CHANGE}")
+            _key_of(table, draft, MessageKey=f"{{{field}}}", MessageKeySerializer="STRING", tombstones=key == (field,))
+        elif key == (field,) and lone in KEYS:
+            _key_of(table, draft, MessageKeySerializer=lone, tombstones=True)
+            exact = isinstance(column.type, _PRINTED) or _is_plain_text(column)
+            if not exact or serializer == "KAFKA_JSON_SCHEMA":
+                draft.report.differ(_MAY_CHANGE, f"ExtractField$Key: {table.name}.{field}")
+        elif _is_plain_text(column) and serializer in _TEXTS:
+            _key_of(table, draft, MessageKey=f"{{{field}}}", MessageKeySerializer=_TEXTS[serializer], tombstones=False)
+        else:
             draft.report.todo(
-                f"ExtractField$Key: table {table.name}: {field} alone cannot be a key with {kind}: it has its name "
-                f"beside it; {_CHANGE}"
+                f"ExtractField$Key: table {table.name}: {field} alone cannot be a key with {kind}: keys are of the "
+                f"columns {', '.join(key)}, with their names; {_CHANGE}"
             )
-            continue
-        if kind == "StringConverter" and not _is_printed_alike(column):
-            draft.report.todo(f"ExtractField$Key: table {table.name}: the text of {field} is not Java's; {_CHANGE}")
-        _key_of(table, field, text, draft)
 
 
-def _text_serializer(kind: str, serializer: str, column: Column) -> str:
-    """Return the serializer that writes a column's text as the converter writes its value; nothing for none."""
-    is_text = isinstance(column.type, String) and not column.type.role
-    match kind, serializer:
-        case "StringConverter", _:
-            return "STRING"
-        case "AvroConverter", "KAFKA_AVRO_SCHEMA":
-            return "KAFKA_AVRO" if is_text else ""
-        case (("JsonSchemaConverter" | "ExtJsonConverter"), "KAFKA_JSON_SCHEMA"):
-            return "KAFKA_JSON" if is_text else ""
-        case _, "CONNECT_SCHEMA":
-            return "CONNECT" if is_text else ""
-        case "JsonConverter", "CONNECT_PAYLOAD":
-            return "STRING" if isinstance(column.type, _PRINTED) else ""
-    return ""
+def _surrogate(table: Table, draft: Draft) -> tuple[str, ...]:
+    """Return the columns that are a table's key by message.key.columns."""
+    return tuple(one["Name"] for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name)
 
 
-def _is_printed_alike(column: Column) -> bool:
-    return isinstance(column.type, (*_PRINTED, String))
+def _is_plain_text(column: Column) -> bool:
+    return isinstance(column.type, String) and not column.type.role
 
 
-def _key_of(table: Table, field: str, serializer: str, draft: Draft) -> None:
-    """Have the text of a column as a table's key; tombstones only where that is all of the key."""
-    keyed = [one for one in draft.actions if one["action"] == "Integrate" and one.get("table") == table.name]
-    for one in keyed:  # a table without a key of its own has this one
-        if one.get("MessageKeySerializer") == "NONE":
-            del one["MessageKeySerializer"]
-            one.pop("OnDeleteSendTombstone", None)
-    erases = None if table.key == (field,) else False
-    if erases is False:
-        draft.report.differ(f"there are no tombstones: the key is not {field} alone", f"table {table.name}")
-    draft.act("Integrate", group="KAFKA", table=table.name, MessageKey=f"{{{field}}}",
-              MessageKeySerializer=serializer, OnDeleteSendTombstone=erases)  # fmt: skip
+def _key_of(table: Table, draft: Draft, *, tombstones: bool, **written: str) -> None:
+    """Say how a table's key is written; there are tombstones only where that is all of the key."""
+    if not tombstones:
+        draft.report.differ("there are no tombstones: the key is not of that column alone", f"table {table.name}")
+    erases = None if tombstones else False
+    draft.act("Integrate", group="KAFKA", table=table.name, **written, OnDeleteSendTombstone=erases)
