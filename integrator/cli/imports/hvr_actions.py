@@ -82,7 +82,7 @@ def take(hub: HvrHub, channel: HvrChannel, places: Places, draft: Draft) -> None
             _drop(str(action), action.kind, hvr.ACTIONS.get(action.kind), draft)
         else:
             made = _taken(action, side, places, draft)
-            draft.actions += _spread(made, action, channel, draft) if made else []
+            draft.actions += _of_columns(made, action, channel, draft) if made else []
     formats = {name for one in draft.actions if one["action"] == "FileFormat" for name in _KEYLESS & one.keys()}
     if formats and not any("MessageKey" in one or "MessageKeySerializer" in one for one in draft.actions):
         draft.report.differ(_KEYED, *sorted(formats))
@@ -172,21 +172,19 @@ def _widen(action: HvrAction, given: dict[str, Any], draft: Draft) -> None:
         )
 
 
-def _spread(made: dict[str, Any], action: HvrAction, channel: HvrChannel, draft: Draft) -> list[dict[str, Any]]:
-    """Return an action for each table that has the column it names, where others of its scope do not have it."""
+def _of_columns(made: dict[str, Any], action: HvrAction, channel: HvrChannel, draft: Draft) -> list[dict[str, Any]]:
+    """Return an action with its scope, table: "*" written out where some tables do not have the column it names."""
     name, scope = made.get("Name"), made.get("table", ALL)
     if action.kind != "ColumnProperties" or name is None or made.get("Extra"):
         return [made]
     within = [one for one in channel.tables.values() if scope in (ALL, one.name, one.group)]
     having = [one.name for one in within if any(column.name == name for column in one.columns)]
-    if len(having) == len(within):
-        return [made]
     if not having:
         draft.report.ignore(f"{action} of {name}", "no table of its scope has the column")
+        return []
     where = {key: made[key] for key in ("action", "group") if key in made}
-    return [
-        where | {"table": table} | {key: made[key] for key in made if key not in (*where, "table")} for table in having
-    ]
+    some = {"table": scope} if len(having) < len(within) else {}
+    return [where | some | {key: made[key] for key in made if key not in where}]
 
 
 def _table(action: HvrAction) -> str | None:
