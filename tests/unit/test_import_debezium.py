@@ -141,6 +141,10 @@ CASES = [
     ({"errors.tolerance": "all", "errors.retry.timeout": "60000"}, "errors: {retry.timeout: 60000, tolerance: all}"),
     ({"topic.creation.default.partitions": 6, "topic.creation.default.replication.factor": -1},
      "Create_Topics: {Partitions: 6}"),
+    ({"topic.creation.groups": "big,small", "topic.creation.default.partitions": 3, "topic.creation.big.partitions": 12,
+      "topic.creation.big.include": ".*orders.*", "topic.creation.big.exclude": ".*_old", "topic.creation.small.partitions": 1,
+      "topic.creation.small.include": ".*audit,.*orders"},
+     "Create_Topics: {Partitions: 3, Topic_Partitions: {shop.public.audit: 1, shop.public.orders: 12}}"),
 ]  # fmt: skip
 
 

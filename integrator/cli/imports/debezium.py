@@ -150,8 +150,7 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     names = config.get("database.names").split(",")[0].strip()
     topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
     topics.routers = chain.routers
-    topics.take(tables, draft)
-    debezium_delivery.take(config, draft)
+    debezium_delivery.take(config, topics.take(tables, draft), draft)
     if chain.flat and "Kafka_Schema_Registry" in draft.kafka:
         draft.report.differ("records in the registry are called otherwise than Debezium's: integrator plan shows them")
     for name in config.rest():

@@ -87,8 +87,8 @@ class Topics:
             topic = change(topic)
         return topic
 
-    def take(self, tables: Tables, draft: Draft) -> None:
-        """Set the location's topic, and that of tables which have another."""
+    def take(self, tables: Tables, draft: Draft) -> list[str]:
+        """Set the location's topic, and that of tables which have another; return the topics that are known."""
         topics = {table.name: (table, self.of(table)) for table in tables.tables or [_ANY]}
         known = list(topics.values())
         template = next(filter(None, (_template(*one, known) for one in known)), None)
@@ -98,6 +98,7 @@ class Topics:
         for table, topic in known:
             if _filled(template, table) != topic:
                 draft.act("Integrate", group="KAFKA", table=table.name, Topic=topic)
+        return sorted({topic for _, topic in known}) if tables.known else []
 
 
 def _template(table: Table, topic: str, known: list[tuple[Table, str]]) -> str | None:
