@@ -129,6 +129,8 @@ CASES = [
     ({"time.precision.mode": "nanoseconds"}, "{action: ColumnProperties, DatatypeMatch: timestamp, Datatype: timestamp, Precision: 9}"),
     ({"binary.handling.mode": "hex"}, "DatatypeMatch: blob, Datatype: text, IntegrateExpression: \"sql: encode({{hvr_col_name}}, 'hex')\"}"),
     ({"unavailable.value.placeholder": "n/a"}, "debezium: {unavailable_value: n/a}"),
+    # what Kafka Connect asks a worker for, and a channel the environment
+    ({"producer.override.client.id": "${file:/opt/x.properties:client-id}"}, 'Value: "client.id=${CLIENT_ID}"'),
     # operations
     ({}, "{action: Capture, NoTruncate: true}"),
     ({"tombstones.on.delete": "false"}, "OnDeleteSendTombstone: false"),
@@ -187,6 +189,8 @@ def test_what_has_no_counterpart_is_named_with_the_reason(more, wanted, run):
 
 
 REFUSED = [
+    ({"topic.prefix": "${env:PREFIX}"}, "topic.prefix: ${env:PREFIX} is a reference that a worker of Kafka Connect resolves: write its value"),
+    ({"table.include.list": "public.orders,${file:/x:t}"}, "table.include.list: ${file:/x:t} is a reference"),
     ({"connector.class": "io.debezium.connector.mongodb.MongoDbConnector"}, "connector.class is MongoDbConnector; PostgresConnector, MySqlConnector"),
     ({"table.include.list": "none.such"}, "defines no table that the connector captures"),
     ({"table.include.list": "public.(orders"}, "table.include.list: 'public.(orders' is no regular expression that can be read"),

@@ -16,6 +16,7 @@ from integrator import plan
 from integrator.channel import paths
 from integrator.channel.secret import REFERENCE, passwords_of
 from integrator.channel.sources import FilesLocation
+from integrator.cli.imports.connect_file import REFERENCE as CONNECTS
 from integrator.cli.imports.report import Report
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
@@ -97,11 +98,17 @@ class Draft:
             case list() | tuple():
                 return [self._without_passwords(one) for one in value]
             case str():
+                value = CONNECTS.sub(self._of_connect, value)
                 for password in filter(None, passwords_of(value)):
                     if not REFERENCE.search(password):
                         place = rf"(?<=[:/=]){re.escape(password)}(?=[@&;\s]|$)"
                         value = re.sub(place, self._of_url(password), value)
         return value
+
+    def _of_connect(self, found: re.Match[str]) -> str:
+        """Return the reference that stands in the place of one of Kafka Connect's."""
+        name = re.sub(r"[^A-Z0-9]+", "_", found[0].rpartition(":")[2].upper()).strip("_") or "VALUE"
+        return f"${{{name}}}" if name in self.secrets else self.secret(f"the value of {found[0]}", name, None)
 
     def _of_url(self, password: str) -> str:
         known = [name for name in self.secrets if name.startswith(OF_URL)]
