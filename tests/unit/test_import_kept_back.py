@@ -48,22 +48,24 @@ def named(*places):
     ]
 
 
+RULED = {
+    # a column, the list that names it, and what becomes of it
+    "note": ("column.mask.with.5.chars", 'Name: {}, CaptureExpression: "*****"}}'),
+    "name": ("column.truncate.to.2.chars", 'Name: {}, CaptureExpression: "sql: left(\\"{}\\", 2)"}}'),
+    "mail": ("column.mask.hash.v2.SHA-256.with.salt.s", 'Name: {}, CaptureExpression: "sql: left(encode(sha256('),
+    "tel": ("column.exclude.list", "Name: {}, Absent: true}}"),
+}
+
+
 @pytest.mark.parametrize(
-    ("connector", "place"), named("app.orders.note", r"app\.orders\.NOTE", ".*note", "east.app.orders.note")
+    ("connector", "place"), named("app.orders.{}", r"app\.ORDERS[.]{}", ".*{}", "east.app.orders.{}")
 )
-@pytest.mark.parametrize(
-    ("key", "wanted"),
-    [
-        ("column.mask.with.5.chars", 'CaptureExpression: "*****"}'),
-        ("column.truncate.to.2.chars", 'CaptureExpression: "sql: left('),
-        ("column.mask.hash.v2.SHA-256.with.salt.s", 'CaptureExpression: "sql: left(encode(sha256('),
-        ("column.exclude.list", "Absent: true}"),
-    ],
-)
-def test_a_column_is_named_with_and_without_its_database(connector, place, key, wanted, run):
-    channel, printed, code = run({key: place}, connector)
+def test_a_column_is_named_with_and_without_its_database(connector, place, run):
+    columns = ", ".join(f"{name} varchar(50)" for name in RULED)
+    tables = f"create table app.orders(id int not null primary key, {columns});"
+    channel, printed, code = run({key: place.format(name) for name, (key, _) in RULED.items()}, connector, tables)
     assert code == 0, printed
-    assert wanted in channel
+    assert not [name for name, (_, wanted) in RULED.items() if wanted.format(name, name) not in channel], channel
     assert "matches no column" not in printed
 
 
