@@ -25,6 +25,13 @@ AVRO = {
     "value.converter.schema.registry.url": "http://r:8081",
 }
 FLAT = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
+KEYED = FLAT | {
+    "transforms": "unwrap,value,key",
+    "transforms.value.type": "org.apache.kafka.connect.transforms.ValueToKey",
+    "transforms.value.fields": "sku",
+    "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+    "transforms.key.field": "sku",
+}
 
 
 @pytest.fixture
@@ -107,6 +114,8 @@ CASES = [
     (FLAT | {"transforms": "unwrap,key", "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
              "transforms.key.field": "id", "key.converter": "org.apache.kafka.connect.storage.StringConverter"},
      'table: orders, MessageKey: "{id}", MessageKeySerializer: STRING}'),
+    (KEYED, "{action: ColumnProperties, table: orders, Name: sku, SurrogateKey: true}"),
+    (KEYED, "{action: Integrate, group: KAFKA, table: orders, MessageKeySerializer: CONNECT_SCHEMA_COLUMN}"),
     # columns
     ({"column.exclude.list": "public.orders.p.*"}, "{action: ColumnProperties, group: KAFKA, table: orders, Name: paid, Absent: true}"),
     ({"column.include.list": "public.orders.(id|sku),.*.what"}, "table: orders, Name: proof, Absent: true}"),
@@ -176,6 +185,7 @@ NOTES = [
     (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn is not added: positions differ by database"),
     (FLAT | {"transforms.unwrap.route.by.field": "sku"}, "transforms.unwrap.route.by.field is not followed: a table has one topic"),
     (FLAT | {"transforms.unwrap.drop.fields.header.name": "h"}, "transforms.unwrap.drop.fields.header.name is not followed: what it drops is sent"),
+    (KEYED, "transforms.value: table audit has no column sku: its key is its own"),
     ({"topic.prefix": "Shop.EU-central"}, "the channel is called shop_eu_cent, not Shop.EU-central"),
 ]  # fmt: skip
 
@@ -189,6 +199,7 @@ def test_what_has_no_counterpart_is_named_with_the_reason(more, wanted, run):
 
 
 REFUSED = [
+    (KEYED | {"column.mask.with.3.chars": ".*sku"}, "transforms.value: orders.sku is masked, and cannot be the key"),
     ({"topic.prefix": "${env:PREFIX}"}, "topic.prefix: ${env:PREFIX} is a reference that a worker of Kafka Connect resolves: write its value"),
     ({"table.include.list": "public.orders,${file:/x:t}"}, "table.include.list: ${file:/x:t} is a reference"),
     ({"connector.class": "io.debezium.connector.mongodb.MongoDbConnector"}, "connector.class is MongoDbConnector; PostgresConnector, MySqlConnector"),

@@ -75,6 +75,8 @@ def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str]
                 chain.routers.append(router(key, regex, new, predicate, draft))
                 if given.get("key.enforce.uniqueness", "true").lower() == "true":
                     draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
+            case "ValueToKey" if chain.flat and tables.known:
+                _take_key(key, _names(given.get("fields", "")), tables, draft)
             case "ExtractField$Key":
                 chain.key_field = given.get("field", "")
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
@@ -120,6 +122,26 @@ def _take_fields(kind: str, key: str, given: Mapping[str, str], tables: Tables, 
             draft.act("ColumnProperties", Name=value, Extra=True, Datatype="varchar", IntegrateExpression=text)
         elif name in ("topic.field", "partition.field", "offset.field", "timestamp.field"):
             draft.report.differ("consumers find it in the message itself", f"{key}.{name}")
+
+
+def _take_key(key: str, fields: list[str], tables: Tables, draft: Draft) -> None:
+    """Have fields of flattened rows as the key, in the tables that have them all. Raises ConfigurationError."""
+    for table in tables.tables:
+        lacking = [name for name in fields if not _has(table, name)]
+        if lacking:
+            draft.report.todo(f"{key}: table {table.name} has no column {', '.join(lacking)}: its key is its own")
+            continue
+        for one in [one for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name]:
+            draft.actions.remove(one)
+        for name in fields:
+            if any(
+                "CaptureExpression" in one and (one["table"], one["Name"]) == (table.name, name)
+                for one in draft.actions
+            ):
+                raise ConfigurationError(
+                    f"{key}: {table.name}.{name} is masked, and cannot be the key: take it out of fields"
+                )
+            draft.act("ColumnProperties", table=table.name, Name=name, SurrogateKey=True)
 
 
 def _mask(name: str, replacement: str | None, key: str, tables: Tables, draft: Draft) -> None:
