@@ -99,6 +99,7 @@ LEFT = [
     (action("Environment", Name="HVR_KAFKA_BROKER_VERSION", Value="0.9"), "Environment (TARGET, *) HVR_KAFKA_BROKER_VERSION: ignored, because the job has no such variable"),
     (action("Capture", "SOURCE", IgnoreSessionName="x"), "Capture (SOURCE, *) IgnoreSessionName is not followed: records do not name sessions"),
     (action("Capture", "SOURCE", IgnoreCondition="{id} < 0"), "Capture (SOURCE, *) IgnoreCondition is not followed: changes that it ignored are sent"),
+    (action("TableProperties", MissingRepresentationString="?"), "TableProperties (TARGET, *) MissingRepresentationString: values of the other kinds that records leave out stay missing"),
     (action("FileFormat", Csv=True), "Csv: messages have keys here, which hold the order of a row's changes"),
     (action("ColumnProperties", Name="nothing", Absent=True), "ColumnProperties (TARGET, *) of nothing: ignored, because no table of its scope has the column"),
 ]  # fmt: skip

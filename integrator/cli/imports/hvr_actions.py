@@ -22,6 +22,8 @@ from integrator.schema import String
 
 _TEMPLATE = re.compile(r"\{[^{}]+\}|'[^'{}]*'|-?\d+|null")
 """A CaptureExpression that is no SQL: one substitution, or one literal."""
+_MISSING = ("MissingRepresentationString", "MissingRepresentationNumeric", "MissingRepresentationDate")
+_STAYS = "values of the other kinds that records leave out stay missing, where HVR invents 0, empty text or a date"
 _SUBSTITUTION = re.compile(r"\{(\w+)[^{}]*\}")
 _WHOLE = ("FileFormat", "Environment", "Scheduling")
 """Actions that hold for a whole location, whatever the table."""
@@ -138,6 +140,9 @@ def _taken(action: HvrAction, side: str, places: Places, draft: Draft) -> dict[s
     if variable == PROPERTY:
         given["Value"] = ";".join(_without_secret(entry, draft) for entry in given.get("Value", "").split(";"))
     _widen(action, given, draft)
+    represented = [name for name in _MISSING if name in given]
+    if represented and len(represented) < len(_MISSING):
+        draft.report.differ(_STAYS, f"{action} {', '.join(represented)}")
     _drop_idle(action, side, given, draft)
     scope = {} if action.location == ALL else {"group": action.location}
     table = {} if _table(action) is None or action.kind in _WHOLE else {"table": action.table}
