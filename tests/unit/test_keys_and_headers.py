@@ -115,6 +115,14 @@ def test_keys(parameters, kafka, key, tmp_path):
     assert made == (key.encode() if isinstance(key, str) else key)
 
 
+def test_a_key_column_that_is_missing_is_no_0_in_a_key(tmp_path):
+    said = "  - {action: Integrate, MessageKey: '{{hvr_key_names -}}'}"
+    with pytest.raises(
+        DataError, match=r"a.jsonl:1: table t, MessageKey: id, which \{\{hvr_key_names\}\} has, is missing"
+    ):
+        sent(tmp_path, said, {"part": "a", "v": "x"})
+
+
 RETIRED = [
     # what is said beside OnDeleteSendTombstone             a key update of 7 into 8: keys of messages, and of tombstones
     ("", "", ["8"], ["7"]),
