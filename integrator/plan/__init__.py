@@ -46,6 +46,7 @@ from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, read_of, socket_notes
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
+from integrator.plan.topic import check_partitions
 from integrator.tables import discovered_columns as adding
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
@@ -179,6 +180,8 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
     topics = [*(table.topic for table in recipes), oversized.dead_letters]
+    if len(made) == len(recipes):
+        check_partitions(scope, [table.topic for table in recipes])
     tolerance, restart = tolerance_of(channel, topics, problems), restart_of(channel, problems)
     limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, problems)

@@ -71,11 +71,58 @@ KEYS = [
 ]
 
 
+LONE = [
+    # the type of the key's one column, its value                  Avro, JSON Schema, Connect JSON's schema, JSON
+    ("int", 7, b"\x0e", "int", '{"type":"int32","optional":false}', "7"),
+    ("bigint", -1, b"\x01", "long", '{"type":"int64","optional":false}', "-1"),
+    ("smallint", 7, b"\x0e", {"type": "int", "connect.type": "int16"}, '{"type":"int16","optional":false}', "7"),
+    ("boolean", True, b"\x01", "boolean", '{"type":"boolean","optional":false}', "true"),
+    ("varchar(9)", 'a"é', b'\x08a"\xc3\xa9', "string", '{"type":"string","optional":false}', '"a\\"é"'),
+]
+
+
+@pytest.mark.parametrize(("datatype", "value", "avro", "schema", "connect", "text"), LONE)
+def test_the_one_key_column_alone_is_written_in_its_own_type(datatype, value, avro, schema, connect, text, tmp_path):
+    from integrator.encode import messages
+
+    def made(serializer):
+        actions = f"  - {{action: Integrate, MessageKeySerializer: {serializer}, OnDeleteSendTombstone: true}}"
+        registry = REGISTRY if serializer.startswith("KAFKA") else ""
+        [(key, _, _)] = sent(tmp_path, actions, {"k": value, "v": None}, kafka=registry, ids=True, ddl=ddl)
+        return key
+
+    ddl = f"create table t(k {datatype} not null primary key, v text);"
+    assert made("KAFKA_AVRO_SCHEMA_COLUMN") == b"\x00\x00\x00\x00\x02" + avro
+    assert made("KAFKA_JSON_SCHEMA_COLUMN") == b"\x00\x00\x00\x00\x02" + text.encode()
+    assert made("CONNECT_SCHEMA_COLUMN") == f'{{"schema":{connect},"payload":{text}}}'.encode()
+    assert made("CONNECT_PAYLOAD_COLUMN") == text.encode()
+    said = "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}"
+    [_, key] = messages.registered_schemas(pure.recipe(tmp_path, ddl, said, kafka=REGISTRY))
+    assert json.loads(key.text) == schema
+    parsed = fastavro.parse_schema(json.loads(key.text))
+    assert fastavro.schemaless_reader(io.BytesIO(avro), parsed, None) == value
+
+
+def test_a_key_of_two_columns_is_no_value_alone(tmp_path):
+    with pytest.raises(ConfigurationError, match="the key is id, part: use KAFKA_AVRO_SCHEMA"):
+        pure.recipe(
+            tmp_path, DDL, "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", kafka=REGISTRY
+        )
+
+
 @pytest.mark.parametrize(("parameters", "kafka", "key"), KEYS)
 def test_keys(parameters, kafka, key, tmp_path):
     actions = f"  - {{action: Integrate, {parameters}}}" if parameters else ""
     [(made, _, _)] = sent(tmp_path, actions, ROW, kafka=kafka, ids=True)
     assert made == (key.encode() if isinstance(key, str) else key)
+
+
+def test_a_key_column_that_is_missing_is_no_0_in_a_key(tmp_path):
+    said = "  - {action: Integrate, MessageKey: '{{hvr_key_names -}}'}"
+    with pytest.raises(
+        DataError, match=r"a.jsonl:1: table t, MessageKey: id, which \{\{hvr_key_names\}\} has, is missing"
+    ):
+        sent(tmp_path, said, {"part": "a", "v": "x"})
 
 
 RETIRED = [

@@ -74,10 +74,14 @@ class TableProperties(InContext):
         None,
         "What is sent for text that the source left out.",
         example='"?"',
-        differs="Null is not missing, and stays null.",
+        differs="Null is not missing, and stays null. HVR invents values for numbers and dates where this alone is "
+        "set; here they stay missing.",
     )
     MissingRepresentationNumeric: str | None = parameter(
-        None, "What is sent for numbers that the source left out.", example='"-1"', differs="Null stays null."
+        None,
+        "What is sent for numbers that the source left out.",
+        example='"-1"',
+        differs="Null stays null. HVR invents a text where only another of the three is set; here it stays missing.",
     )
     MissingRepresentationDate: str | None = parameter(
         None,
