@@ -30,7 +30,7 @@ ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
-PROCESS = Kind("process", "nobody yet: it restarts; if it fails again, the operator", 5, retriable=True)
+PROCESS = Kind("process", "nobody yet: run it again; if it fails again, the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
