@@ -1,7 +1,10 @@
 """The endpoint of a process: what it answers, to whom, and that it shows neither secrets nor values of rows."""
 
+import contextlib
 import json
 import re
+import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -12,6 +15,7 @@ from structlog.testing import capture_logs
 from integrator import plan
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault
+from integrator.monitor import server
 from integrator.monitor.server import serving
 from integrator.run.failure import Failures
 from integrator.run.sync import Cycle, Rejections
@@ -147,3 +151,56 @@ def test_an_address_that_is_taken_is_the_operators(shop, tmp_path):
         taken = made(tmp_path / "c", monitor=f'{{listen: "127.0.0.1:{port}"}}')
         with pytest.raises(EnvironmentFault, match="cannot be listened on"), serving([taken]):
             pass
+
+
+@pytest.fixture
+def address(tmp_path):
+    """The address of an endpoint."""
+    with capture_logs() as logs, serving([made(tmp_path / "a")]):
+        [url] = [log["url"] for log in logs if log["event"] == "monitor"]
+        host, _, port = url.removeprefix("http://").rstrip("/").rpartition(":")
+        yield host, int(port)
+
+
+def test_a_client_that_asks_byte_by_byte_does_not_keep_its_thread(address, monkeypatch):
+    """Each byte had ten seconds of its own."""
+    monkeypatch.setattr(server, "_PATIENCE_S", 1.0)
+    with socket.create_connection(address) as slow:
+        slow.settimeout(10)
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() - began < 5:
+                slow.sendall(b"G")
+                time.sleep(0.2)
+        assert time.monotonic() - began < 4
+
+
+def test_silent_connections_keep_nobody_out_and_are_bounded(address):
+    silent = [socket.create_connection(address) for _ in range(3 * server._MOST)]
+    try:
+        with urllib.request.urlopen(f"http://{address[0]}:{address[1]}/health") as answer:
+            assert answer.status == 200
+        assert sum(thread.name.endswith("(process_request_thread)") for thread in threading.enumerate()) <= server._MOST
+        silent[0].settimeout(10)
+        assert silent[0].recv(1) == b""  # it has given way
+    finally:
+        for one in silent:
+            one.close()
+
+
+def test_an_answer_that_fails_is_logged_and_a_client_that_goes_is_not(address, monkeypatch):
+    def broken(_monitor):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(server, "page", broken)
+    with capture_logs() as logs:
+        with socket.create_connection(address) as gone:
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+        with (
+            pytest.raises(OSError, match=r"closed|reset"),
+            urllib.request.urlopen(f"http://{address[0]}:{address[1]}/"),
+        ):
+            pass
+        time.sleep(0.3)
+    [logged] = logs
+    assert "ZeroDivisionError" in logged["error"]
