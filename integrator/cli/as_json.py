@@ -113,6 +113,7 @@ def state(channel: str, kept: State, failed: Failure | None, cycles: Sequence[Sy
         "process": kept.holder(),
         "doing": beat.doing if beat else None,
         "since": beat.since if beat else None,
+        "why": beat.why if beat else None,
         "suspended": kept.suspended,
         "failure": dataclasses.asdict(failed) if failed else None,
         "refreshes": list(Ledger(kept.path).standing()),

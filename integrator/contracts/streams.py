@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from integrator.errors import DataError, shown
+from integrator.errors import PublicDataError, shown
 
 REMEDY = (
     "changes must come in the order of their positions, each once: sort the records, remove repeated ones, or set "
@@ -42,7 +42,7 @@ def following(before: Span, span: Span, file: str) -> Span:
     if not span.last:
         return before
     if before.dialect == span.dialect and span.first <= before.last:
-        raise DataError(
+        raise PublicDataError(
             f"{file}: its first change is at {span.first}, which is not after {before.last}, the last position of the "
             f"files before it: {REMEDY}"
         )
@@ -56,7 +56,7 @@ def one_source(known: Mapping[str, Source], table: str, source: Source, where: s
     """
     before = known.get(table, source)
     if before.name != source.name or (before.schema and source.schema and before.schema != source.schema):
-        raise DataError(
+        raise PublicDataError(
             f"{where}: a change of table {source}, and changes of {before} came before: both would be sent as table "
             f"{table}; define each with its schema and exact name "
             f'(create table {source.schema or "schema"}."{source.name}" …), or exclude one at the source'

@@ -21,7 +21,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from integrator.channel.monitor import DEFAULT_LISTEN
 from integrator.errors import ConfigurationError, Defect, EnvironmentFault
 from integrator.monitor.monitor import Monitor
-from integrator.monitor.page import page
+from integrator.monitor.page import SCRIPT_HASH, page
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
 from integrator.run.observer import Observer
@@ -32,7 +32,8 @@ _MOST = 64
 """Connections at once, each of which has a thread and a descriptor."""
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; "
+    f"script-src '{SCRIPT_HASH}'; connect-src 'self'",
     "X-Content-Type-Options": "nosniff",
 }
 _PATHS = "/, /status, /metrics, /health, /ready"

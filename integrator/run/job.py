@@ -80,6 +80,7 @@ class Job:
         forget_request(self.state)
         journal = consistency.check(self.state)
         taken_before.check(journal, there)
+        self.heart.goes_on_after(self.state.last_mark())
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
             self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic
@@ -123,14 +124,11 @@ class Job:
             lambda: self._again(spark, once=once, after_failure=next(starts) > 0),
             self._restarts,
             self._stopping,
-            self._rest,
+            lambda seconds: self.heart.rest(seconds, self._stopping, "resting"),
             self.failures.again,
         )
         self.heart.beat("ended")
         self._log.info("ended")
-
-    def _rest(self, seconds: float) -> None:
-        self.heart.rest(seconds, self._stopping, "resting")
 
     def _again(self, spark: SparkSession, *, once: bool, after_failure: bool) -> None:
         """Integrate as was asked, or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
@@ -166,7 +164,7 @@ class Job:
                 return
             self._log.info("waiting", until=at.isoformat())
             left = at.timestamp() - now.timestamp()  # the difference of two readings of one zone's clock is another
-            if not self.heart.rest(left, self._stopping, "waiting"):
+            if not self.heart.rest(left, self._stopping, "waiting", f"until {at.isoformat()}"):
                 self.waiting.while_suspended()
                 self.run(spark, once=True)
 

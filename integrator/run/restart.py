@@ -56,7 +56,7 @@ def run_with_restarts(
     run: Callable[[], None],
     restarts: Restarts,
     stopping: threading.Event,
-    rest: Callable[[float], None],
+    rest: Callable[[float], object],
     failed: Callable[[BaseException, float], None],
 ) -> None:
     """Run until it ends, again after each failure that is not final, or until `stopping` is set.

@@ -105,7 +105,7 @@ def test_once_goes_on_after_processes_that_were_late_and_after_nothing_else(
     job = Job(plan, threading.Event())
     job.state.make()
     job._begun = True  # in a session whose lock it has
-    monkeypatch.setattr(job, "_rest", lambda _seconds: None)
+    monkeypatch.setattr(job.heart, "rest", lambda *_: None)
     with pytest.raises(raised) if raised else contextlib.nullcontext():
         job.integrate(None, once=True)
     assert run == [True] * runs

@@ -171,8 +171,13 @@ def test_the_heartbeat_says_what_is_done(tmp_path):
     assert said() == first  # at most once a second
     assert not heart.rest(0.01, stopping, "waiting")
     assert (said()["doing"], said()["last_synced_cycle"]) == ("waiting", 7)
+    heart.beat("suspended", "a new disk")
+    assert (said()["doing"], said()["why"]) == ("suspended", "a new disk")
+    heart.beat("suspended", "another disk")
+    assert said()["why"] == "another disk"
     stopping.set()
     assert heart.rest(60, stopping, "resting")
+    assert said()["why"] == ""
     assert not heart.rest(0, threading.Event(), "resting")
 
 

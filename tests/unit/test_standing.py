@@ -1,12 +1,15 @@
 """`state`, `suspend` and `resume`: of a channel whose secrets are not here, that is wrong elsewhere, or is mistaken."""
 
 import json
+import os
+import socket
 import sys
 
 import pytest
 
 from integrator.cli import main
-from tests.parts import states
+from integrator.run.state import State
+from tests.parts import channels, states
 
 CHANNEL = """
 channel: shop
@@ -81,3 +84,19 @@ def test_progress_where_relative_paths_were_looked_for_before_is_not_forgotten(r
     states.of_cycles(tmp_path / "here" / "state" / "shop", 1)
     code, _, error = run("state")
     assert (code, "To continue it, write state: " in error) == (2, True)
+
+
+def test_a_second_process_of_a_channel_is_told_so_and_not_that_its_address_is_taken(tmp_path, monkeypatch, capsys):
+    file = channels.shop(tmp_path, "127.0.0.1:1", "shop")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        file.write_text(file.read_text().replace("channel: shop", f'channel: shop\nmonitor: {{listen: "{address}"}}'))
+        monkeypatch.setattr(sys, "argv", ["run.py", "--channel", str(file)])
+        first = State(str(tmp_path / "state" / "shop"))
+        first.lock("shop", 0)
+        assert main.main() == 5
+        told = f"channel shop is being integrated already, by process {os.getpid()} (lock "
+        assert told in capsys.readouterr().err
+        first.unlock()
+        assert main.main() == 5
+        assert f"monitor.listen: {address} cannot be listened on: Address already in use" in capsys.readouterr().err
