@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
-COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.py repeated.py dialects.py debezium.py wal2json.py row_layouts.py xxh64.py)
+COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.py repeated.py dialects.py debezium.py wal2json.py row_layouts.py row_writer.py table_files.py hvr.py xxh64.py)
 
 .PHONY: quickstart test lint bench faults fuzz lock docs site clean
 
@@ -16,7 +16,7 @@ quickstart: $(VENV)/installed
 # faults among them, run in three processes, each with its own Spark and broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
 lint: $(VENV)/installed
@@ -39,6 +39,7 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.campaign --rounds 200 --seed 2 --delivery exactly_once
 	$(BIN)/python -m tests.faults.cluster_campaign --rounds 20 --seed 3 --only "executor paused"
 	$(BIN)/python -m tests.faults.cluster_campaign --rounds 40 --seed 4 --delivery exactly_once
+	$(BIN)/python -m tests.faults.restored_states --rounds 60 --seed 5
 	$(BIN)/python -m tests.faults.restarts --restarts 200
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
 	$(BIN)/python -m tests.faults.socket_kills --lines 500000 --kills 12
@@ -52,7 +53,7 @@ fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --lines 100000 --seed 1
 	$(BIN)/python -m tests.fuzz.rejected --lines 100000
 	$(BIN)/python -m tests.fuzz.whole_job --lines 100000
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds-checked $(BIN)/python -m tests.fuzz --lines 100000 --seed 1
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.fuzz --lines 100000 --seed 1
 
 # The pages, graphs and the JSON Schema that are made from code and figures; a test checks that they are current.
 docs: $(VENV)/installed

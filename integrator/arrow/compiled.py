@@ -1,8 +1,7 @@
 """Loops over bytes and rows that are compiled to machine code, where each step by Arrow or numpy is a pass over all.
 
-Numba compiles a function when it is first called, and keeps the code beside the source, or in the user's cache
-directory where that cannot be written (NUMBA_CACHE_DIR names another one). It runs without Python's lock.
-https://numba.readthedocs.io/en/stable/developer/caching.html
+Numba compiles a function when it is first called, and keeps the code (compiled_cache has where). It runs without
+Python's lock.
 """
 
 from __future__ import annotations
@@ -13,7 +12,11 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from integrator.arrow import compiled_cache
+
 Function = TypeVar("Function", bound=Callable[..., object])
+_KEPT = compiled_cache.choose()
+"""Whether code is kept; else each process compiles for itself, some seconds' work."""
 
 
 def compiled(function: Function) -> Function:
@@ -24,8 +27,4 @@ def compiled(function: Function) -> Function:
     have): each call of another compiled function would count those of its arrays, a quarter of the time of indexing.
     """
     make = partial(cast("Callable[..., Any]", numba.njit), nogil=True, _nrt=False)
-    try:
-        made = make(cache=True)(function)
-    except RuntimeError:  # no directory that can be written: each process compiles for itself, some seconds' work
-        made = make()(function)
-    return cast("Function", made)
+    return cast("Function", make(cache=_KEPT)(function))

@@ -9,7 +9,7 @@ import hashlib
 import pickle
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -122,8 +122,12 @@ class Recipe:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A text that is another where messages would be made otherwise."""
-        made = (self.tables, self.messages.layout, self.messages.max_bytes, *self.tolerance.changes)
+        """A text that is another where messages would be made otherwise.
+
+        Where the files are does not change them, nor does what only decides which rows are passed over and counted.
+        """
+        read = replace(self.read, path="", absent=(), refreshed=())
+        made = (read, self.tables, self.messages, *self.tolerance.changes)
         return hashlib.sha256(repr(made).encode()).hexdigest()
 
     def __hash__(self) -> int:

@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 
 @dataclass(frozen=True)
 class CycleRecord:
-    """What is committed in a shard's transaction, beside its messages: which cycle it was.
+    """What is recorded of a cycle at the brokers: before it is sent, and in each shard's transaction.
 
+    It has all that decides what a shard sends, so that two tries of a cycle are the same try, or are refused.
     generation: of the state directory; cycles of another one are other cycles. journal: the digest of the change files
-    up to the cycle's last one. topic: whose partition 0 has the offset that the record is written as.
+    up to the cycle's last one. recipe: the fingerprint of the recipe. count: into how many shards the cycle is divided.
+    moment: when the cycle was begun, in milliseconds since 1970. topic: whose partition 0 has the offset that the
+    record is written as.
     """
 
     generation: str
     cycle: int
     journal: str
+    recipe: str
+    count: int
+    moment: int
     topic: str
+
+    @property
+    def began(self) -> datetime:
+        """When the cycle was begun."""
+        return datetime.fromtimestamp(self.moment / 1000, timezone.utc)
 
 
 @dataclass(frozen=True)
 class Shards:
     """How the messages of a cycle, or of a slice of a refresh, are sent in transactions.
 
-    name: what the transactional ids begin with: who takes over an id fences those who had it before. stream, cycle: a
-    producer that sent a shard of the cycle before in the same run of the stream may go on; None for a slice, of which
-    there is no other. record: None where a repetition sends all messages again.
+    name: what the transactional ids begin with: who takes over an id fences those who had it before. stream: which run
+    of the stream: a producer that sent a shard of the cycle before in the same run may go on. record: of the cycle;
+    None for a slice. exactly_once: a shard that was committed is not sent again.
     """
 
     name: str
     stream: str = ""
-    cycle: int | None = None
     record: CycleRecord | None = None
+    exactly_once: bool = False
+
+    @property
+    def cycle(self) -> int | None:
+        """The cycle's number; None for a slice, of which there is no other."""
+        return None if self.record is None else self.record.cycle
 
     def transactional_id(self, shard: int) -> str:
         """Return the transactional id of a shard, which is the consumer group of its record too."""

@@ -17,13 +17,19 @@ REMEDY = (
 
 
 class Source(NamedTuple):
-    """The schema (None where it is not given) and the name of a table in the source."""
+    """The schema, the name and the database of a table in the source; None what records do not give."""
 
     schema: str | None
     name: str
+    database: str | None = None
 
     def __str__(self) -> str:
-        return shown(f"{self.schema}.{self.name}" if self.schema else self.name)
+        return shown(".".join(filter(None, (self.database, self.schema, self.name))))
+
+    @property
+    def full_schema(self) -> str | None:
+        """The schema with its database, as the definition of a table may give it."""
+        return f"{self.database}.{self.schema}" if self.database and self.schema else self.schema
 
 
 class Span(NamedTuple):
@@ -52,13 +58,24 @@ def following(before: Span, span: Span, file: str) -> Span:
 def one_source(known: Mapping[str, Source], table: str, source: Source, where: str) -> Source:
     """Return the one source table whose records a table of the channel takes, given the `known` ones.
 
-    Raises DataError where they would be of two.
+    Raises DataError where they would be of two. A record without a schema or a database may be of any.
     """
     before = known.get(table, source)
-    if before.name != source.name or (before.schema and source.schema and before.schema != source.schema):
+    if before != source:
         raise PublicDataError(
             f"{where}: a change of table {source}, and changes of {before} came before: both would be sent as table "
-            f"{table}; define each with its schema and exact name "
-            f'(create table {source.schema or "schema"}."{source.name}" …), or exclude one at the source'
+            f"{table}; {_remedy(before, source)}, or exclude one at the source"
         )
-    return Source(before.schema or source.schema, before.name)
+    return before
+
+
+def _remedy(before: Source, source: Source) -> str:
+    if (before.schema, before.name) != (source.schema, source.name):
+        schema = source.schema or before.schema or "schema"
+        return f'define each with its schema and exact name (create table {schema}."{source.name}" …)'
+    if not (before.database and source.database):
+        return "the source must write the database into all of its records, or into none"
+    return (
+        "define each, and give it the schema with the database: {action: TableProperties, group: SOURCE, table: …, "
+        f"Schema: {source.full_schema}}}"
+    )

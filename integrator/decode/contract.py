@@ -186,7 +186,7 @@ class Batch:
     changes: by table, or of tables of the same columns together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
     span: the positions of the first and the last change of the file so far, without the dialect.
-    sources: of which table of the source the records of a table are, where its definition leaves that open.
+    sources: of which table of the source the records of a table are, where that was not known before the file.
     open: None where all lines of the part are rejected.
     """
 

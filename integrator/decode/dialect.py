@@ -109,7 +109,7 @@ def of_parts(
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
             is_numbered = is_numbered or _is_numbered(placed, records, file)
             span = Span() if is_numbered else ascending.span
-            return Batch(changes, order.open, ignored, unknown, span, dict(tables.known))
+            return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
 
         yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)
 

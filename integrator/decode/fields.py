@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -110,3 +111,19 @@ def digits(texts: pa.Array, width: int, where: Where, name: str) -> pa.Array:
     values = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
     where.check(texts, values > most, name, f"a whole number from 0 to {most}")
     return pc.if_else(pc.is_valid(texts), hexadecimal(values, width), None)
+
+
+class Qualified(NamedTuple):
+    """Texts: the database, the schema and the table of names; null where a name has none."""
+
+    database: pa.Array
+    schema: pa.Array
+    table: pa.Array
+
+
+def qualified(names: pa.Array) -> Qualified:
+    """Return the parts of names such as `shop`, `sales.shop` and `east.sales.shop`."""
+    before = pc.extract_regex(names, r"^(?:(?P<database>.+)\.)?(?P<schema>[^.]+)\.[^.]+$")
+    database = pc.struct_field(before, "database")
+    database = pc.if_else(pc.equal(database, ""), None, database)  # the group is empty where it is not there
+    return Qualified(database, pc.struct_field(before, "schema"), pc.replace_substring_regex(names, r"^.*\.", ""))

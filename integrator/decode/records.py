@@ -33,7 +33,7 @@ class Records:
     file, line: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
     image. old_of_changes: it holds only what was changed, the rest is as in the after image. new_of_changes: what the
     after image does not have was not changed, and is as in the before image. ignored: what else there was in the batch,
-    counted by what it is.
+    counted by what it is. database: as schema; None where records do not name it.
     """
 
     file: str
@@ -48,6 +48,7 @@ class Records:
     old_of_changes: bool = False
     new_of_changes: bool = True
     ignored: dict[str, int] = field(default_factory=dict)
+    database: pa.Array | None = None
 
     @property
     def row_counts(self) -> Ints:
@@ -124,11 +125,11 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
     firsts[codes[at[::-1]]] = at[::-1]
     place = np.full(len(names), -1, np.int64)
     found: dict[str, tuple[int, Table]] = {}
-    for code, (schema, name) in enumerate(names):
+    for code, (database, schema, name) in enumerate(names):
         if firsts[code] < 0:
             continue
         try:
-            table = tables.find(schema, name, f"{records.file}:{records.line[firsts[code]]}")
+            table = tables.find(schema, name, f"{records.file}:{records.line[firsts[code]]}", database)
         except DataError as error:
             report(of_all(error, records.file, records.line[used & (codes == code)]))
             continue
@@ -139,13 +140,22 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
     return [table for _, table in found.values()], np.where(used, place[codes], -1)
 
 
-def _names(records: Records) -> tuple[Ints, list[tuple[str, str]]]:
-    """Return of each record which schema and table it names, and these; empty where it names none."""
-    schemas, of_schema = _coded(records.schema)
+def _names(records: Records) -> tuple[Ints, list[tuple[str, str, str]]]:
+    """Return of each record which database, schema and table it names, and these; empty where it names none."""
+    schemas, codes = _coded(records.schema)
     tables, of_table = _coded(records.table)
-    pairs = pa.array(of_schema * len(tables) + of_table).dictionary_encode()
-    names = [(schemas[pair // len(tables)], tables[pair % len(tables)]) for pair in pairs.dictionary.to_pylist()]
-    return pairs.indices.to_numpy(), names
+    codes = codes * len(tables) + of_table
+    databases = [""]
+    if records.database is not None:
+        databases, of_database = _coded(records.database)
+        codes += of_database * (len(schemas) * len(tables))
+    coded = pa.array(codes).dictionary_encode()
+    names = []
+    for code in coded.dictionary.to_pylist():
+        rest, table = divmod(code, len(tables))
+        database, schema = divmod(rest, len(schemas))
+        names.append((databases[database], schemas[schema], tables[table]))
+    return coded.indices.to_numpy(), names
 
 
 def _coded(texts: pa.Array) -> tuple[list[str], Ints]:

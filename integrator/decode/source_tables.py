@@ -26,12 +26,17 @@ class Catalogue:
 
         The exact name comes before the same in other case. A record without a schema may also have the channel's name.
         """
-        schema, name = source
+        schema, name, database = source
+        full = f"{database}.{schema}" if database else schema
         candidates = self._tables.get(name.lower(), ())
 
         def of(same: Callable[[str, str], bool]) -> list[Table]:
             named = [one for one in candidates if same(one.base_name, name) or (not schema and same(one.name, name))]
-            fitting = [one for one in named if not (one.schema and schema) or same(one.schema, schema)]
+            fitting = [
+                one
+                for one in named
+                if not (one.schema and schema and full) or same(one.schema, schema) or same(one.schema, full)
+            ]
             return [one for one in fitting if one.schema and schema] or fitting
 
         return of(operator.eq) or of(lambda one, other: one.lower() == other.lower())
@@ -40,22 +45,22 @@ class Catalogue:
 class SourceTables:
     """The tables of a channel, looked up for the records of one file.
 
-    One table of the channel takes the records of one table of the source. A definition without a schema, or a name
-    in other case, could take those of several: the first one is kept in `known`, and another one is an error.
+    One table of the channel takes the records of one table of the source. A definition names neither the database nor,
+    in each case, the schema, and could take those of several: the first one is kept, and another one is an error.
     """
 
     def __init__(self, catalogue: Catalogue, *, ignores_unknown: bool, known: Mapping[str, Source]) -> None:
         self._catalogue, self._ignores_unknown = catalogue, ignores_unknown
-        self.known = dict(known)
+        self._known, self.new = known, dict[str, Source]()
         self._found: dict[Source, Table | str] = {}
 
-    def find(self, schema: str | None, name: str, where: str) -> Table | str:
+    def find(self, schema: str | None, name: str, where: str, database: str | None = None) -> Table | str:
         """Return the table of a record that stands at `where`; or as what it is counted, and not sent.
 
         Raises DataError for a record of a table that the channel does not have, that may be of two tables, or that is
         of a second table of the source.
         """
-        source = Source(schema or None, name)
+        source = Source(schema or None, name, database or None)
         if source not in self._found:
             self._found[source] = self._look_up(source, where)
         return self._found[source]
@@ -79,9 +84,8 @@ class SourceTables:
         )
 
     def _keep(self, table: Table, source: Source, where: str) -> None:
-        """Keep of which table of the source a table is, if its definition leaves that open. Raises DataError."""
-        schema, name = source
-        is_named = name in (table.name, table.base_name)
-        if not (is_named and table.schema and schema == table.schema):
-            given = Source(schema, table.base_name if is_named else name)
-            self.known[table.name] = one_source(self.known, table.name, given, where)
+        """Keep of which table of the source a table is. Raises DataError."""
+        given = source._replace(name=table.base_name) if source.name == table.name else source
+        known = self._known if table.name in self._known else self.new
+        if one_source(known, table.name, given, where) is given:
+            self.new[table.name] = given

@@ -50,9 +50,14 @@ def _check_schemas(scope: ChannelScope, one: Table, other: Table) -> None:
         action = f"{{action: TableProperties, table: {table.name}, group: {group}, Schema: …}}"
         text = f"{both}, and {table.name} has no schema: a record could be of either; write its schema in its "
         _add(scope, ("tables",), f"{text}definition, or {action}")
-    if not bare and one.schema == other.schema:
+    if not bare and _may_be_one(one.schema or "", other.schema or ""):
         text = f"{both}: a record could be of either; give one of them another BaseName or Schema at {group}"
         _add(scope, ("tables",), f"{text}, or leave it out (only)")
+
+
+def _may_be_one(schema: str, other: str) -> bool:
+    """Return whether a record may be of both schemas; one may be given with its database: `east.dbo`."""
+    return schema == other or schema.endswith(f".{other}") or other.endswith(f".{schema}")
 
 
 def _check_channel_names(scope: ChannelScope, tables: Iterable[Table], defined: dict[str, str]) -> None:

@@ -53,12 +53,13 @@ def cycle(
         except Damaged as damaged:
             raise consistency.fault(state, str(damaged)) from damaged
         in_one, cores = runs.rdd.getNumPartitions() == 1, tasks()
-        count = 1 if in_one else cores
+        count, of_cycle = 1 if in_one else cores, None
         if shards is not None:
-            count = shards.count(number, count)
+            of_cycle = shards.begin(number, state.digest(last_file), moment, count)
+        if of_cycle is not None and of_cycle.record is not None:  # as in the first try, wherever that was
+            count, moment = of_cycle.record.count, of_cycle.record.began
         alone = in_one and count == 1
         first = first_pass(plan.recipe, before, moment, decode_ahead=alone)
-        of_cycle = None if shards is None else shards.of(number, state.digest(last_file))
         second = second_pass(plan.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)

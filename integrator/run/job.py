@@ -36,8 +36,7 @@ from integrator.run.observer import Observer
 from integrator.run.renewal import Renewal
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
-from integrator.run.shards import CycleShards, allow_recipe
-from integrator.run.spark_checkpoint import SparkCheckpoint
+from integrator.run.shards import CycleShards
 from integrator.run.spark_failures import classify
 from integrator.run.spark_steps import SparkSteps
 from integrator.run.state import State
@@ -213,7 +212,6 @@ class Job:
             raise DataError(f"{found}; a column of that name is there under another one; define it")
         self.plan = dataclasses.replace(registry.resolve(plan), state=self.plan.state)
         self.state.mark_added(known)
-        allow_recipe(self.state.path, self.plan.recipe)
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
         self._log.warning("columns added", columns=came, found=str(found))
 
@@ -229,7 +227,8 @@ class Job:
             files.note_cores(self.state.path, found)
             return found
 
-        integrate_cycle = cycle(self.plan, self.state, cores, self._shards(spark), synced)
+        shards = self._shards(spark)
+        integrate_cycle = cycle(self.plan, self.state, cores, shards, synced)
         retries = RetriedCycles(
             self._restarts,
             self._ending,
@@ -247,8 +246,12 @@ class Job:
             return writer.foreachBatch(gate.around(integrate_cycle)).trigger(**trigger).start()
 
         query = starting.start(stream, self._ending, lambda: self.heart.beat("starting"))
-        if query is not None:
-            self._watch(query, gate, retries, steps, renewing=not once)
+        try:
+            if query is not None:
+                self._watch(query, gate, retries, steps, renewing=not once)
+        finally:
+            if shards is not None:
+                shards.close()
 
     def _watch(
         self, query: StreamingQuery, gate: CycleGate, retries: RetriedCycles, steps: SparkSteps, *, renewing: bool
@@ -279,11 +282,9 @@ class Job:
 
         There the senders' lock does not reach, and only the brokers can refuse what a task sends too late (I3).
         """
-        send = self.plan.recipe.send
-        if not send.exactly_once and session.is_local(spark):
+        if session.is_local(spark) and not self.plan.recipe.send.exactly_once:
             return None
-        begun = SparkCheckpoint(Path(self.state.spark_checkpoint)).begun()
-        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics[0], begun)
+        return CycleShards(self.state.path, self.plan.recipe, self.plan.topics)
 
     def _ending(self) -> bool:
         return self._stopping.is_set() or self.state.suspended is not None

@@ -1,12 +1,11 @@
-"""Which transactional ids a channel has, and into how many shards its cycles are divided: the state file shards.json.
+"""Under which transactional ids a channel sends, and which of its cycles are the same: the state file shards.json.
 
 name         what the transactional ids begin with, the channel's name first, by which ACLs are granted; it stays as
              long as the state directory, so that whoever integrates the channel next fences what earlier processes left
              running, on this machine or on others
+topic        under which the brokers have the record of the cycle that was begun last
 generation   of the cycles' numbers: another one after the channel was gone back or a backup imported
-count        into how many shards the last cycle was divided: a cycle that is repeated has as many, for only then does
-             a shard have the same messages, which were committed or not
-recipe       the fingerprint of the recipe that made them
+renewed      whether no cycle of this generation was begun yet
 """
 
 from __future__ import annotations
@@ -15,13 +14,14 @@ import dataclasses
 import json
 import uuid
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from integrator import durable
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.shards import CycleRecord, Shards
-from integrator.deliver.kafka.transaction import fence
-from integrator.errors import ConfigurationError, EnvironmentFault, Problem
+from integrator.deliver.kafka.begun_cycles import BegunCycles
+from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.plan.kafka import is_idempotent
 
 FILE = "shards.json"
@@ -33,8 +33,8 @@ class ShardSettings:
 
     name: str
     generation: str
-    count: int = 0
-    recipe: str = ""
+    topic: str = ""
+    renewed: bool = True
 
 
 def read(state: Path) -> ShardSettings | None:
@@ -44,7 +44,8 @@ def read(state: Path) -> ShardSettings | None:
         return None
     try:
         found = ShardSettings(**json.loads(path.read_bytes()))
-        valid = isinstance(found.count, int) and all(map(str.isascii, (found.name, found.generation, found.recipe)))
+        texts = (found.name, found.generation, found.topic)
+        valid = isinstance(found.renewed, bool) and all(map(str.isascii, texts))
     except (OSError, ValueError, TypeError):
         valid = False
     if not valid:
@@ -55,8 +56,7 @@ def read(state: Path) -> ShardSettings | None:
     return found
 
 
-def write(state: Path, settings: ShardSettings) -> None:
-    """Write the file."""
+def _write(state: Path, settings: ShardSettings) -> None:
     durable.replace(state / FILE, json.dumps(dataclasses.asdict(settings)).encode())
 
 
@@ -65,7 +65,7 @@ def known(state: Path, channel: str) -> ShardSettings:
     found = read(state)
     if found is None:
         found = ShardSettings(f"{channel}-{uuid.uuid4()}", _generation())
-        write(state, found)
+        _write(state, found)
     return found
 
 
@@ -73,7 +73,7 @@ def renew_generation(state: Path) -> None:
     """Have cycles from now on be others than those of the same numbers before. Raises EnvironmentFault."""
     found = read(state)
     if found is not None:
-        write(state, dataclasses.replace(found, generation=_generation()))
+        _write(state, dataclasses.replace(found, generation=_generation(), renewed=True))
 
 
 def _generation() -> str:
@@ -83,8 +83,8 @@ def _generation() -> str:
 class CycleShards:
     """Divides the cycles of one run of a stream into shards."""
 
-    def __init__(self, state: Path, recipe: Recipe, topic: str, begun: list[int]) -> None:
-        """Take the channel's state directory. topic: whose offset records a cycle. begun: cycles that may be repeated.
+    def __init__(self, state: Path, recipe: Recipe, topics: tuple[str, ...]) -> None:
+        """Take the channel's state directory. topics: the channel's, one of which has the offset that records a cycle.
 
         Raises ConfigurationError, or EnvironmentFault.
         """
@@ -93,49 +93,35 @@ class CycleShards:
                 "on a cluster messages are sent in transactions, which need acks=all and idempotence: leave both out "
                 "of HVR_KAFKA_PROPERTY, or have Spark run on one machine (--master 'local[*]')"
             )
-        self._state, self._recipe, self._topic, self._begun = state, recipe, topic, set(begun)
-        self._settings = known(state, recipe.messages.channel)
+        self._state, self._recipe, self._settings = state, recipe, known(state, recipe.messages.channel)
+        topic = self._settings.topic
+        self._topic = topic if topic in topics else topics[0]
+        self._begun = BegunCycles(recipe.send, self._settings.name, tuple({self._topic: 0, topic or self._topic: 0}))
         self._stream, self._last = uuid.uuid4().hex, -1
 
-    def count(self, cycle: int, tasks: int) -> int:
-        """Return into how many shards the cycle is divided: `tasks`, or as many as when it was begun.
+    def begin(self, cycle: int, journal: str, moment: datetime, tasks: int) -> Shards:
+        """Return how a cycle is sent: in as many shards as tasks, or, if it was begun before, as it was then.
 
-        Raises ConfigurationError if it was begun with another recipe and shards of it may be committed.
+        journal: the digest of the files up to its last one. moment: when it was begun, as Spark has it. A cycle that is
+        sent again is of another run of the stream: its producers fence those of the first try (I3). Raises
+        ConfigurationError if it was begun with another recipe and shards of it are committed; EnvironmentFault if the
+        brokers have a later cycle, or one of other files, or of another state directory; DeliveryError.
         """
-        before, recipe = self._settings, self._recipe.fingerprint
-        repeated = cycle in self._begun and before.count > 0
-        count = before.count if repeated else tasks
-        if repeated and before.recipe != recipe:
-            if self._recipe.send.exactly_once:
-                text = (
-                    f"cycle {cycle} was begun with another definition of the channel, and a part of it may be "
-                    "committed; run that one until the cycle is synced, then change it; or remove this file: then rows "
-                    "of the cycle may come twice"
-                )
-                raise ConfigurationError([Problem(str(self._state / FILE), 0, "", text)])
-            fence(self._recipe.send, Shards(before.name), before.count)  # a key may be in another shard now
-        settings = dataclasses.replace(before, count=count, recipe=recipe)
-        if settings != before:
-            write(self._state, settings)
-        self._settings = settings
-        self._begun.add(cycle)
-        return count
-
-    def of(self, cycle: int, journal: str) -> Shards:
-        """Return how a cycle is sent. journal: the digest of the files up to its last one.
-
-        A cycle that is sent again is of another run of the stream: its producers fence those of the first try (I3).
-        """
+        settings = self._settings
         if cycle == self._last:
             self._stream = uuid.uuid4().hex
+            self._begun.close()  # another process may have begun it since
         self._last = cycle
-        settings = self._settings
-        record = CycleRecord(settings.generation, cycle, journal, self._topic)
-        return Shards(settings.name, self._stream, cycle, record if self._recipe.send.exactly_once else None)
+        made = round(moment.timestamp() * 1000)
+        recipe = self._recipe.fingerprint
+        record = CycleRecord(settings.generation, cycle, journal, recipe, tasks, made, self._topic)
+        record = self._begun.begin(record, replaces=settings.renewed)
+        known_now = dataclasses.replace(settings, topic=self._topic, renewed=False)
+        if known_now != settings:
+            _write(self._state, known_now)
+            self._settings = known_now
+        return Shards(settings.name, self._stream, record, self._recipe.send.exactly_once)
 
-
-def allow_recipe(state: Path, recipe: Recipe) -> None:
-    """Let a cycle of which nothing is committed be repeated with another recipe. Raises EnvironmentFault."""
-    found = read(state)
-    if found is not None:
-        write(state, dataclasses.replace(found, recipe=recipe.fingerprint))
+    def close(self) -> None:
+        """Give up what is connected to the brokers."""
+        self._begun.close()

@@ -110,6 +110,8 @@ def _followed(summaries: Sequence[FileSummary], before: Checkpoint) -> Checkpoin
     spans, sources = dict(before.spans), dict(before.sources)
     for summary in summaries:
         spans[summary.stream] = following(spans.get(summary.stream, Span()), summary.span, summary.path)
+        if summary.sources.items() <= sources.items():
+            continue
         for table, source in summary.sources.items():
             sources[table] = one_source(sources, table, source, summary.path)
     return replace(before, spans=spans, sources=sources)

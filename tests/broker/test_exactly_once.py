@@ -7,7 +7,8 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.run import rewind, shards
+from integrator.run import rewind
+from integrator.run.shards import CycleShards
 from integrator.run.state import State
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io, pure
@@ -40,6 +41,14 @@ def ends(broker, topic):
         consumer.close()
 
 
+def cores(patch, count):
+    """Have as many tasks send at once."""
+    begin = CycleShards.begin
+    patch.setattr(
+        CycleShards, "begin", lambda self, cycle, journal, moment, _: begin(self, cycle, journal, moment, count)
+    )
+
+
 def forget_sync(directory, cycle):
     """What a process leaves that died after Kafka committed the cycle, and before the cycle was marked."""
     for path in (directory / "synced" / f"{cycle}.json", directory / "checkpoint" / "commits" / str(cycle)):
@@ -62,10 +71,7 @@ def test_a_cycle_that_is_repeated_after_its_commit_is_not_sent_again(path, broke
 
 
 def test_several_shards_are_recognized_each(path, broker, tmp_path, name, integrate_once, monkeypatch):
-    from integrator.run import job
-
-    known = job.CycleShards.count
-    monkeypatch.setattr(job.CycleShards, "count", lambda self, cycle, _tasks: known(self, cycle, 3))
+    cores(monkeypatch, 3)
     for number in range(3):
         write(tmp_path, number)
 
@@ -80,7 +86,6 @@ def test_several_shards_are_recognized_each(path, broker, tmp_path, name, integr
     before = ends(broker, name)
     integrate_once(path)
     assert ends(broker, name) == before
-    assert shards.read(tmp_path / "state" / "pure").count == 3
 
 
 def test_an_idle_run_writes_nothing(path, broker, tmp_path, name, integrate_once):
@@ -115,6 +120,36 @@ def test_an_older_state_directory_with_other_files_is_refused(path, broker, tmp_
     (state / "pure" / "shards.json").unlink()  # the remedy that the error names
     integrate_once(path)
     assert keys(broker, name) == sorted([*range(20), *range(1000, 1020), *range(1000, 1020), *range(2000, 2020)])
+
+
+def test_a_copy_of_the_state_from_before_later_cycles_is_refused(path, broker, tmp_path, name, integrate_once):
+    state = tmp_path / "state"
+    write(tmp_path, 0)
+    integrate_once(path)
+    shutil.copytree(state, tmp_path / "old")
+    for number in (1, 2):
+        write(tmp_path, number)
+        integrate_once(path)
+    shutil.rmtree(state)
+    (tmp_path / "old").rename(state)
+    with pytest.raises(EnvironmentFault, match="cycle 1: cycle 2 is committed at the brokers"):
+        integrate_once(path)
+    assert keys(broker, name) == [1000 * number + k for number in range(3) for k in range(20)]
+
+
+def test_a_copy_of_the_state_from_before_it_was_gone_back_is_refused(path, broker, tmp_path, name, integrate_once):
+    state = tmp_path / "state"
+    for number in range(2):
+        write(tmp_path, number)
+        integrate_once(path)
+    shutil.copytree(state, tmp_path / "old")
+    rewind.move_back(State(str(state / "pure")), 0)
+    integrate_once(path)
+    shutil.rmtree(state)
+    (tmp_path / "old").rename(state)
+    write(tmp_path, 2)
+    with pytest.raises(EnvironmentFault, match="that was gone back, or into which a backup was imported"):
+        integrate_once(path)
 
 
 def test_a_cycle_that_was_begun_is_not_repeated_by_another_recipe(path, broker, tmp_path, name, integrate_once):

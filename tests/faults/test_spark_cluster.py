@@ -1,6 +1,5 @@
 """A real Spark standalone cluster: executors in processes of their own, which are killed, paused and come late."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -8,6 +7,9 @@ import time
 
 import pytest
 
+from integrator.contracts.recipe import Send
+from integrator.deliver.kafka.cycle_records import committed
+from integrator.run import shards
 from tests.conftest import DATA
 from tests.faults.cluster_campaign import SETTINGS, Sent
 from tests.parts import channels, kafka_io, rebuild
@@ -96,6 +98,12 @@ def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp
     assert not sent.check()["repeats"]
 
 
+def begun(broker, state):
+    """What the brokers have of the cycle that was begun last."""
+    known = shards.read(state)
+    return committed(Send(producer={"bootstrap.servers": broker.servers}), known.name, [known.topic])
+
+
 def test_executors_that_come_later_are_used(broker, tmp_path, name):
     (tmp_path / "spark").mkdir()
     with SparkCluster(tmp_path / "spark", workers=1) as running:
@@ -113,7 +121,7 @@ def test_executors_that_come_later_are_used(broker, tmp_path, name):
             sent.write(1)
             time.sleep(2)
         sent.write(60)
-        while json.loads((state / "shards.json").read_text())["count"] != 5:
+        while begun(broker, state).count != 5:
             assert time.monotonic() < deadline + 60, daemon.lines[-5:]
             time.sleep(0.05)
         assert daemon.terminate() == 0, daemon.lines[-20:]

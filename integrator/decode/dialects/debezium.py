@@ -111,6 +111,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
         file=where.file,
         action=events.action,
         schema=_schema(source, is_mysql),
+        database=_database(source, is_mysql),
         table=source.labels("table").encoded(reading.default_table),
         values=JsonImages(
             events.after,
@@ -137,6 +138,12 @@ def _schema(source: Source, is_mysql: Mask) -> pa.Array:
     if not is_mysql.any():
         return source.labels("schema").encoded()
     return pc.if_else(pa.array(is_mysql), source.text("db"), source.text("schema"))
+
+
+def _database(source: Source, is_mysql: Mask) -> pa.Array:
+    """Return the database of each event's table, null in MySQL, whose databases are schemas here."""
+    database = source.labels("db").encoded()
+    return pc.if_else(pa.array(is_mysql), None, database.cast(pa.string())) if is_mysql.any() else database
 
 
 def _is_added(name: str, variant: int) -> bool:

@@ -22,7 +22,7 @@ from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
-from integrator.decode.fields import Where, digits
+from integrator.decode.fields import Where, digits, qualified
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.names import Places
@@ -72,13 +72,14 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")
     _check_names(reading, name, in_row_mode, where)
-    zone = reading.time_zone
+    names, zone = qualified(name), reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
         file=file.path,
         action=action,
-        schema=pc.struct_field(pc.extract_regex(name, r"(?P<schema>[^.]+)\.[^.]+$"), "schema"),
-        table=pc.replace_substring_regex(name, r"^.*\.", ""),
+        database=names.database,
+        schema=names.schema,
+        table=names.table,
         values=JsonImages(
             after,
             before,

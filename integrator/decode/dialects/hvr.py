@@ -62,7 +62,7 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         meta = order.place(records)
         ignored: Counter[str] = Counter()
         changes, unknown = _changes(records, meta, reading, tables, ignored)
-        return Batch(changes, order.open, ignored, unknown, ascending.span, dict(tables.known))
+        return Batch(changes, order.open, ignored, unknown, ascending.span, dict(tables.new))
 
     yield from each_block(blocks, step, (ascending, order, tables), reading)
 

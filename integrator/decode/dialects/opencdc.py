@@ -20,7 +20,7 @@ from integrator.arrow.arrays import first, mask
 from integrator.decode.coding import TextCoding, json_typed, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
-from integrator.decode.fields import Where, instants
+from integrator.decode.fields import Where, instants, qualified
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
@@ -47,15 +47,14 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
     )
     before = before.either(before.has_object | (action != "D"), key)
-    name = metadata.text("opencdc.collection")
+    names = qualified(metadata.text("opencdc.collection"))
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
         file=file.path,
         action=action,
-        schema=pc.struct_field(pc.extract_regex(name, r"(?P<schema>[^.]+)\.[^.]+$"), "schema"),
-        table=pc.coalesce(
-            pc.replace_substring_regex(name, r"^.*\.", ""), pa.scalar(reading.default_table, pa.string())
-        ),
+        database=names.database,
+        schema=names.schema,
+        table=pc.coalesce(names.table, pa.scalar(reading.default_table, pa.string())),
         values=JsonImages(after, before, CODING),
         old=before.has_object & (action == "U"),
         line=where.line,

@@ -46,7 +46,7 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         ascending.extend(placed, records.row_counts, Where(file.path, records.line))
         changes, ignored, unknown = change_rows(records, placed, reading, tables)
         state = position.open if version == 2 else OpenTransaction(since_start=False)
-        return Batch(changes, state, ignored, unknown, ascending.span, dict(tables.known))
+        return Batch(changes, state, ignored, unknown, ascending.span, dict(tables.new))
 
     yield from each_block(file.lines(reading), step, (ascending, position, tables), reading)
 

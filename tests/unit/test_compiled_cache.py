@@ -1,0 +1,90 @@
+"""Compiled loops are those of the sources that are installed, whichever were installed before."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from integrator.arrow import compiled_cache
+
+ROOT = Path(__file__).parent.parent.parent
+ESCAPES = "/bfnrtu"
+READ = """
+import numpy, sys
+from integrator.decode.json.document import read_document
+from integrator.decode.json.lines import Lines
+from integrator.errors import DataError
+line = b'{"a":"\\\\/"}\\n'
+try:
+    read_document(Lines("f", line, numpy.array([1]), numpy.array([0, len(line)], numpy.int32)), ())
+    print("accepted")
+except DataError:
+    print("refused")
+"""
+
+
+def wheel(directory, change=("", "")):
+    """A wheel of the package in which the grammar of JSON is changed."""
+    source = directory / "source"
+    shutil.copytree(ROOT / "integrator", source / "integrator", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", "channels", "schemas", "data"):
+        (source / name).symlink_to(ROOT / name)
+    grammar = source / "integrator" / "decode" / "json" / "grammar.py"
+    text = grammar.read_text()
+    assert change[0] in text
+    grammar.write_text(text.replace(*change))
+    words = ["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(directory), str(source)]
+    subprocess.run(
+        [sys.executable, "-m", "pip", *words], check=True, env={**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": "1.0"}
+    )
+    return next(directory.glob("*.whl"))
+
+
+def test_an_upgrade_takes_none_of_the_loops_that_were_compiled_before(tmp_path):
+    before, after = tmp_path / "before", tmp_path / "after"
+    accepting, refusing = wheel(before), wheel(after, (ESCAPES, ESCAPES[1:]))
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    variables = {**os.environ, "PYTHONPATH": sysconfig.get_path("purelib"), "HOME": str(tmp_path)}
+    variables.pop("NUMBA_CACHE_DIR", None)
+
+    def reads(package):
+        words = ["--python", str(python), "install", "-q", "--no-deps", "--force-reinstall", str(package)]
+        subprocess.run([sys.executable, "-m", "pip", *words], check=True)
+        done = subprocess.run(
+            [python, "-c", READ], env=variables, check=True, capture_output=True, text=True, cwd=tmp_path
+        )
+        return done.stdout.strip(), len(list((tmp_path / "venv").rglob("compiled-*")))
+
+    assert [reads(one) for one in (accepting, refusing, accepting)] == [
+        ("accepted", 1),
+        ("refused", 1),
+        ("accepted", 1),
+    ]
+
+
+def test_what_a_process_uses_is_kept(tmp_path):
+    used, unused, kept = (tmp_path / f"compiled-{name}" for name in ("used", "unused", "kept"))
+    for directory in (used, unused, kept):
+        directory.mkdir()
+    with (used / "in-use").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        compiled_cache.remove_others(kept)
+    assert sorted(tmp_path.iterdir()) == [kept, used]
+
+
+@pytest.mark.parametrize("changed", ["NUMBA_BOUNDSCHECK", None])
+def test_loops_with_checked_indices_are_others(changed, tmp_path):
+    def place(**variables):
+        text = "import integrator.arrow.compiled, numba; print(numba.config.CACHE_DIR)"
+        named = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **variables}
+        return subprocess.run(
+            [sys.executable, "-c", text], env=named, check=True, capture_output=True, text=True
+        ).stdout
+
+    assert (place() == place(**({changed: "1"} if changed else {}))) is (changed is None)
