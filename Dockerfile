@@ -11,9 +11,9 @@ COPY data data
 COPY schemas schemas
 # What is compiled once, and the classes of Spark's JVM. Numba takes compiled loops only from a directory that it may write.
 ENV NUMBA_CACHE_DIR=/app/numba
-RUN python -m compileall -q integrator && python run.py prepare && rm -r spark-warehouse
+RUN python -m compileall -q integrator && python run.py prepare
 # Its code is root's; it may write its state, and what Spark and Numba keep.
-RUN useradd --create-home --uid 10001 integrator && install -d -m 0700 -o integrator -g integrator state spark-warehouse \
+RUN useradd --create-home --uid 10001 integrator && install -d -m 0700 -o integrator -g integrator state \
     && chown -R integrator:integrator numba
 USER integrator
 # Of a daemon; a command that ends is over before the first check.

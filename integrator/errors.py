@@ -7,9 +7,11 @@ the driver are different processes, so an error crosses as text: `to_wire` and `
 from __future__ import annotations
 
 import json
+import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -30,7 +32,7 @@ ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
 COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
-PROCESS = Kind("process", "nobody yet: it restarts; if it fails again, the operator", 5, retriable=True)
+PROCESS = Kind("process", "nobody yet: run it again; if it fails again, the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
@@ -40,6 +42,11 @@ _DATA = 4_000  # characters of the text of a DataError, which may list tables an
 MASKED = (
     "its value is refused, and is not shown: the channel masks the column (errors.log.include.messages has it shown)"
 )
+
+
+def command() -> str:
+    """Return how this program was called: what a message says to run."""
+    return "run.py" if Path(sys.argv[0]).name == "run.py" else "integrator"
 
 
 def shown(value: object) -> str:
@@ -62,10 +69,12 @@ class IntegratorError(Exception):
     """An error that a person can act on. `kind` says who."""
 
     kind: ClassVar[Kind]
+    has_values: ClassVar[bool] = False
+    """Whether the text may have values of rows: it is for the log and the state directory alone then."""
 
     def to_wire(self) -> str:
         """Return one line of text from which `from_wire` makes the same error in another process."""
-        text = json.dumps([self.kind.name, *self.args])
+        text = json.dumps([type(self).__name__, *self.args])
         return _MARK + text.replace(_MARK, f"\\u{ord(_MARK[0]):04x}{_MARK[1:]}") + _MARK  # a value may have the mark
 
 
@@ -77,11 +86,18 @@ class DataError(IntegratorError):
     """A record cannot be read or written; the owner of the data acts."""
 
     kind = DATA
+    has_values = True
 
     def __init__(self, text: str, others: Others | None = None) -> None:
         """Tell of the first wrong record; `others` finds all that are wrong so, where lines may be rejected."""
         super().__init__(shortened(text, _DATA))
         self.others = others
+
+
+class PublicDataError(DataError):
+    """The same, where the text has names, types and positions, and no value of a row: everybody may see it."""
+
+    has_values = False
 
 
 class DeliveryError(IntegratorError):
@@ -128,6 +144,7 @@ class Defect(IntegratorError):
     """The integrator itself is wrong, neither the data nor the channel; the maintainers act, by its traceback."""
 
     kind = DEFECT
+    has_values = True
 
     @classmethod
     def of(cls, error: BaseException, where: str, *, hidden: bool = False) -> Defect:
@@ -168,10 +185,11 @@ class ConfigurationError(IntegratorError):
         super().__init__(problems if isinstance(problems, str) else "\n".join(map(str, self.problems)))
 
 
-_BY_NAME: dict[str, type[IntegratorError]] = {
-    kind.kind.name: kind
-    for kind in (ConfigurationError, DataError, DeliveryError, EnvironmentFault, ProcessLost, ColumnsFound, Defect)
-}
+_KINDS: tuple[type[IntegratorError], ...] = (
+    ConfigurationError, DataError, PublicDataError, DeliveryError, EnvironmentFault, ProcessLost, ProcessLate,
+    ColumnsFound, Defect,
+)  # fmt: skip
+_BY_NAME = {kind.__name__: kind for kind in _KINDS}
 _SYSTEMS = (OSError, EOFError, MemoryError)
 """System errors, not of this code: Spark hands them to the driver unchanged, and `classify` knows some."""
 

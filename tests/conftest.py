@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import threading
@@ -94,13 +95,15 @@ def name() -> str:
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
     from integrator import plan
+    from integrator.channel.model import Restart
     from integrator.run.job import Job
 
     def run(channel: Path) -> None:
-        job = Job(plan.make(str(channel), "UTC"), threading.Event())
+        made = dataclasses.replace(plan.make(str(channel), "UTC"), restart=Restart(tries=0))
+        job = Job(made, threading.Event())
         try:
             job.prepare()
-            job.run(spark, once=True, retried=False)  # type: ignore[arg-type]
+            job.run(spark, once=True)  # type: ignore[arg-type]
         finally:
             job.close()
 

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from integrator.channel import broken_yaml, mend, paths
 from integrator.channel.mend import Removed
-from integrator.channel.model import Channel, TableFile
+from integrator.channel.model import Channel, Progress, TableFile
 from integrator.channel.reader import Path_, Reader, Source, TooMany
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import SocketLocation
 from integrator.errors import ConfigurationError, Problem
 
-__all__ = ["Loaded", "Path_", "RunOptions", "Source", "load"]
+__all__ = ["Loaded", "Path_", "RunOptions", "Source", "load", "progress_of"]
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,10 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> Loaded:
     Raises ConfigurationError, with every problem that its text alone shows, where nothing is left that could be a
     channel.
     """
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError([Problem(file, 0, "", f"the channel cannot be read: {error}")]) from error
+    text, root = _read(file)
     source = Source(file, {}, run.secrets, contexts=run.contexts, variables=dict(run.variables))
     problems: list[Problem] = []
     reader = Reader(source, problems, text)
-    root = _root(file, text)
-    if root is None:
-        raise ConfigurationError([Problem(file, 1, "", "is empty; a channel has channel, locations and tables")])
     try:
         data = reader.value(root, ())
     except TooMany as error:
@@ -72,8 +66,39 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> Loaded:
     return Loaded(channel, source, problems, removed)
 
 
+def progress_of(file: str, secrets: Secrets, dialects: Sequence[str]) -> Progress:
+    """Return where the progress of the channel in `file` is. Only these keys of it are read, and secrets of them alone.
+
+    Raises ConfigurationError, with all problems of the channel, where these keys do not say it.
+    """
+    text, root = _read(file)
+    source, problems = Source(file, {}, secrets), list[Problem]()
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    wanted = [(key, value) for key, value in pairs if str(key.value) in Progress.model_fields]
+    node = yaml.MappingNode("", wanted, root.start_mark, root.end_mark)
+    try:
+        data = Reader(source, problems, text).value(node, ())
+        found = Progress.model_validate(data, context={paths.DIRECTORY: source.directory})
+    except ValueError:  # which a ValidationError is, and TooMany
+        found = None
+    if found is None or problems or _is_elsewhere(data, found, movable=True):
+        raise ConfigurationError(load(file, RunOptions(secrets=secrets), dialects).problems)
+    return found
+
+
+def _read(file: str) -> tuple[str, yaml.Node]:
+    """Return a file's text, and the node of the whole. Raises ConfigurationError for what is no YAML."""
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError([Problem(file, 0, "", f"the channel cannot be read: {error}")]) from error
+    root = _root(file, text)
+    if root is None:
+        raise ConfigurationError([Problem(file, 1, "", "is empty; a channel has channel, locations and tables")])
+    return text, root
+
+
 def _root(file: str, text: str) -> yaml.Node | None:
-    """Return the node of the whole file. Raises ConfigurationError for what is no YAML."""
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
@@ -89,9 +114,14 @@ def _state_elsewhere(data: dict[str, Any], channel: Channel, removed: Removed) -
     """Return what to do where the progress is where relative paths were looked for before; nothing where it is not."""
     if removed.caused(("channel",), "") or removed.caused(("state",), ""):
         return ""
-    state = str(data.get("state", Channel.model_fields["state"].default))
-    movable = not any(isinstance(one, SocketLocation) for one in channel.locations.values())
-    return paths.state_elsewhere(state, channel.state, channel.channel, movable=movable)
+    return _is_elsewhere(
+        data, channel, movable=not any(isinstance(one, SocketLocation) for one in channel.locations.values())
+    )
+
+
+def _is_elsewhere(data: dict[str, Any], found: Progress, *, movable: bool) -> str:
+    state = str(data.get("state", Progress.model_fields["state"].default))
+    return paths.state_elsewhere(state, found.state, found.channel, movable=movable)
 
 
 def _table_problems(data: Any, source: Source) -> list[Problem]:

@@ -56,12 +56,31 @@ class Restart(Model):
     )
 
 
-class Channel(Model):
-    """A channel: from where, to where, which tables, and how."""
+def _on_a_disk(path: str) -> str:
+    if "://" in path or path.startswith("file:"):
+        raise ValueError(f"{path} is no local path; the state is on a disk of the driver: write a directory")
+    return path
+
+
+class Progress(Model):
+    """Which channel it is, and where its progress is: no secret is needed to know that."""
 
     channel: Annotated[str, Field(pattern=patterns.NAME)] = Field(
         description="Its name: at most 12 lower-case letters, digits and underscores."
     )
+    state: Annotated[NewPath, AfterValidator(_on_a_disk)] = Field(
+        "state", validate_default=True, description="The directory in which each channel keeps its progress."
+    )
+
+    @property
+    def place(self) -> str:
+        """The channel's own directory in that."""
+        return f"{self.state}/{self.channel}"
+
+
+class Channel(Progress):
+    """A channel: from where, to where, which tables, and how."""
+
     locations: dict[LocationName, Location] = Field(description="The source and the Kafka location, by name.")
     tables: Annotated[list[Annotated[str | TableFile, AfterValidator(_at_its_place)]], Field(min_length=1)] = Field(
         description="Files with table definitions."
@@ -76,6 +95,3 @@ class Channel(Model):
     errors: Errors = Field(default=Errors(), description="What becomes of records that cannot be read or sent.")
     restart: Restart = Field(default=Restart(), description="What the daemon does after a failure.")
     monitor: Monitor = Field(default=Monitor(), description="Where the process shows what its channels do.")
-    state: NewPath = Field(
-        "state", validate_default=True, description="The directory in which each channel keeps its progress."
-    )

@@ -145,7 +145,7 @@ class SocketLocation(SourceLocation):
 
 
 class SnapshotLocation(Model):
-    """Files that hold whole tables, for `run.py refresh`."""
+    """Files that hold whole tables, for the command `refresh`."""
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
     class_: Literal["snapshot"] = Field(alias="class", description="Files of whole tables.")
@@ -165,7 +165,7 @@ class SnapshotLocation(Model):
 
 
 class JdbcLocation(Model):
-    """A database whose tables are read through Spark's JDBC reader, for `run.py refresh`."""
+    """A database whose tables are read through Spark's JDBC reader, for the command `refresh`."""
 
     group: Group = Field("SOURCE", description="The location group that actions name.")
     class_: Literal["jdbc"] = Field(alias="class", description="A database.")

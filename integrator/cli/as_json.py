@@ -105,14 +105,15 @@ def plan(plan: Plan, only: Sequence[str]) -> str:
     return written(found, plan.secrets.referenced)
 
 
-def state(plan: Plan, kept: State, failed: Failure | None, cycles: Sequence[Synced | Damaged]) -> str:
+def state(channel: str, kept: State, failed: Failure | None, cycles: Sequence[Synced | Damaged]) -> str:
     """Return what a channel does now, why it waits, its last failure, its refreshes and its last synced cycles."""
     beat = Beat.read(kept.path)
     found = {
-        "channel": plan.channel,
+        "channel": channel,
         "process": kept.holder(),
         "doing": beat.doing if beat else None,
         "since": beat.since if beat else None,
+        "why": beat.why if beat else None,
         "suspended": kept.suspended,
         "failure": dataclasses.asdict(failed) if failed else None,
         "refreshes": list(Ledger(kept.path).standing()),
@@ -121,4 +122,4 @@ def state(plan: Plan, kept: State, failed: Failure | None, cycles: Sequence[Sync
         ],
         "damaged": [str(one) for one in cycles if isinstance(one, Damaged)],
     }
-    return written(found, plan.secrets.mask)
+    return written(found, str)

@@ -22,7 +22,7 @@ from integrator.cli import init as initial
 from integrator.cli.imports import commands as importing
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
-from integrator.errors import ConfigurationError, Defect, IntegratorError
+from integrator.errors import ConfigurationError, Defect, IntegratorError, command
 
 app = typer.Typer(
     help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
@@ -79,11 +79,14 @@ def integrate(
     with _logged(context.obj):
         from integrator.monitor.server import serving
         from integrator.run import daemon
+        from integrator.run.state import State
 
         plans = [plan_of(context, file, contexts, variables) for file in channel]
         if len({plan.state for plan in plans}) < len(plans):
             raise typer.BadParameter("two of the channels keep their progress in the same directory (channel, state)")
         progress.configure(*(plan.secrets for plan in plans))
+        for plan in plans:  # before their address is found to be taken
+            State(plan.state).check_free(plan.channel)
         with serving(plans) as observer:
             daemon.integrate(plans, once=once, observer=observer)
 
@@ -102,7 +105,7 @@ def _logged(secrets: list[Secrets]) -> Iterator[None]:
 
         from integrator.run import progress
 
-        ended = error if isinstance(error, IntegratorError) else Defect.of(error, "run.py")
+        ended = error if isinstance(error, IntegratorError) else Defect.of(error, command())
         progress.configure(*secrets)
         kind, text = ended.kind, _text(ended, secrets)
         structlog.get_logger().error("the process ends", error=text, kind=kind.name, exit_code=kind.exit_code)
@@ -224,7 +227,7 @@ def main() -> int:
         return end.exit_code
     except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
         if not hasattr(error, "format_message"):
-            return _report(Defect.of(error, "run.py"), secrets)
+            return _report(Defect.of(error, command()), secrets)
         print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
         return 2
     return ended if isinstance(ended, int) else 0

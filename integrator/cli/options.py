@@ -1,4 +1,4 @@
-"""Options that several commands have, and the plan that they ask for."""
+"""Options that several commands have, and the plan, or the place of the progress, that they ask for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from integrator.cli.local import local_timezone
 
 if TYPE_CHECKING:
+    from integrator.channel.model import Progress
     from integrator.plan import Plan
 
 Contexts = Annotated[list[str] | None, typer.Option("--context", "-C", help="A context that actions ask for.")]
@@ -39,3 +40,14 @@ def plan_of(
     context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
     progress.configure(run.secrets)
     return planning.make(channel, local_timezone(), run, refreshing=refreshing, client=refused)
+
+
+def progress_of(context: typer.Context, channel: str) -> Progress:
+    """Return which channel a file has, and where its progress is; no secret that the channel asks for need be there."""
+    from integrator.channel import load
+    from integrator.channel.secret import Secrets
+    from integrator.decode.dialects import DIALECTS
+
+    secrets = Secrets()
+    context.obj.append(secrets)
+    return load.progress_of(channel, secrets, tuple(DIALECTS))

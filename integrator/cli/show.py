@@ -31,7 +31,8 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
     """Yield what a channel does now, why it waits, its last failure, and its refreshes: a line each."""
     holder, beat = state.holder(), Beat.read(state.path)
     if holder is not None:
-        yield f"process {holder}: " + (f"{beat.doing} since {beat.since}" if beat else "no heartbeat")
+        why = f" ({beat.why})" if beat and beat.why and state.suspended is None else ""
+        yield f"process {holder}: " + (f"{beat.doing}{why} since {beat.since}" if beat else "no heartbeat")
     else:
         yield "no process integrates it" + (f"; the last one: {beat.doing} at {beat.time}" if beat else "")
     if state.suspended is not None:

@@ -1,4 +1,4 @@
-"""The commands about where a channel stands: `state`, `suspend`, `resume`."""
+"""The commands about where a channel stands: `state`, `suspend`, `resume`. They need none of its secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from integrator.cli import output
-from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
+from integrator.cli.options import AsJson, ChannelFile, progress_of
 
 
 def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -22,9 +22,6 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     replace: Annotated[bool, typer.Option("--replace", help="With --import: what is there is lost.")] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
     as_object: AsJson = False,
-    refreshing: Refreshing = False,
-    contexts: Contexts = None,
-    variables: Variables = None,
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
     from integrator.cli import as_json, show
@@ -38,27 +35,27 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--replace goes with --import")
     if as_object and (export or restored or back_to is not None):
         raise typer.BadParameter("--json goes with none of --back-to, --export and --import")
-    made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
-    kept, console = State(made.state), output.console()
+    found = progress_of(context, channel)
+    kept, console = State(found.place), output.console()
     if back_to is not None and kept.path.exists():
-        kept.lock(made.channel, 0)
+        kept.lock(found.channel, 0)
         try:
             again = rewind.move_back(kept, back_to)
         finally:
             kept.unlock()
         report = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
-        console.print(f"channel {made.channel} goes on after cycle {back_to}; {report}")
+        console.print(f"channel {found.channel} goes on after cycle {back_to}; {report}")
     if export is not None:
-        made_of = backup.export(kept, made.channel, export)
-        console.print(f"{export}: channel {made.channel} after cycle {made_of.cycle}, {made_of.files} files")
+        made_of = backup.export(kept, found.channel, export)
+        console.print(f"{export}: channel {found.channel} after cycle {made_of.cycle}, {made_of.files} files")
     if restored is not None:
-        made_of = backup.restore(kept, made.channel, restored, replace=replace)
-        console.print(f"channel {made.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")
+        made_of = backup.restore(kept, found.channel, restored, replace=replace)
+        console.print(f"channel {found.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")
     if as_object:
-        typer.echo(as_json.state(made, kept, failure.read(kept.path), rewind.history(kept)[-cycles:]))
+        typer.echo(as_json.state(found.channel, kept, failure.read(kept.path), rewind.history(kept)[-cycles:]))
         return
     for line in show.standing(kept, failure.read(kept.path), Ledger(kept.path)):
-        console.print(made.secrets.mask(line))
+        console.print(line)
     show.state(rewind.history(kept)[-cycles:], console)
 
 
@@ -66,28 +63,22 @@ def suspend(
     context: typer.Context,
     channel: ChannelFile,
     reason: Annotated[str, typer.Option(help="Shown by state and in the log.")] = "by the operator",
-    refreshing: Refreshing = False,
-    contexts: Contexts = None,
-    variables: Variables = None,
 ) -> None:
     """Have a channel's daemon wait after the cycle that it is in."""
     from integrator.run.state import State
 
-    made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
-    State(made.state).suspend(reason)
-    output.console().print(f"channel {made.channel} is suspended: {reason}")
+    found = progress_of(context, channel)
+    State(found.place).suspend(reason)
+    output.console().print(f"channel {found.channel} is suspended: {reason}")
 
 
 def resume(
     context: typer.Context,
     channel: ChannelFile,
-    refreshing: Refreshing = False,
-    contexts: Contexts = None,
-    variables: Variables = None,
 ) -> None:
     """Have a suspended channel go on, or a failed one start again; report what it does then."""
     from integrator.run import resume as resuming
     from integrator.run.state import State
 
-    made = plan_of(context, channel, contexts, variables, refreshing=refreshing)
-    output.console().print(resuming.resume(State(made.state), made.channel))
+    found = progress_of(context, channel)
+    output.console().print(resuming.resume(State(found.place), found.channel))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from integrator.errors import DataError, shown
+from integrator.errors import PublicDataError, shown
 
 REMEDY = (
     "changes must come in the order of their positions, each once: sort the records, remove repeated ones, or set "
@@ -53,7 +53,7 @@ def following(before: Span, span: Span, file: str) -> Span:
     if not span.last:
         return before
     if before.dialect == span.dialect and span.first <= before.last:
-        raise DataError(
+        raise PublicDataError(
             f"{file}: its first change is at {span.first}, which is not after {before.last}, the last position of the "
             f"files before it: {REMEDY}"
         )
@@ -67,7 +67,7 @@ def one_source(known: Mapping[str, Source], table: str, source: Source, where: s
     """
     before = known.get(table, source)
     if before != source:
-        raise DataError(
+        raise PublicDataError(
             f"{where}: a change of table {source}, and changes of {before} came before: both would be sent as table "
             f"{table}; {_remedy(before, source)}, or exclude one at the source"
         )

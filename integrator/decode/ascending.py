@@ -15,7 +15,7 @@ from integrator.contracts.streams import REMEDY, Span
 from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
 from integrator.decode.refusal import collected_lines
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 
 Ints = npt.NDArray[np.int64]
 
@@ -82,7 +82,7 @@ class Ascending:
                 )
             ]
 
-        raise DataError(
+        raise PublicDataError(
             f"{where.file}:{where.line[at]}: the change is at {begins[at].as_py()}, which is not after "
             f"{before[at].as_py()}, the position of line {line}: {REMEDY}",
             others,

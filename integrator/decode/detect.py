@@ -14,7 +14,7 @@ from integrator.decode.dialect import Dialect
 from integrator.decode.json.files import container_of, open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.table_files import first_row
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 
 _FIRST = 4 * 1024 * 1024
 _LINES = 100
@@ -34,7 +34,7 @@ def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> st
     else:
         records = _records(file) if container == "json" else [set(first_row(file))]
     if not records:
-        raise DataError(
+        raise PublicDataError(
             f"{file}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
         )
     return _fitting(records, dialects, file, named=container != "csv")
@@ -62,7 +62,7 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
             return name
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
     what = f"names in its first record ({shown})" if named else f"{len(records[0])} fields of its first line"
-    raise DataError(f"{file}: the {what} match no dialect; set `dialect`")
+    raise PublicDataError(f"{file}: the {what} match no dialect; set `dialect`")
 
 
 def _records(file: str) -> list[set[str]]:

@@ -26,7 +26,7 @@ from integrator.decode.json.tables import Found, Grid
 from integrator.decode.refusal import refuse
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.unknown_columns import Others
-from integrator.errors import DataError, shown
+from integrator.errors import PublicDataError, shown
 
 Ints = npt.NDArray[np.int64]
 COLUMNS = "an object of columns"
@@ -170,7 +170,7 @@ class _Batch:
         if meaning is None or name in known:
             return False
         if len(known) >= _LEARNED:
-            raise DataError(
+            raise PublicDataError(
                 f"{self.rows.file}: table {share.table.name}: its records have more than {_LEARNED} names that are no "
                 "columns of it"
             )
@@ -204,7 +204,9 @@ class _Batch:
         known = self.reading.learned.get(self._key(self.rows.parts[int(self.part[row])][0]), {})
         columns = [known.get(labels.texts[code], labels.texts[code]) for code in labels.codes.tolist()]
         twice = next(name for place, name in enumerate(columns) if name in columns[:place])
-        raise DataError(f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image")
+        raise PublicDataError(
+            f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image"
+        )
 
     def _changed_keys(self, layout: Layout, grid: Grid, values: Slices, arrays: Sequence[pa.Array]) -> Mask:
         """Return of which updates a key column has another value than before: 1.50 is 1.5."""

@@ -10,7 +10,7 @@ from integrator.decode.json.shapes import Layout
 from integrator.decode.json.slices import Slices
 from integrator.decode.json.tables import Grid
 from integrator.decode.rows import Rows
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 
 
 def clear(
@@ -54,7 +54,7 @@ def _check_whole(
         alone &= null | bool(required[slot])
     wrong = first(alone & (empty | (mode == "KEY")))
     if wrong is not None:
-        raise DataError(
+        raise PublicDataError(
             f"{rows.where(start + wrong)}: table {rows.parts[part][0].table.name}: the before image may be of columns "
             "of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; define it (a primary "
             "key, or a unique index), or set old_images: FULL at the source location if before images are whole"

@@ -46,7 +46,7 @@ def report(error: DataError) -> None:
 def of_all(error: DataError, file: str, lines: Ints) -> DataError:
     """Return the error of the first of some lines as one of all of them."""
     text = str(error).removeprefix(f"{file}:").partition(":")[2]
-    return DataError(str(error), lambda: [(line, f"{file}:{line}:{text}") for line in lines.tolist()])
+    return type(error)(str(error), lambda: [(line, f"{file}:{line}:{text}") for line in lines.tolist()])
 
 
 def refuse(file: str, line: Ints, wrong: Mask, text: Callable[[int], str], *, collected: bool = False) -> None:

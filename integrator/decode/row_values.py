@@ -18,7 +18,7 @@ from integrator.decode.rows import Fill, PartColumns, Rows, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
-from integrator.errors import MASKED, DataError, shortened
+from integrator.errors import MASKED, DataError, PublicDataError, shortened
 from integrator.schema import Table, arrow_type
 
 Ints = npt.NDArray[np.int64]
@@ -54,7 +54,7 @@ class RowValues:
             self._add_unknown(others, table, at, rows.line[rows.record[start:stop]])
             taken = {name: self.rows[name].take(at).combine_chunks() for name in self._names(table)}
             if not taken and fill.needs_values:
-                raise DataError(f"{rows.where(start)}: table {table.name}: the file has none of its columns")
+                raise PublicDataError(f"{rows.where(start)}: table {table.name}: the file has none of its columns")
             parts.append(self._part(table, taken, rows, start, places[start:stop]))
             own = (rows.after >= start) & (rows.after < stop)
             changed[own] = _changed(table, taken, rows.after[own] - start)

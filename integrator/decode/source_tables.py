@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from integrator.contracts.streams import Source, one_source
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 from integrator.schema import Table
 
 
@@ -104,7 +104,7 @@ class SourceTables:
         found = [whole] if whole is not None else self._catalogue.matching(source)
         if len(found) > 1:
             tables = ", ".join(sorted(str(Source(table.schema, table.base_name)) for table in found))
-            raise DataError(
+            raise PublicDataError(
                 f"{where}: a change of table {source} may be of several tables of the channel: {tables}; the "
                 "source must write the schema, and the definition must have it"
             )
@@ -114,7 +114,7 @@ class SourceTables:
             return "rows of absent tables" if found[0].name in self._catalogue.absent else found[0]
         if self._ignores_unknown:
             return "rows of unknown tables"
-        raise DataError(
+        raise PublicDataError(
             f"{where}: a change of table {source}, which the channel does not have; its tables are "
             f"{self._catalogue.names}; define it, or set unknown_tables: ignore at the source location"
         )

@@ -18,7 +18,7 @@ import pyarrow.parquet
 from integrator.arrow.arrays import Octets, first_refused
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
-from integrator.errors import DataError, shortened, shown
+from integrator.errors import DataError, PublicDataError, shortened, shown
 
 ROWS = 65_536
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -81,7 +81,7 @@ def _check_rows(file: str) -> None:
         fields, begin = len(next(rows)), rows.line_num + 1
         for row in rows:
             if row and len(row) != fields:
-                raise DataError(
+                raise PublicDataError(
                     f"{file}:{begin}: the row has {len(row)} fields; expected {fields}, as in the first row"
                 )
             begin = rows.line_num + 1
@@ -160,7 +160,7 @@ def _check_blank(file: str) -> None:
         while block := stream.read(BLOCK_BYTES):
             line, state, blank, wrong = _blank(np.frombuffer(block, np.uint8), line, state, blank)
             if wrong:
-                raise DataError(f"{file}:{wrong}: the line is blank; remove it")
+                raise PublicDataError(f"{file}:{wrong}: the line is blank; remove it")
 
 
 @compiled

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
 from integrator.decode.refusal import report
-from integrator.errors import ColumnsFound, DataError, shown
+from integrator.errors import ColumnsFound, DataError, PublicDataError, shown
 from integrator.schema import Table
 
 Ints = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class Others:
             first = min(
                 ((int(line.min()), name, table) for line, name, table in self._refused), key=lambda one: one[:2]
             )
-            report(DataError(self._refusal(*first)[1], lambda: list(self._refusals())))
+            report(PublicDataError(self._refusal(*first)[1], lambda: list(self._refusals())))
             return {}  # the lines that have them are rejected
         if self._policy == "add":
             finds = Finds()
@@ -104,7 +104,7 @@ def _kinds(values: pa.Array) -> dict[str, pa.DataType | None]:
 
 
 def _not_added(file: str, line: int, table: str, name: str, kinds: object) -> DataError:
-    return DataError(
+    return PublicDataError(
         f"{file}:{line}: table {table}: column {name!r} is not in its definition, and is not added by itself: its "
         f"values are {kinds}; define it"
     )

@@ -18,7 +18,7 @@ from integrator.encode import messages, oversize
 from integrator.encode.framing import Framing
 from integrator.encode.rows import RowMaker, Rows, refuse_missing
 from integrator.encode.tombstones import followed, tombstoned, tombstones
-from integrator.errors import DataError
+from integrator.errors import DataError, PublicDataError
 from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.finish import text_bytes
 from integrator.transform.capture_rules import captured
@@ -178,7 +178,7 @@ class TableEncoder:
             at = first(gone)
             if at is not None and not self._recipe.missing_as_null:
                 line, column = changes.line[rows.at[at]], name.replace(PATH, ".")
-                raise DataError(
+                raise PublicDataError(
                     f"{changes.file}:{line}: table {changes.table}, column {column}: the record has no value, and "
                     f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
                     "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON"

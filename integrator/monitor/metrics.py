@@ -88,6 +88,10 @@ class Metrics:
         for one in STATES:
             self.state.labels(channel, one).set(one == doing)
 
+    def goes_on_after(self, channel: str, at: float) -> None:
+        """Show when the last cycle was synced before this process."""
+        self.last_synced.labels(channel).set(at)
+
     def synced(self, channel: str, cycle: Cycle, latency_s: float | None, now: float) -> None:
         """Count a synced cycle."""
         counted = (

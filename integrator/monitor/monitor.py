@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from integrator.errors import DATA, DEFECT
+from integrator.errors import DATA, command
 from integrator.monitor.backlog import Backlog
 from integrator.monitor.history import History
 from integrator.monitor.metrics import Metrics, operations
@@ -25,8 +25,6 @@ from integrator.sources.found_at import listing_of
 SILENT_S = 180.0
 """A channel that has not beaten for so long hangs: it waits for no lock and no start longer than that."""
 _READY = frozenset({"integrating", "waiting", "waiting for a refresh", "suspended", "ended"})
-_WITHHELD = frozenset({DATA.name, DEFECT.name})
-"""Kinds of error whose texts may show values of rows; where a wrong line is, is shown."""
 
 
 @dataclass
@@ -37,6 +35,7 @@ class Seen:
     backlog: Backlog
     history: History = field(default_factory=History)
     doing: str = "starting"
+    why: str = ""
     since: str = ""
     beat: float = field(default_factory=time.time)
     cycle: int | None = None
@@ -61,12 +60,19 @@ class Monitor(Observer):
         for name, seen in self.channels.items():
             self.metrics.begin(name, seen.backlog.now)
 
-    def beat(self, channel: str, doing: str, since: str) -> None:
+    def beat(self, channel: str, doing: str, since: str, why: str = "") -> None:
         """See that a channel lives."""
         seen, now = self.channels[channel], time.time()
         with self._lock:
-            seen.doing, seen.since, seen.beat = doing, since, now
+            seen.doing, seen.why, seen.since, seen.beat = doing, why, since, now
         self.metrics.beat(channel, doing, now)
+
+    def goes_on_after(self, channel: str, cycle: int, at: datetime) -> None:
+        """See the last cycle that was synced before this process."""
+        seen, then = self.channels[channel], at.timestamp()
+        with self._lock:
+            seen.cycle, seen.synced_at = cycle, then
+        self.metrics.goes_on_after(channel, then)
 
     def synced(self, channel: str, cycle: Cycle) -> None:
         """See a synced cycle."""
@@ -135,6 +141,7 @@ def _status(name: str, seen: Seen) -> dict[str, Any]:
     return {
         "channel": name,
         "doing": seen.doing,
+        "why": seen.plan.secrets.mask(seen.why),
         "since": seen.since,
         "last_beat": stamp(seen.beat),
         "last_synced_cycle": seen.cycle,
@@ -154,10 +161,12 @@ def _status(name: str, seen: Seen) -> dict[str, Any]:
 
 def _failure(failure: Failure) -> dict[str, Any]:
     text = failure.error
-    if failure.kind in _WITHHELD:
+    if failure.has_values:
         place = re.match(r"([^\s'\"]+:\d+): ", text)
         text = f"{place[1]}: what is wrong" if place and failure.kind == DATA.name else "its text"
-        text += " may show values of rows, and is with its remedy in the log, and in `run.py state --channel FILE`"
+        text += (
+            f" may show values of rows, and is with its remedy in the log, and in `{command()} state --channel FILE`"
+        )
     return {**failure.__dict__, "error": text}
 
 

@@ -1,17 +1,22 @@
-"""The status page: HTML and SVG alone, without scripts; whatever comes from channels is escaped."""
+"""The status page: HTML and SVG; whatever comes from channels is escaped.
+
+It shows itself anew each ten seconds, by its only script: a page stays open while a process is started again, and what
+somebody has opened on it stays open. Without scripts, the browser loads it again.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Sequence
+from datetime import datetime
 from html import escape
 from typing import Any
 
-from integrator.monitor.history import HOUR_S
 from integrator.monitor.monitor import Monitor
+from integrator.monitor.plots import Points, plot
+from integrator.names.numbers import counted
 
-Points = Sequence[tuple[float, float]]
-"""Values by how many seconds ago."""
-_WIDTH, _HEIGHT = 360, 70
 _NAMED = 20
 """Tables of a topic that are named."""
 _STYLE = """
@@ -33,8 +38,29 @@ th:first-child,td:first-child{text-align:left;overflow-wrap:anywhere}
 td{text-align:right;border-top:1px solid var(--line)}th,td{padding:.2rem .5rem}
 .numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(10rem,1fr));gap:.5rem;margin:.75rem 0}
 .numbers b{display:block;font-size:1.1rem;white-space:nowrap}svg{display:block;max-width:100%}
-details{margin-top:.75rem}summary{cursor:pointer}.rows{max-height:28rem;overflow:auto}
+svg text{font-size:11px;fill:var(--soft)}details{margin-top:.75rem}summary{cursor:pointer}
+.rows{max-height:28rem;overflow:auto}
 """
+_SCRIPT = """
+const all = (page, what) => [...page.querySelectorAll(what)];
+async function renew() {
+  try {
+    const answer = await fetch(location.href, {cache: "no-store", signal: AbortSignal.timeout(9000)});
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const opened = new Map(all(document, "details").map(one => [one.id, one.open]));
+    const scrolled = new Map(all(document, "details").map(one => [one.id, one.querySelector(".rows").scrollTop]));
+    all(page, "details").forEach(one => { one.open = opened.get(one.id) ?? one.open; });
+    document.body.replaceWith(page.body);
+    all(document, "details").forEach(one => { one.querySelector(".rows").scrollTop = scrolled.get(one.id) ?? 0; });
+  } catch {
+    document.getElementById("away").hidden = false;
+  }
+  setTimeout(renew, 10000);
+}
+setTimeout(renew, 10000);
+"""
+SCRIPT_HASH = f"sha256-{base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()}"
+"""What allows the script, and no other one (https://www.w3.org/TR/CSP3/#grammardef-hash-source)."""
 _COLOUR = {"integrating": "good", "failed": "bad", "resting": "bad", "ended": "soft"}
 OPERATIONS = {
     "0": "deletes",
@@ -47,21 +73,32 @@ OPERATIONS = {
 
 
 def page(monitor: Monitor) -> str:
-    """Return the page as it is now; a browser loads it again each ten seconds."""
+    """Return the page as it is now."""
     status = monitor.status()
-    sections = "".join(_channel(one, *monitor.plots(one["channel"])) for one in status["channels"])
+    now = status["time"]
+    sections = "".join(_channel(one, now, *monitor.plots(one["channel"])) for one in status["channels"])
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="10">'
-        '<meta name="viewport" content="width=device-width"><title>integrator</title>'
-        f'<style>{_STYLE}</style></head><body><h1>integrator</h1><p class="soft">as of {status["time"]}; started '
-        f'{status["started"]}; counts are since then. <a href="/status">JSON</a> · <a href="/metrics">metrics</a></p>'
-        f"{sections}</body></html>"
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><noscript><meta http-equiv="refresh" content="10">'
+        '</noscript><meta name="viewport" content="width=device-width"><title>integrator</title>'
+        f"<style>{_STYLE}</style><script>{_SCRIPT}</script></head><body><h1>integrator</h1>"
+        '<p id="away" class="bad" hidden>The process does not answer now; below is what it did before.</p>'
+        f'<p class="soft">as of {now}; started {_ago(status["started"], now)}; counts are since then. '
+        f'<a href="/status">JSON</a> · <a href="/metrics">metrics</a></p>{sections}</body></html>'
     )
 
 
-def _channel(
-    one: dict[str, Any], rates: Sequence[tuple[float, float]], latencies: Sequence[tuple[float, float]]
-) -> str:
+def _ago(time: str, now: str, form: str = "{} ago") -> str:
+    """Return how long ago a time was; the time itself is shown where somebody points."""
+    if not time:
+        return form.format("a moment")
+    seconds = max((datetime.fromisoformat(now) - datetime.fromisoformat(time)).total_seconds(), 0)
+    units = ((86400, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
+    size, one, several = next((unit for unit in units if seconds >= 2 * unit[0]), units[-1])
+    text = counted(round(seconds / size), one, several)
+    return f'<time datetime="{escape(time)}" title="{escape(time)}">{form.format(text)}</time>'
+
+
+def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) -> str:
     counts = one["counts"]
     latency = "none" if one["latency_seconds"] is None else f"{one['latency_seconds']:,} s"
     numbers = [
@@ -79,61 +116,46 @@ def _channel(
     ]
     cells = "".join(f'<div><b>{value}</b><span class="soft">{name}</span></div>' for name, value in numbers)
     colour = _COLOUR.get(one["doing"], "wait")
-    cycle = (
-        "no cycle yet" if one["last_synced"] is None else f"cycle {one['last_synced_cycle']} at {one['last_synced']}"
-    )
+    synced = "no cycle yet"
+    if one["last_synced"] is not None:
+        synced = f"cycle {one['last_synced_cycle']}, {_ago(one['last_synced'], now)}"
+    why = f"<span>({escape(one['why'])})</span>" if one["why"] else ""
+    name = escape(one["channel"])
     return (
-        f'<section><div class="head"><h2>{escape(one["channel"])}</h2>'
-        f'<span class="doing {colour}">{escape(one["doing"])}</span>'
-        f'<span class="soft">since {escape(one["since"])}; last synced: {cycle}</span></div>{_failure(one["failure"])}'
-        f'<div class="numbers">{cells}</div><div class="plots">{_plot("rows/s, last hour", rates, joined=True)}'
-        f"{_plot('latency in s, last hour', latencies, joined=False)}</div>"
-        f"{_reasons('skipped rows', one['skipped'])}{_reasons('coerced values', one['coerced'])}"
-        f"{_topics(one['topics'])}</section>"
+        f'<section><div class="head"><h2>{name}</h2><span class="doing {colour}">{escape(one["doing"])}</span>{why}'
+        f'<span class="soft">{_ago(one["since"], now, "for {}")}; last synced: {synced}</span></div>'
+        f'{_failure(one["failure"], now)}<div class="numbers">{cells}</div><div class="plots">'
+        f"{plot('rows/s, last hour', rates, joined=True)}{plot('latency in s, last hour', latencies, joined=False)}"
+        f"</div>{_reasons(name, 'skipped rows', one['skipped'])}{_reasons(name, 'coerced values', one['coerced'])}"
+        f"{_topics(name, one['topics'])}</section>"
     )
 
 
-def _failure(failure: dict[str, Any] | None) -> str:
+def _failure(failure: dict[str, Any] | None, now: str) -> str:
     if failure is None:
         return ""
-    kind, time, who = (escape(str(failure[name])) for name in ("kind", "time", "who"))
-    after = f"mended at {escape(failure['mended'])}" if failure["mended"] else f"to be acted on by {who}"
+    kind, who = escape(failure["kind"]), escape(failure["who"])
+    after = f"mended {_ago(failure['mended'], now)}" if failure["mended"] else f"to be acted on by {who}"
     if not failure["mended"] and failure["again_in"] is not None:
         after += f"; starts again {failure['again_in']} s after it, number {failure['in_a_row']} in a row"
     mended = " mended" if failure["mended"] else ""
     return (
-        f'<div class="error{mended}"><p><b>last failure</b> {time} ({kind}), {after}</p>'
+        f'<div class="error{mended}"><p><b>last failure</b> {_ago(failure["time"], now)} ({kind}), {after}</p>'
         f"<pre>{escape(failure['error'])}</pre></div>"
     )
 
 
-def _plot(title: str, points: Points, *, joined: bool) -> str:
-    """Return a plot of values by seconds ago; `joined` by a line, else as dots."""
-    most = max((value for _, value in points), default=0.0)
-    places = [
-        (_WIDTH * (1 - min(ago, HOUR_S) / HOUR_S), _HEIGHT - 2 - (_HEIGHT - 6) * value / (most or 1.0))
-        for ago, value in points
-    ]
-    if joined:
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-        drawn = f'<polyline points="{line}" fill="none" stroke="var(--plot)" stroke-width="1.5"/>'
-    else:
-        drawn = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="var(--plot)"/>' for x, y in places)
-    return (
-        f'<div><span class="soft">{title}; highest {most:,.1f}</span><svg role="img" aria-label="{title}" '
-        f'width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}"><line x1="0" x2="{_WIDTH}" '
-        f'y1="{_HEIGHT - 1}" y2="{_HEIGHT - 1}" stroke="var(--line)"/>{drawn}</svg></div>'
-    )
-
-
-def _reasons(title: str, counts: dict[str, int]) -> str:
+def _reasons(channel: str, title: str, counts: dict[str, int]) -> str:
     if not counts:
         return ""
     rows = "".join(f"<tr><td>{escape(name)}</td><td>{count:,}</td></tr>" for name, count in sorted(counts.items()))
-    return f'<details><summary>{title}, by reason</summary><div class="rows"><table>{rows}</table></div></details>'
+    return (
+        f'<details id="{channel} {title}"><summary>{title}, by reason</summary><div class="rows"><table>{rows}</table>'
+        "</div></details>"
+    )
 
 
-def _topics(topics: dict[str, Any]) -> str:
+def _topics(channel: str, topics: dict[str, Any]) -> str:
     """Return the table of topics, those with rows first."""
     used = sorted({code for one in topics.values() for code in one["operations"]})
     head = "".join(f"<th>{OPERATIONS.get(code, escape(code))}</th>" for code in used)
@@ -145,7 +167,7 @@ def _topics(topics: dict[str, Any]) -> str:
         for topic, one in ordered
     )
     return (
-        f"<details open><summary>{len(topics)} topic{'' if len(topics) == 1 else 's'}: rows sent</summary>"
+        f'<details id="{channel} topics" open><summary>{counted(len(topics), "topic")}: rows sent</summary>'
         f'<div class="rows"><table><tr><th>topic</th><th>rows</th>{head}</tr>{rows}</table></div></details>'
     )
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import socket
+import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -15,17 +19,21 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from integrator.channel.monitor import DEFAULT_LISTEN
-from integrator.errors import ConfigurationError, EnvironmentFault
+from integrator.errors import ConfigurationError, Defect, EnvironmentFault
 from integrator.monitor.monitor import Monitor
-from integrator.monitor.page import page
+from integrator.monitor.page import SCRIPT_HASH, page
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
 from integrator.run.observer import Observer
 
 _PATIENCE_S = 10
+"""How long a client may take to ask, and then to take the answer."""
+_MOST = 64
+"""Connections at once, each of which has a thread and a descriptor."""
 _HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; "
+    f"script-src '{SCRIPT_HASH}'; connect-src 'self'",
     "X-Content-Type-Options": "nosniff",
 }
 _PATHS = "/, /status, /metrics, /health, /ready"
@@ -75,6 +83,7 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, host: str, port: int, monitor: Monitor) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.monitor, self.loopback = monitor, is_loopback(host)
+        self._open: list[socket.socket] = []
         try:
             super().__init__((host, port), _Handler)
         except OSError as error:
@@ -90,10 +99,52 @@ class _Server(ThreadingHTTPServer):
                 "whoever reaches the monitor's address can read the status: it has no authentication", host=host
             )
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread; of too many connections, the oldest one gives way."""
+        self._open.append(request)
+        if len(self._open) > _MOST:
+            with contextlib.suppress(OSError):  # it ends meanwhile
+                self._open.pop(0).shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """End a connection."""
+        with contextlib.suppress(ValueError):  # it has given way
+            self._open.remove(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, *_: Any) -> None:
+        """Log a defect. What a client does with its connection is nobody's matter."""
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, OSError):
+            structlog.get_logger().error("no answer", error=str(Defect.of(error, "monitor")))
+
+
+class _Bounded(io.RawIOBase):
+    """What a client asks, all of which must come within a time: however slowly its bytes come."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._until = connection, time.monotonic() + _PATIENCE_S
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what there is. Raises TimeoutError."""
+        self._connection.settimeout(max(self._until - time.monotonic(), 0.001))
+        try:
+            return self._connection.recv_into(buffer)
+        finally:
+            self._connection.settimeout(_PATIENCE_S)
+
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = _PATIENCE_S
     server_version, sys_version = "integrator", ""
+
+    def setup(self) -> None:
+        """Take a connection."""
+        super().setup()
+        self.rfile = io.BufferedReader(_Bounded(self.connection))
 
     def do_GET(self) -> None:
         """Answer."""

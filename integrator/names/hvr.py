@@ -15,7 +15,7 @@ _SOURCE_FILES = "not there: path, pattern and ignore of the source location say 
 
 ACTIONS = {
     "AdaptDDL": "is a setting of the source location: unknown_columns: add (or unknown_columns: ignore)",
-    "AgentPlugin": "is not supported: run.py returns an exit code and logs JSON, for scripts around it",
+    "AgentPlugin": "is not supported: each command returns an exit code and logs JSON, for scripts around it",
     "CollisionDetect": "is for target databases",
     "DbObjectGeneration": "is for target databases",
     "DbSequence": "is for target databases",
@@ -60,7 +60,7 @@ PARAMETERS = {
     "OrderByTable": _FILES_AND_DATABASES,
     "ParallelSessions": "not there: Spark reads change files in parallel",
     "PartitionKeyOrder": _DATABASES,
-    "RefreshStartTimes": "not there: start run.py refresh when you want",
+    "RefreshStartTimes": "not there: run the command refresh when you want",
     "RenameExpression": "for file targets; here Integrate Topic",
     "ReorderRows": _FILES_AND_DATABASES,
     "Resilient": "without effect where each change is a message",
@@ -75,7 +75,7 @@ PARAMETERS = {
     "UseDirectoryTime": _SOURCE_FILES,
     "IgnorePattern": _SOURCE_FILES,
     "IgnoreUnterminated": _SOURCE_FILES,
-    "Verbose": "for file targets; here run.py --debug",
+    "Verbose": "for file targets; here the option --debug",
 }
 
 VARIABLES = {

@@ -72,7 +72,7 @@ _DEBEZIUM = {
     "time.precision.mode": _AT_SOURCE.format("time_precision_mode"),
     "binary.handling.mode": _AT_SOURCE.format("binary_handling_mode"),
     "unavailable.value.placeholder": _AT_SOURCE.format("unavailable_value"),
-    "snapshot.mode": "use run.py refresh, with a location of class jdbc or snapshot",
+    "snapshot.mode": "use the command refresh, with a location of class jdbc or snapshot",
     "slot.name": _CAPTURE,
     "publication.name": _CAPTURE,
     "plugin.name": "use dialect of the source location",
@@ -83,7 +83,7 @@ _DEBEZIUM = {
 _PEERS = {
     "Airbyte": {
         "sync.producer": _EACH_CYCLE,
-        "test.topic": "use run.py check --connect --test-topic TOPIC",
+        "test.topic": "use the command check --connect --test-topic TOPIC",
         "protocol": "use Kafka_Tls and Kafka_Authentication_Method of the Kafka location",
         "partition.key.field": "use MessageKey of Integrate",
     },
@@ -114,7 +114,7 @@ _PEERS = {
     "Flink": {
         "delivery.guarantee": "use delivery: at_least_once or exactly_once",
         "sink.delivery-guarantee": "use delivery: at_least_once or exactly_once",
-        "scan.startup.mode": "use run.py state --back-to, or run.py refresh",
+        "scan.startup.mode": "use the command state --back-to, or the command refresh",
         "value.format": FORMATS,
         "key.format": FORMATS,
         "properties.bootstrap.servers": "use Kafka_Brokers of the Kafka location",

@@ -129,7 +129,7 @@ def make(
     problems.tables = [table.name for table in found.tables]
     problems.everywhere = frozenset(place for place, one in enumerate(channel.actions) if one.table == "*")
     check_environment(problems)
-    came = adding.read(f"{channel.state}/{channel.channel}") if adds_columns(channel) else {}
+    came = adding.read(channel.place) if adds_columns(channel) else {}
     return _planned(_Read(timezone, channel, found, refreshing, client), came, problems)
 
 
@@ -152,10 +152,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     scopes.check_scopes(channel, (table.name for table in tables), problems, complete=read.found.complete)
     source_end, kafka_end = ends_of(channel, problems, refreshing=read.refreshing)
     (source_name, source_location), (kafka_name, kafka_location) = source_end, kafka_end
-    if "://" in channel.state or channel.state.startswith("file:"):
-        text = f"{channel.state} is no local path; the state is on a disk of the driver: write a directory"
-        problems.add(("state",), text)
-    state = f"{channel.state}/{channel.channel}"
+    state = channel.place
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
     for name, location in channel.locations.items():
         if not isinstance(location, KafkaLocation):

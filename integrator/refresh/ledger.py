@@ -12,6 +12,7 @@ from typing import Any
 
 from integrator import durable
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import counted
 from integrator.refresh.slices import Slice
 
 _SETTINGS = "told"
@@ -62,13 +63,16 @@ class Ledger:
         """Yield what the last refresh is: unfinished with so many completed slices, or ended; nothing without one."""
         run = self.unfinished()
         marks = [path for path in self.path.glob("*.json") if path.name not in ("run.json", "finished.json")]
-        done = f"{len(marks)} slices completed"
+        done = f"{counted(len(marks), 'slice')} completed"
         if run is not None:
             options = " ".join(f"{name}={json.dumps(value)}" for name, value in run.settings.items() if value)
             yield f"refresh of {run.started}: not finished, {done}; run refresh again to continue ({options or 'all'})"
-        elif (ended := self.path / "finished.json").exists():
-            at = datetime.fromtimestamp(ended.stat().st_mtime, timezone.utc).isoformat(timespec="seconds")
-            yield f"last refresh: {done}, last written at {at}"
+        elif (finished := self.path / "finished.json").exists():
+            try:
+                recorded = json.loads(finished.read_text(encoding="utf-8"))
+                yield f"last refresh: began at {recorded['started']}, ended at {recorded['ended']}, {done}"
+            except (OSError, ValueError, LookupError, TypeError) as error:
+                yield f"last refresh: {done}; {finished}: is damaged: {error!r}"
 
     def begin(self, run: RefreshRun) -> None:
         """Write down that a run begins."""
@@ -124,8 +128,10 @@ class Ledger:
         self._write(f"{part.name}.json", {**result, "run": run.started if run else None})
 
     def end(self) -> None:
-        """Write down that the run is completed."""
-        durable.rename(self.path / "run.json", self.path / "finished.json")
+        """Write down that the run is completed, and when."""
+        recorded = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        self._write("finished.json", recorded | {"ended": now()})
+        durable.remove([self.path / "run.json"])
 
     def forget(self) -> None:
         """Forget a run that was begun, of which nothing is completed: the next one may be another."""

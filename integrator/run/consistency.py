@@ -17,7 +17,7 @@ import re
 from pathlib import Path
 
 from integrator.durable import Damaged
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, command
 from integrator.run.marks import KEPT_CYCLES, CycleMark
 from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
@@ -72,10 +72,10 @@ def fault(state: State, problem: str) -> EnvironmentFault:
     ways = []
     if cycle is not None:
         ways.append(
-            f"go back to cycle {cycle}, the last intact one (run.py state --channel FILE --back-to {cycle}; the "
-            "files that came after it are sent again)"
+            f"go back to cycle {cycle}, the last intact one ({command()} state --channel FILE --back-to {cycle}; "
+            "the files that came after it are sent again)"
         )
-    ways.append("import a backup (run.py state --channel FILE --import BACKUP --replace)")
+    ways.append(f"import a backup ({command()} state --channel FILE --import BACKUP --replace)")
     spool = " but spool, which has lines that were received and may not be sent yet," if state.spool.exists() else ""
     ways.append(
         f"remove everything in {state.path}{spool} to send all files that are there again (rows of a transaction that "

@@ -24,7 +24,7 @@ FILE = "failure.json"
 
 @dataclass(frozen=True)
 class Failure:
-    """What a channel failed with. `error` may hold values of rows, as the log does, and has no secrets.
+    """What a channel failed with. `error` has no secrets; has_values: it may hold values of rows, as the log does.
 
     in_a_row: failures without a synced cycle between them. again_in: seconds until the channel starts again by itself;
     None where it does not. mended: when the next cycle was synced, "" before; times are ISO 8601.
@@ -34,6 +34,7 @@ class Failure:
     kind: str
     who: str
     error: str
+    has_values: bool
     in_a_row: int
     again_in: float | None
     mended: str = ""
@@ -80,10 +81,11 @@ class Failures:
             self._log.info("failure mended", cycle=cycle)
 
     def _record(self, error: BaseException, again_in: float | None) -> Failure:
-        kind = error.kind if isinstance(error, IntegratorError) else PROCESS
+        known = error if isinstance(error, IntegratorError) else None
+        kind, has_values = (known.kind, known.has_values) if known else (PROCESS, True)
         before = self._last.in_a_row if self._last is not None and not self._last.mended else 0
         text = self._secrets.mask(str(error))  # I7
-        failure = Failure(_now(), kind.name, kind.who, text, before + 1, again_in)
+        failure = Failure(_now(), kind.name, kind.who, text, has_values, before + 1, again_in)
         self._keep(failure)
         return failure
 

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator import durable, registry
+from integrator.channel.model import Restart
 from integrator.channel.sources import SocketLocation
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
@@ -78,6 +79,7 @@ class Job:
         forget_request(self.state)
         journal = consistency.check(self.state)
         taken_before.check(journal, there)
+        self.heart.goes_on_after(self.state.last_mark())
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
             self.plan.recipe.send.producer, self.plan.topics, self.plan.create_topics, self.plan.dead_letter_topic
@@ -100,12 +102,12 @@ class Job:
     def integrate(self, spark: SparkSession, *, once: bool) -> None:
         """Integrate what is there (`once`), or go on until the end is asked for; again after an error, too.
 
-        Raises IntegratorError.
+        Once, it goes on after what is no failure yet: a Python process of Spark's that was late. Raises
+        IntegratorError.
         """
         begun, self._begun = self._begun, True
-        self._restarts = Restarts(
-            self.plan.restart, self.state.last_file
-        )  # a channel that is resumed has all its tries
+        policy = Restart(tries=0) if once else self.plan.restart
+        self._restarts = Restarts(policy, self.state.last_file)  # a channel that is resumed has all its tries
         if not begun:
             self._jvms_lock = session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
@@ -114,36 +116,33 @@ class Job:
                 raise EnvironmentFault(
                     f"channel {self.plan.channel} is suspended: {self.state.suspended}; resume it first"
                 )
-            self.run(spark, once=True, retried=False)
-        else:
-            if self._spooled is not None and not begun:
-                self._spooled.start(self.state.last_file())
-            starts = itertools.count(int(begun))
-            run_with_restarts(
-                lambda: self._again(spark, after_failure=next(starts) > 0),
-                self._restarts,
-                self._stopping,
-                self._rest,
-                self.failures.again,
-            )
+        elif self._spooled is not None and not begun:
+            self._spooled.start(self.state.last_file())
+        starts = itertools.count(int(begun))
+        run_with_restarts(
+            lambda: self._again(spark, once=once, after_failure=next(starts) > 0),
+            self._restarts,
+            self._stopping,
+            lambda seconds: self.heart.rest(seconds, self._stopping, "resting"),
+            self.failures.again,
+        )
         self.heart.beat("ended")
         self._log.info("ended")
 
-    def _rest(self, seconds: float) -> None:
-        self.heart.rest(seconds, self._stopping, "resting")
-
-    def _again(self, spark: SparkSession, *, after_failure: bool) -> None:
-        """Integrate continuously or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
+    def _again(self, spark: SparkSession, *, once: bool, after_failure: bool) -> None:
+        """Integrate as was asked, or at the plan's times, when no task of a failed cycle is sending any more (I3)."""
         if self._stopping.is_set():
             return
         self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-        if not self.plan.schedule.continuous:
+        if once:
+            self.run(spark, once=True)
+        elif not self.plan.schedule.continuous:
             self.run_scheduled(spark, at_once=after_failure or self.plan.schedule.on_start)
-            return
-        while not self._stopping.is_set():
-            self.waiting.while_suspended()
-            self.state.wait_for_senders(SUCCESSOR_WAIT_S)
-            self.run(spark, once=False)
+        else:
+            while not self._stopping.is_set():
+                self.waiting.while_suspended()
+                self.state.wait_for_senders(SUCCESSOR_WAIT_S)
+                self.run(spark, once=False)
 
     def _listing(self) -> Listing:
         return listing_of(self.plan.changes, self.plan.recipe.read.path, self.plan.delay)
@@ -164,14 +163,14 @@ class Job:
                 return
             self._log.info("waiting", until=at.isoformat())
             left = at.timestamp() - now.timestamp()  # the difference of two readings of one zone's clock is another
-            if not self.heart.rest(left, self._stopping, "waiting"):
+            if not self.heart.rest(left, self._stopping, "waiting", f"until {at.isoformat()}"):
                 self.waiting.while_suspended()
                 self.run(spark, once=True)
 
-    def run(self, spark: SparkSession, *, once: bool, retried: bool = True) -> None:
+    def run(self, spark: SparkSession, *, once: bool) -> None:
         """Run the stream until all is integrated (`once`), until the end is asked for, or until it is suspended.
 
-        retried: cycles that failed are sent again. Raises IntegratorError, or what Spark itself failed with.
+        Raises IntegratorError, or what Spark itself failed with.
         """
         if self._stopping.is_set():
             return
@@ -181,7 +180,7 @@ class Job:
                 if not self._hold(held):
                     return
                 try:
-                    self._run(spark, once=once, retried=retried)
+                    self._run(spark, once=once)
                     adding = False
                 except ColumnsFound as found:
                     self.state.wait_for_senders(SUCCESSOR_WAIT_S)
@@ -216,7 +215,7 @@ class Job:
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
         self._log.warning("columns added", columns=came, found=str(found))
 
-    def _run(self, spark: SparkSession, *, once: bool, retried: bool) -> None:
+    def _run(self, spark: SparkSession, *, once: bool) -> None:
         self._renewal.renew(self._listing().files())
         self._note_refreshed()
         gate = CycleGate(self._ending)
@@ -236,8 +235,7 @@ class Job:
             self.failures.again,
             lambda: self.state.wait_for_senders(SUCCESSOR_WAIT_S),
         )
-        if retried:
-            integrate_cycle = retries.around(integrate_cycle)
+        integrate_cycle = retries.around(integrate_cycle)
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 
         def stream() -> StreamingQuery:

@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ _WRITTEN_AS = {"checkpoint": "carry", "deferred": "held"}
 
 @dataclass(frozen=True)
 class CycleMark:
-    """What is recorded of a synced cycle. Marks of earlier versions have no `journal`."""
+    """What is recorded of a synced cycle; at: when it was synced. Marks of earlier versions have no `journal`."""
 
     cycle: int
+    at: datetime
     files: int
     rows: int
     messages: int
@@ -78,7 +80,8 @@ class CycleMarks:
         deferred = cycle.checkpoint.deferred
         if deferred:  # before the mark, which records that it is there
             durable.replace(self.path / f"{cycle.cycle}.held", deferred)
-        recorded = dataclasses.asdict(cycle) | {"journal": journal}
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now}
         del recorded["details"], recorded["steps"]
         for name, written in _WRITTEN_AS.items():
             recorded[written] = recorded.pop(name)
@@ -97,6 +100,7 @@ class CycleMarks:
             checkpoint, deferred = recorded["carry"], int(recorded.get("held", 0))
             mark = CycleMark(
                 cycle,
+                datetime.fromisoformat(recorded["synced"]),
                 **numbers,
                 deferred=deferred,
                 checkpoint=checkpoint,

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from integrator.run.failure import Failure
     from integrator.run.sync import Cycle
 
@@ -15,8 +17,11 @@ if TYPE_CHECKING:
 class Observer:
     """Sees nothing: what a process without a monitor has."""
 
-    def beat(self, channel: str, doing: str, since: str) -> None:
-        """Take note that a channel lives, and what it does, as in heartbeat.json; since: ISO 8601."""
+    def beat(self, channel: str, doing: str, since: str, why: str = "") -> None:
+        """Take note that a channel lives, what it does, and why it waits, as in heartbeat.json; since: ISO 8601."""
+
+    def goes_on_after(self, channel: str, cycle: int, at: datetime) -> None:
+        """Take note of the last cycle that was synced before this process."""
 
     def synced(self, channel: str, cycle: Cycle) -> None:
         """Take note of a synced cycle."""

@@ -37,8 +37,7 @@ class Restarts:
         synced = self._synced()
         if synced != self._at:
             self._at, self._failures, self._late = synced, 0, 0
-        retries = self._policy.tries > 0 and self._policy.timeout_seconds != 0
-        if isinstance(error, ProcessLate) and retries and self._late < _LATE:
+        if isinstance(error, ProcessLate) and self._late < _LATE:
             self._late += 1
             return self._policy.first_seconds
         self._failures += 1
@@ -57,7 +56,7 @@ def run_with_restarts(
     run: Callable[[], None],
     restarts: Restarts,
     stopping: threading.Event,
-    rest: Callable[[float], None],
+    rest: Callable[[float], object],
     failed: Callable[[BaseException, float], None],
 ) -> None:
     """Run until it ends, again after each failure that is not final, or until `stopping` is set.

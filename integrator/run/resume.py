@@ -38,7 +38,7 @@ class Waiting:
             if not reported:
                 log.info("suspended", reason=reason)
             reported = True
-            self.heart.rest(POLL_S, self.stopping, "suspended")
+            self.heart.rest(POLL_S, self.stopping, "suspended", reason)
         if reported and not self.stopping.is_set():
             log.info("resumed")
 

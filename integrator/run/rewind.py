@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 
 from integrator import durable
@@ -42,10 +42,9 @@ def history(state: State) -> list[Synced | Damaged]:
 def _synced(state: State, cycle: int) -> Synced | Damaged:
     try:
         mark = state.marks.read(cycle)
-        at = datetime.fromtimestamp(mark.path.stat().st_mtime, timezone.utc)
     except Damaged as damaged:
         return damaged
-    return Synced(cycle, at, mark.files, mark.rows, mark.messages, mark.bytes, mark.deferred, mark.last_file)
+    return Synced(cycle, mark.at, mark.files, mark.rows, mark.messages, mark.bytes, mark.deferred, mark.last_file)
 
 
 def move_back(state: State, cycle: int) -> list[int]:

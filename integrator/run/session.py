@@ -19,12 +19,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from integrator.errors import EnvironmentFault, shortened
-from integrator.run import class_archive, spark_log
+from integrator.run import class_archive, scratch, spark_log
 from integrator.run.spark_failures import classify
 from integrator.sources.files import SHUFFLING_CORES
 
 _ROOT = str(Path(__file__).resolve().parents[2])
 
+_OF_DRIVER = "spark.driver.extraJavaOptions"
 DEFAULTS = {
     "spark.master": os.environ.get("SPARK_MASTER", "local[*]"),
     "spark.driver.memory": "2g",
@@ -43,7 +44,7 @@ DEFAULTS = {
     "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
     "spark.sql.session.timeZone": "UTC",
     # JDBC drivers make moments out of wall clock readings by the zone of their process.
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
+    _OF_DRIVER: "-Duser.timezone=UTC",
     "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
     "spark.sql.streaming.stopTimeout": "60s",
     # Arrays of some megabytes come and go by the hundred: glibc's malloc would give their pages back to the system each
@@ -56,7 +57,7 @@ DEFAULTS = {
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
-_OF_FILES = {"spark.driver.extraJavaOptions": "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
+_OF_FILES = {_OF_DRIVER: "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
 """Where few cores integrate change files, no row passes through the JVM: its second compiler takes a core when the
 process starts, and gains nothing later (docs/contributing/speed.md, the first cycle)."""
 _STARTING = (
@@ -74,13 +75,18 @@ def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> Spa
     of_files: it integrates change files. Raises EnvironmentFault if Spark does not start.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # by spark-submit: its JVM has the user's configuration
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if submitted:  # by spark-submit: its JVM has the user's configuration
         SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
     given = SparkConf()
     local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
     of_master = {**(_LOCAL if local else {}), **(_OF_FILES if of_files and _has_few_cores(given) else {})}
     for key, value in {**DEFAULTS, **of_master}.items():
         given.setIfMissing(key, value)
+    if not submitted:
+        temporary = scratch.directory()
+        given.set(_OF_DRIVER, f'{given.get(_OF_DRIVER)} "-Djava.io.tmpdir={temporary}"')
+        given.setIfMissing("spark.sql.warehouse.dir", str(temporary / "warehouse"))
     if class_archive.there():
         given.setIfMissing(class_archive.OPTIONS, class_archive.options())
     if jars:

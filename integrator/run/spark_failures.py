@@ -66,7 +66,7 @@ def classify(failure: BaseException) -> IntegratorError | None:
     if _LATE in text:
         return ProcessLate(
             f"a Python process of Spark's did not begin ({_LATE}; Spark waits 10 seconds): too many processes for "
-            "the cores here, or Python cannot start; integrate fewer channels in one process, or give it more cores"
+            "the cores here, or Python cannot start; give it more cores, or less to do at once"
         )
     if _is_py4js(failure) or _NO_JVM.search(text):
         return EnvironmentFault(

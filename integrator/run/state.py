@@ -38,9 +38,9 @@ from typing import IO
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.sender_lock import SENDERS, wait_for_senders
-from integrator.errors import ConfigurationError, EnvironmentFault, Problem
+from integrator.errors import ConfigurationError, EnvironmentFault, Problem, command
 from integrator.run import mounts
-from integrator.run.marks import CycleMarks
+from integrator.run.marks import CycleMark, CycleMarks
 from integrator.run.sync import Cycle
 from integrator.sources import digests
 from integrator.sources.digests import Beginning
@@ -88,13 +88,9 @@ class State:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            self._lock.seek(0)
-            holder = self._lock.read().decode(errors="backslashreplace") or "unknown"
             self.unlock()
-            raise EnvironmentFault(
-                f"channel {channel} is being integrated already, by process {holder} (lock {self.path / 'lock'}); "
-                "stop that one first"
-            ) from None
+            self.check_free(channel)
+            raise EnvironmentFault(f"{self.path / 'lock'}: was held until now; start again") from None
         self._lock.seek(0)
         self._lock.truncate()
         self._lock.write(str(os.getpid()).encode())
@@ -117,6 +113,14 @@ class State:
             except BlockingIOError:
                 return lock.read().decode(errors="backslashreplace") or "unknown"
         return None
+
+    def check_free(self, channel: str) -> None:
+        """Raise EnvironmentFault if another process has the channel."""
+        if (holder := self.holder()) is not None:
+            raise EnvironmentFault(
+                f"channel {channel} is being integrated already, by process {holder} (lock {self.path / 'lock'}); "
+                "stop that one first"
+            )
 
     def wait_for_senders(self, wait_s: float) -> None:
         """Wait until no task is sending for this channel. Raises EnvironmentFault after `wait_s` seconds."""
@@ -211,14 +215,19 @@ class State:
         """Raise EnvironmentFault if a backup was not imported to its end: what is there belongs to two times."""
         if (self.path / IMPORTING).exists():
             raise EnvironmentFault(
-                f"{self.path / IMPORTING}: the import of a backup did not come to its end; do it again (run.py state "
-                "--channel FILE --import FILE --replace)"
+                f"{self.path / IMPORTING}: the import of a backup did not come to its end; do it again "
+                f"({command()} state --channel FILE --import FILE --replace)"
             )
+
+    def last_mark(self) -> CycleMark | None:
+        """Return the mark of the last synced cycle; None before the first. Raises Damaged."""
+        cycles = self.marks.cycles()
+        return self.marks.read(cycles[-1]) if cycles else None
 
     def last_file(self) -> int:
         """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""
-        cycles = self.marks.cycles()
-        return self.marks.read(cycles[-1]).last_file if cycles else 0
+        last = self.last_mark()
+        return last.last_file if last else 0
 
     def compactable(self) -> int:
         """Return how many files no kept cycle can need again: it can be gone back to the first one, not before it.

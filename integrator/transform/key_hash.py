@@ -21,7 +21,7 @@ from integrator.arrow.xxh64 import hex_digests
 from integrator.contracts.changes import Changes
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 
 NULL = "-"
 
@@ -40,7 +40,7 @@ def require_key(changes: Changes, names: tuple[str, ...]) -> None:
         gone = changes.missing.get(name)
         at = None if gone is None else first(gone & mask(pc.not_equal(changes.op, TRUNCATE)))
         if at is not None:
-            raise DataError(
+            raise PublicDataError(
                 f"{changes.file}:{changes.line[at]}: table {changes.table}: the record has no value for {name}, which "
                 "the message key is made of; record full before images, or distribute by the table's key"
             )

@@ -88,7 +88,7 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
     until(lambda: get(url + "ready")[0] == 200)
     daemon.wait_for("failure mended")
     assert "mended at" in run("state", failing).stdout
-    assert "mended at" in get(url)[1]
+    assert "mended <time" in get(url)[1]
     until(lambda: 'integrator_lag_files{channel="failing"} 0.0' in get(url + "metrics")[1])
     assert daemon.terminate() == 0
     for which in ("good", "failing"):

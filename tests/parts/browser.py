@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+MORE: list[str] = []
+"""Further words of the browser's command line."""
 _FORMAT = (8, 2, 0, 0, 0)
 """A PNG's bit depth and colour type, as Chromium writes them: RGB of 8 bits; https://www.w3.org/TR/png-3/#11IHDR."""
 
@@ -28,7 +30,7 @@ def shown(url: str, picture: Path, width: int = 1200, height: int = 900) -> str:
     command = [program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-sync"]
     command += [f"--user-data-dir={picture.parent}/profile", f"--window-size={width},{height}"]
     for last in ([f"--screenshot={picture}"], ["--dump-dom"]):
-        done = subprocess.run([*command, *last, url], check=False, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([*command, *MORE, *last, url], check=False, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 

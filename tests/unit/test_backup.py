@@ -4,11 +4,12 @@ import io
 import os
 import shutil
 import tarfile
+import time
 
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.run import backup, consistency
+from integrator.run import backup, consistency, rewind
 from tests.parts import states
 
 CYCLES = 4
@@ -48,6 +49,16 @@ def test_what_is_imported_is_what_was_exported(state, file, tmp_path):
     assert backup.restore(restored, "shop", file, replace=False) == done
     assert tree(restored.path) == tree(state.path)
     consistency.check(restored)
+
+
+def test_an_import_keeps_the_times_of_cycles(state, file, tmp_path):
+    """All cycles were synced at the moment of the import."""
+    restored = other(tmp_path)
+    time.sleep(0.01)
+    backup.restore(restored, "shop", file, replace=False)
+    for path in (restored.path / "synced").iterdir():
+        os.utime(path, (0, 0))
+    assert [one.at for one in rewind.history(restored)] == [one.at for one in rewind.history(state)]
 
 
 MEANWHILE = {

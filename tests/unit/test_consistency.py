@@ -168,7 +168,7 @@ def test_i4_what_does_not_belong_together_is_refused_and_a_remedy_mends_it(damag
     with pytest.raises(EnvironmentFault, match=said) as raised:
         consistency.check(state)
     told = str(raised.value)
-    assert "import a backup (run.py state --channel FILE --import BACKUP --replace)" in told
+    assert "import a backup (integrator state --channel FILE --import BACKUP --replace)" in told
     assert f"remove everything in {state.path} to send all files" in told
     back = re.search(r"--back-to (\d+)", told)
     if back:

@@ -157,7 +157,11 @@ FACTS = {
         lambda ledger: ledger.mark(SLICE, {"rows": 1}),
         replaced(f"{SLICE.name}.json", "refresh"),
     ),
-    "a refresh ends": (ledger_of, Ledger.end, [("replace", "run.json", "finished.json"), ("fsync", "refresh")]),
+    "a refresh ends": (
+        ledger_of,
+        Ledger.end,
+        [*replaced("finished.json", "refresh"), ("unlink", "run.json"), ("fsync", "refresh")],
+    ),
     "a refresh is forgotten": (ledger_of, Ledger.forget, [("unlink", "run.json"), ("fsync", "refresh")]),
     "lines begin a segment": (
         lambda path: Spool(path / "spool"),

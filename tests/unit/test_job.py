@@ -8,7 +8,7 @@ import pytest
 
 from integrator.channel.model import Restart
 from integrator.channel.secret import Secrets
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
 from integrator.run.gate import CycleGate, Ended
 from integrator.run.job import Job
 from integrator.run.state import State
@@ -78,3 +78,34 @@ def test_a_job_waits_while_a_refresh_sends_rows_and_no_longer_than_to_its_end(tm
     with state.integrating(0.1), contextlib.ExitStack() as held:
         threading.Timer(0.7, stopping.set).start()
         assert not job._hold(held)
+
+
+LATE, LOST = ProcessLate("a Python process of Spark's did not begin"), ProcessLost("was lost")
+
+
+@pytest.mark.parametrize(
+    ("failures", "runs", "raised"), [([LATE, LATE], 3, None), ([LATE, LOST, LATE], 2, ProcessLost)]
+)
+def test_once_goes_on_after_processes_that_were_late_and_after_nothing_else(
+    failures, runs, raised, tmp_path, monkeypatch
+):
+    """The quickstart on a busy machine ended with "a Python process did not begin", to be acted on by nobody yet."""
+    run = []
+
+    def fail(_job, _spark, *, once):
+        run.append(once)
+        if len(run) <= len(failures):
+            raise failures[len(run) - 1]
+
+    monkeypatch.setattr(Job, "run", fail)
+    policy = Restart(tries=5, first_seconds=0.01)
+    plan = SimpleNamespace(
+        state=str(tmp_path / "state"), channel="c", secrets=Secrets(), restart=policy, topics=(), schedule=None
+    )
+    job = Job(plan, threading.Event())
+    job.state.make()
+    job._begun = True  # in a session whose lock it has
+    monkeypatch.setattr(job.heart, "rest", lambda *_: None)
+    with pytest.raises(raised) if raised else contextlib.nullcontext():
+        job.integrate(None, once=True)
+    assert run == [True] * runs

@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import os
 
 import pytest
 
 from integrator.errors import EnvironmentFault
+from integrator.refresh import ledger as ledgers
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice
 
@@ -25,6 +27,18 @@ def test_a_slice_of_this_run_is_through(ledger):
     assert (ledger.unfinished(), ledger.completed(SLICE), ledger.rows(SLICE)) == (RUN, True, 3)
     ledger.end()
     assert ledger.rows(SLICE) == 3
+
+
+def test_when_it_began_and_ended_is_said_and_lasts(ledger, monkeypatch):
+    """The time was that of a file which is written when a refresh begins, and a copy of the state is of another."""
+    monkeypatch.setattr(ledgers, "now", lambda: "2026-01-01T04:30:00+00:00")
+    ledger.end()
+    for path in ledger.path.iterdir():
+        os.utime(path, (0, 0))
+    ended = "last refresh: began at 2026-01-01T00:00:00+00:00, ended at 2026-01-01T04:30:00+00:00, 1 slice completed"
+    assert list(ledger.standing()) == [ended]
+    (ledger.path / "finished.json").write_text("")
+    assert "finished.json: is damaged" in "".join(ledger.standing())
 
 
 def test_i4_the_mark_of_another_run_says_nothing_of_this_one(ledger):

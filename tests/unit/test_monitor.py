@@ -1,17 +1,22 @@
 """The endpoint of a process: what it answers, to whom, and that it shows neither secrets nor values of rows."""
 
+import contextlib
 import json
 import re
+import socket
+import threading
 import time
 import urllib.error
 import urllib.request
+from datetime import datetime, timezone
 
 import pytest
 from structlog.testing import capture_logs
 
 from integrator import plan
 from integrator.contracts.fragments import Checkpoint
-from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault
+from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault, PublicDataError
+from integrator.monitor import server
 from integrator.monitor.server import serving
 from integrator.run.failure import Failures
 from integrator.run.sync import Cycle, Rejections
@@ -60,6 +65,19 @@ def test_it_is_ready_when_all_channels_integrate(shop):
     assert (get("ready")[0], get("health")[0]) == (503, 200)
 
 
+def test_after_a_restart_the_last_synced_cycle_is_known_and_why_a_channel_is_suspended(shop):
+    """The page said "no cycle yet", the metric 0, and nothing gave the reason."""
+    observer, get, _ = shop
+    assert json.loads(get("status")[1])["channels"][0]["last_synced_cycle"] is None
+    observer.goes_on_after("shop", 41, datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc))
+    observer.beat("shop", "suspended", "2026-01-02T03:04:06+00:00", "a new <disk>")
+    [status] = json.loads(get("status")[1])["channels"]
+    assert (status["last_synced_cycle"], status["last_synced"]) == (41, "2026-01-02T03:04:05+00:00")
+    assert (status["doing"], status["why"]) == ("suspended", "a new <disk>")
+    assert 'integrator_last_synced_timestamp_seconds{channel="shop"} 1.767323045e+09' in get("metrics")[1]
+    assert "a new &lt;disk&gt;" in get("")[1]
+
+
 METRICS = (
     'rows_read_total{channel="shop"} 10.0',
     'rows_sent_total{channel="shop",operation="1",topic="t.orders"} 8.0',
@@ -94,7 +112,7 @@ def test_a_cycle_is_in_the_metrics_the_status_and_the_page(shop):
     assert (status["counts"]["rows"], status["topics"]["t.orders"]["operations"]) == (10, {"1": 8})
     page = get("")[1]
     assert "no &lt;row&gt;" in page
-    assert "<script" not in page
+    assert page.count("<script") == 1  # the page's own
 
 
 def test_a_failure_is_shown_without_secrets_and_values(shop):
@@ -110,16 +128,18 @@ def test_a_failure_is_shown_without_secrets_and_values(shop):
         failures.final(DataError(text))
         assert "its text may show values of rows" in get("")[1]
         assert not {"12:30", "private"} & set(re.findall(r"12:30|private", get("")[1] + get("status")[1]))
+    failures.final(PublicDataError("a.jsonl:3: table t: column 'note' is not in its definition"))
+    assert "a.jsonl:3: table t: column &#x27;note&#x27; is not in its definition" in get("")[1]
     failures.again(DeliveryError("refused"), 1.0)
     assert 'integrator_restarts_total{channel="shop"} 2.0' in get("metrics")[1]
     failures.final(DataError("a.jsonl:3: qty: 'private' is no integer"))
     everything = "".join(get(path)[1] for path in ("", "status", "metrics"))
     assert "private" not in everything
     assert "hunter2" not in everything
-    assert 'integrator_errors_total{channel="shop",kind="data"} 5.0' in everything
+    assert 'integrator_errors_total{channel="shop",kind="data"} 6.0' in everything
     failures.synced(4)
-    assert "mended at" in get("")[1]
-    assert 'integrator_errors_total{channel="shop",kind="data"} 5.0' in get("metrics")[1]
+    assert "mended <time" in get("")[1]
+    assert 'integrator_errors_total{channel="shop",kind="data"} 6.0' in get("metrics")[1]
 
 
 def test_it_answers_to_names_of_loopback_and_to_known_paths_only(shop):
@@ -147,3 +167,56 @@ def test_an_address_that_is_taken_is_the_operators(shop, tmp_path):
         taken = made(tmp_path / "c", monitor=f'{{listen: "127.0.0.1:{port}"}}')
         with pytest.raises(EnvironmentFault, match="cannot be listened on"), serving([taken]):
             pass
+
+
+@pytest.fixture
+def address(tmp_path):
+    """The address of an endpoint."""
+    with capture_logs() as logs, serving([made(tmp_path / "a")]):
+        [url] = [log["url"] for log in logs if log["event"] == "monitor"]
+        host, _, port = url.removeprefix("http://").rstrip("/").rpartition(":")
+        yield host, int(port)
+
+
+def test_a_client_that_asks_byte_by_byte_does_not_keep_its_thread(address, monkeypatch):
+    """Each byte had ten seconds of its own."""
+    monkeypatch.setattr(server, "_PATIENCE_S", 1.0)
+    with socket.create_connection(address) as slow:
+        slow.settimeout(10)
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() - began < 5:
+                slow.sendall(b"G")
+                time.sleep(0.2)
+        assert time.monotonic() - began < 4
+
+
+def test_silent_connections_keep_nobody_out_and_are_bounded(address):
+    silent = [socket.create_connection(address) for _ in range(3 * server._MOST)]
+    try:
+        with urllib.request.urlopen(f"http://{address[0]}:{address[1]}/health") as answer:
+            assert answer.status == 200
+        assert sum(thread.name.endswith("(process_request_thread)") for thread in threading.enumerate()) <= server._MOST
+        silent[0].settimeout(10)
+        assert silent[0].recv(1) == b""  # it has given way
+    finally:
+        for one in silent:
+            one.close()
+
+
+def test_an_answer_that_fails_is_logged_and_a_client_that_goes_is_not(address, monkeypatch):
+    def broken(_monitor):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(server, "page", broken)
+    with capture_logs() as logs:
+        with socket.create_connection(address) as gone:
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset
+        with (
+            pytest.raises(OSError, match=r"closed|reset"),
+            urllib.request.urlopen(f"http://{address[0]}:{address[1]}/"),
+        ):
+            pass
+        time.sleep(0.3)
+    [logged] = logs
+    assert "ZeroDivisionError" in logged["error"]

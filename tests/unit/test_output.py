@@ -8,6 +8,7 @@ import pytest
 import structlog
 
 from integrator import plan as planning
+from integrator.channel import load
 from integrator.cli import main
 from integrator.run.state import State
 from integrator.run.sync import Cycle
@@ -94,15 +95,20 @@ def test_a_cell_goes_on_in_further_lines_on_a_narrow_terminal(channel):
     assert COLUMN in "".join(cells)
 
 
+READ_BY = {"check": (planning, "make"), "plan": (planning, "make")}
+"""What a command reads a channel with, where that is not its progress alone."""
+
+
 @pytest.mark.parametrize("command", ["check", "plan", "state", "suspend", "resume"])
 def test_logs_are_on_stderr(command, channel, monkeypatch, capsys):
-    made = planning.make
+    module, name = READ_BY.get(command, (load, "progress_of"))
+    read = getattr(module, name)
 
-    def make(*given, **named):
+    def reading(*given, **named):
         structlog.get_logger().warning("a warning", url="http://me:hush@registry")
-        return made(*given, **named)
+        return read(*given, **named)
 
-    monkeypatch.setattr(planning, "make", make)
+    monkeypatch.setattr(module, name, reading)
     channel.write_text(channel.read_text().replace("[localhost]", "[localhost], Stream_Password: hush"))
     run(monkeypatch, command, "--channel", channel)
     printed = capsys.readouterr()

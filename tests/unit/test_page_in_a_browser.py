@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from integrator import plan
 from integrator.contracts.fragments import Checkpoint
-from integrator.monitor import monitor
+from integrator.monitor import monitor, server
 from integrator.monitor.server import serving
 from integrator.run.failure import Failure
 from integrator.run.sync import Cycle
@@ -26,7 +26,7 @@ CYCLE = Cycle(
     seconds=1.5, not_sent={}, checkpoint=Checkpoint(1), warnings={}, steps={},
 )  # fmt: skip
 FAILURE = Failure(
-    "2026-01-02T03:04:05+00:00", "delivery", "nobody yet", "no broker of <b>localhost</b>:9092 answers", 3, 8.0
+    "2026-01-02T03:04:05+00:00", "delivery", "nobody yet", "no broker of <b>localhost</b>:9092 answers", False, 3, 8.0
 )
 
 
@@ -76,6 +76,7 @@ def failed(observer, monkeypatch):
 
 def test_at_rest(seen):
     document, colours = seen("rest", at_rest)
+    assert '<p id="away" class="bad" hidden' in document
     assert "integrating" in document
     assert "no cycle yet" in document
     assert colours[GOOD] > 20
@@ -93,6 +94,45 @@ def test_after_a_failure(seen):
     document, colours = seen("failure", failed)
     assert "no broker of &lt;b&gt;localhost&lt;/b&gt;:9092 answers" in document
     assert colours[BAD] > 200  # the bar beside the error, and the word
+
+
+def test_times_are_said_as_how_long_ago_and_plots_have_axes(seen):
+    document, _ = seen("axes", failed)
+    assert re.search(r'<time datetime="2026-01-02T03:04:05\+00:00" title="[^"]*">for \d+ days</time>', document)
+    assert re.search(r"last synced: cycle 2999, <time [^>]*>8 min ago</time>", document)
+    for text in ("200k", "100k", "0", "1", "60 min ago", "15 min ago", "now"):
+        assert re.search(f"<text [^>]*>{re.escape(text)}</text>", document), text
+
+
+def test_it_shows_itself_anew_and_what_was_opened_stays_open(seen, monkeypatch):
+    pages, page = [], server.page
+
+    def numbered(monitor):
+        pages.append(1)
+        return page(monitor).replace("<h1>integrator</h1>", f"<h1>page {len(pages)}</h1>")
+
+    monkeypatch.setattr(server, "page", numbered)
+    monkeypatch.setattr(browser, "MORE", ["--virtual-time-budget=25000"])
+    document, _ = seen("anew", at_rest)
+    assert len(pages) > 3
+    assert f"<h1>page {len(pages)}</h1>" in document
+
+
+def test_a_page_of_a_process_that_is_away_says_so_and_asks_again(seen, monkeypatch):
+    asked, answer = [], server._Handler.do_GET
+
+    def away_later(handler):
+        if handler.headers["Sec-Fetch-Dest"] == "empty":
+            asked.append(1)
+            raise OSError
+        answer(handler)
+
+    monkeypatch.setattr(server._Handler, "do_GET", away_later)
+    monkeypatch.setattr(browser, "MORE", ["--virtual-time-budget=25000"])
+    document, colours = seen("away", at_rest)
+    assert len(asked) > 3
+    assert '<p id="away" class="bad">The process does not answer' in document
+    assert colours[BAD] > 20
 
 
 def test_500_tables_in_a_small_window(seen):

@@ -61,10 +61,13 @@ def test_processes_that_are_late_do_not_count():
     assert job.rests == [1.0, 1.0, 1.0, 2.0, 1.0, 4.0, *[1.0] * 7]
 
 
-@pytest.mark.parametrize("policy", [Restart(tries=0), Restart(timeout_seconds=0)])
-def test_without_tries_a_process_that_is_late_ends_it(policy):
-    with pytest.raises(ProcessLate):
-        Job(LATE).go(policy)
+@pytest.mark.parametrize("policy", [Restart(tries=0, first_seconds=2.0), Restart(timeout_seconds=0, first_seconds=2.0)])
+def test_a_process_that_is_late_is_no_failure_where_none_is_retried_either(policy):
+    """`--once`, and with it the quickstart, ended with it."""
+    job = Job(*[LATE] * 10, AWAY)
+    with pytest.raises(DeliveryError):
+        job.go(policy)
+    assert job.rests == [2.0] * 10
 
 
 def test_processes_that_are_late_again_and_again_are_a_failure():
@@ -168,8 +171,13 @@ def test_the_heartbeat_says_what_is_done(tmp_path):
     assert said() == first  # at most once a second
     assert not heart.rest(0.01, stopping, "waiting")
     assert (said()["doing"], said()["last_synced_cycle"]) == ("waiting", 7)
+    heart.beat("suspended", "a new disk")
+    assert (said()["doing"], said()["why"]) == ("suspended", "a new disk")
+    heart.beat("suspended", "another disk")
+    assert said()["why"] == "another disk"
     stopping.set()
     assert heart.rest(60, stopping, "resting")
+    assert said()["why"] == ""
     assert not heart.rest(0, threading.Event(), "resting")
 
 

@@ -45,7 +45,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 
 
 def decode(document: Document, file: File, reading: Reading) -> Decoded:
@@ -202,7 +202,7 @@ class Blocks:
 def _check_tables(found: Records) -> None:
     nameless = np.flatnonzero(mask(pc.is_null(found.table)))
     if len(nameless):
-        raise DataError(
+        raise PublicDataError(
             f"{found.file}:{found.line[nameless[0]]}: the event does not say its table, and the channel has "
             "several; flatten with add.fields=source.table, or name the table at the source location"
         )

@@ -34,7 +34,7 @@ from integrator.decode.records import Ints, Records
 from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Values
 from integrator.decode.table_files import batches, control
-from integrator.errors import DataError
+from integrator.errors import DataError, PublicDataError
 from integrator.schema import Column, Table
 
 CODING = TextCoding("delta-cdf", utc_typed, zoned="utc")
@@ -50,7 +50,7 @@ def parts(file: File, reading: Reading) -> Parts:
         return Parts(iter(()), lambda decoded: decoded)
     table = reading.only_table
     if table is None:
-        raise DataError(
+        raise PublicDataError(
             f"{file.path}: a change data feed does not say its table, and the channel has several; name it at the "
             "source location (table: …)"
         )
@@ -104,7 +104,7 @@ def _decoded(
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
-            raise DataError(f"{file.path}:{line[lost]}: the row has no {name}")
+            raise PublicDataError(f"{file.path}:{line[lost]}: the row has no {name}")
     kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
     written = rows[VERSION].combine_chunks()
     where = Where(file.path, line)
@@ -175,7 +175,9 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Wher
         return before
     absent = [name for name in table.key if name not in rows.column_names]
     if absent:
-        raise DataError(f"{where.file}: the rows have no column {absent[0]!r}, which is in the key of {table.name}")
+        raise PublicDataError(
+            f"{where.file}: the rows have no column {absent[0]!r}, which is in the key of {table.name}"
+        )
     parts = [rows[name].combine_chunks().cast(pa.string()) for name in table.key]
     lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "null") for part in parts]
     measured = [text for part, length in zip(parts, lengths, strict=True) for text in (length, pc.fill_null(part, ""))]

@@ -32,7 +32,7 @@ from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
 from integrator.decode.table_files import Csv, Ints, batches, control, first_row, numbered
-from integrator.errors import DataError
+from integrator.errors import PublicDataError
 from integrator.schema import Column, Table
 
 OP, STAMP = "Op", "dms_timestamp"
@@ -54,7 +54,7 @@ def parts(file: File, reading: Reading) -> Parts:
 def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded]:
     table = reading.only_table
     if table is None:
-        raise DataError(
+        raise PublicDataError(
             f"{file.path}: files of DMS do not say their table, and the channel has several; name it at the source "
             "location (table: …), and read the directory of each table by a channel of its own"
         )
@@ -73,7 +73,7 @@ def _written(file: File, table: Table) -> Csv:
         return Csv(nulls=("NULL", ""))
     before = {0: (), 1: (OP,), 2: (OP, STAMP)}.get(len(row) - len(columns))
     if before is None:
-        raise DataError(
+        raise PublicDataError(
             f"{file.path}:1: {len(row)} fields, and no header; table {table.name} has {len(columns)} columns, which "
             "stand alone, after Op, or after Op and a timestamp"
         )

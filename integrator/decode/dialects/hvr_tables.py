@@ -16,7 +16,7 @@ from integrator.decode.json.slices import Labels
 from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Fill, Rows, Valued
 from integrator.decode.table_files import batches, control, numbered
-from integrator.errors import DataError, shown
+from integrator.errors import DataError, PublicDataError, shown
 from integrator.schema import arrow_type
 
 
@@ -70,7 +70,7 @@ def _meta(file: str, batch: pa.Table, name: str, numbers: npt.NDArray[np.int64])
 def _tables(file: str, names: pa.Array, numbers: npt.NDArray[np.int64], reading: Reading) -> Labels:
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
-        raise DataError(
+        raise PublicDataError(
             f"{file}:{numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several tables; add "
             "it, or name the table at the source location"
         )

@@ -15,7 +15,7 @@ from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import Ints, Records, Sequenced
 from integrator.decode.text.values import from_column
-from integrator.errors import DataError
+from integrator.errors import DataError, PublicDataError
 
 EXPECTED = "wal2json version 1"
 ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
@@ -29,7 +29,7 @@ def records(document: Document) -> tuple[Records, Sequenced]:
     for name in ("change", "nextlsn"):
         absent = first(lines.slices(name).nulls(document.text))
         if absent is not None:
-            raise DataError(
+            raise PublicDataError(
                 f"{where.file}:{where.line[absent]}: the transaction has no {name}; record with the option "
                 "include-lsn=1, and without write-in-chunks"
             )

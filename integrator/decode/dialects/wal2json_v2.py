@@ -22,7 +22,7 @@ from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs,
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import Ints, Records, Sequenced
 from integrator.decode.refusal import refuse
-from integrator.errors import DataError, shown
+from integrator.errors import DataError, PublicDataError, shown
 
 EXPECTED = "wal2json version 2"
 _ACTIONS = "BCIUDTM"
@@ -200,7 +200,7 @@ def _transactions(
     nameless = first(pc.is_null(found.commit.slice(1)))
     if nameless is not None:
         at = starts[nameless]
-        raise DataError(
+        raise PublicDataError(
             f"{where.file}:{where.line[at]}: the transaction has no nextlsn, so its changes have no place in the "
             "order; record with the options include-lsn=1 and include-xids=1"
         )

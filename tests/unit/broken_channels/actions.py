@@ -45,7 +45,7 @@ CASES = [
         more("{action: Integrate, MaxFileSize: 1000000, Verbose: true}"),
         [
             "28: $.actions[2].MaxFileSize: this key, of HVR, is not known here: for file targets; here HVR_KAFKA_MSG_MAX_BYTES, or Kafka_Message_Bundling_Threshold",
-            "28: $.actions[2].Verbose: this key, of HVR, is not known here: for file targets; here run.py --debug",
+            "28: $.actions[2].Verbose: this key, of HVR, is not known here: for file targets; here the option --debug",
         ],
         ("MaxFileSize: 1000000, Verbose: true", "Delay: 5"),
         own="Delay",
