@@ -72,9 +72,10 @@ class Date:
 
 @dataclass(frozen=True)
 class Time:
-    """A time of day without zone, in `unit`."""
+    """A time of day without zone, in `unit`. finer: the database has more digits, which must be zeros."""
 
     unit: Literal["ms", "us"] = "us"
+    finer: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,13 +137,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database."""
+    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database.
+
+    database: whose SQL its definition is in; empty where the definition does not say it.
+    """
 
     name: str
     base_name: str
     schema: str | None
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    database: str = ""
 
     def __hash__(self) -> int:
         """Return a hash that many tables have in no time: where names are the same, all is compared."""

@@ -26,7 +26,7 @@ from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import check_moments, from_column, without_zeros
 from integrator.errors import DataError, shown
-from integrator.schema import Column, Type, arrow_type, describe
+from integrator.schema import Column, Table, Type, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
 Convert = Callable[[Type, pa.Array], pa.Array]
@@ -45,8 +45,8 @@ class Coding(Protocol):
         """Return what identifies a variant of records, by which their values are read."""
         ...
 
-    def kind(self, column: Column, variant: int) -> Hashable:
-        """Return of which kind the values of a column are: those of a kind are converted together."""
+    def kind(self, table: Table, column: Column, variant: int) -> Hashable:
+        """Return of which kind the values of a table's column are: those of a kind are converted together."""
         ...
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
@@ -77,7 +77,7 @@ class TextCoding:
         """Return the variant itself: names that are no columns may differ by it."""
         return variant
 
-    def kind(self, column: Column, _variant: int) -> Hashable:
+    def kind(self, _table: Table, column: Column, _variant: int) -> Hashable:
         """Return the type of a column."""
         return column.type
 
@@ -99,7 +99,7 @@ class JsonCoding:
         """Return the variant itself: names that are no columns may differ by it."""
         return variant
 
-    def kind(self, column: Column, _variant: int) -> Hashable:
+    def kind(self, _table: Table, column: Column, _variant: int) -> Hashable:
         """Return the type of a column."""
         return column.type
 

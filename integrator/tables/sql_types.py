@@ -52,6 +52,11 @@ def _bits(sizes: Sizes) -> Type:
     return schema.String(sizes[0], "bits") if sizes and sizes[0] > 1 else schema.Boolean()
 
 
+def _time_of_sql_server(sizes: Sizes) -> Type:
+    digits = sizes[0] if sizes else 7
+    return schema.Time("us", finer=True) if digits > schema.MAX_MICROS_DIGITS else schema.datatype("time", None, digits)
+
+
 def _each(make: Make, *kinds: Kind) -> dict[Kind, Make]:
     return dict.fromkeys(kinds, make)
 
@@ -142,6 +147,7 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
         Kind.FLOAT: lambda sizes: schema.Float(
             32 if sizes and sizes[0] <= 24 else 64
         ),  # and real, which sqlglot calls so
+        Kind.TIME: _time_of_sql_server,
         Kind.DATETIME: lambda _: schema.Timestamp("ms"),
         Kind.DATETIME2: _sized("timestamp", 7),
         Kind.TIMESTAMP: _sized("timestamp", 7),
@@ -153,7 +159,10 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
         Kind.TIMESTAMPTZ: _sized("timestamptz", 0),
         Kind.TIME: _sized("time", 0),
     },
-    "db2": {Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64)},
+    "db2": {
+        Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64),
+        Kind.TIME: _sized("time", 0),
+    },
 }
 """What a database means by a type, where that is not what most mean; and its default digits of a second."""
 

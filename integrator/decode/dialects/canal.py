@@ -41,7 +41,7 @@ from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Ints, Records
 from integrator.decode.text.refused import guarded
 from integrator.errors import DataError
-from integrator.schema import Column, Type, describe
+from integrator.schema import Column, Table, Type, describe
 
 EXPECTED = "a flat message of Canal"
 OPERATIONS = Operations(
@@ -143,7 +143,7 @@ class CanalCoding:
         """Return the types of a variant."""
         return tuple(self.types[variant].items()) if variant >= 0 else None
 
-    def kind(self, column: Column, variant: int) -> Hashable:
+    def kind(self, _table: Table, column: Column, variant: int) -> Hashable:
         """Return the type of a column, and what MySQL calls it where its values are numbers of labels."""
         mysql = self.types[variant].get(column.name, "") if variant >= 0 else ""
         labelled = isinstance(column.type, schema.String) and mysql.lower().startswith(("enum(", "set("))

@@ -28,7 +28,7 @@ from integrator.arrow.arrays import Mask, mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
-from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, fields_of, placeholders
+from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, databases, fields_of, placeholders
 from integrator.decode.dialects.debezium_kinds import (
     EXPECTED,
     MARKS,
@@ -104,13 +104,13 @@ class Events:
 def changes(events: Events, where: Where, reading: Reading) -> Records:
     """Return the changes of events, which are at `where`. Raises DataError."""
     schemas, source, modes = events.schemas, events.source, reading.debezium
-    is_mysql = source.labels("connector").are("mysql", "mariadb")
+    connectors = source.labels("connector")
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     found = Records(
         file=where.file,
         action=events.action,
-        schema=_schema(source, is_mysql),
+        schema=_schema(source, connectors.are("mysql", "mariadb")),
         table=source.labels("table").encoded(reading.default_table),
         values=JsonImages(
             events.after,
@@ -120,7 +120,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             unavailable=placeholders(modes.unavailable_value),
             key_only=modes.old_images,
             empty=EMPTY,
-            variant=(schemas.codes.astype(np.int64) + 1) * 4 + is_mysql * 2 + events.flat,
+            variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
         ),
         old=events.before.has_object & (events.action == "U"),
         line=where.line,
@@ -170,6 +170,7 @@ class Blocks:
         blocks = objects.where(~flat) if is_flat else objects
         self._blocks = blocks.inner("source", EXPECTED).find(*SOURCE)
         self._objects = objects if is_flat else None
+        self.partial = flat
 
     def text(self, name: str) -> pa.Array:
         """Return a field of each."""

@@ -34,6 +34,11 @@ SOURCE = (
 class Source(Protocol):
     """The source blocks of events."""
 
+    @property
+    def partial(self) -> Mask:
+        """Which have only the fields that were asked for (add.fields)."""
+        ...
+
     def text(self, name: str) -> pa.Array:
         """Return a field of each."""
         ...
@@ -62,7 +67,7 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, 
     where = Where(file.path, found.line)
     if by_connector is None:
         connector = source.text("connector")
-        odd = mask(pc.is_in(connector, _WITH_POSITIONS))
+        odd = mask(pc.is_in(connector, _WITH_POSITIONS)) & ~source.partial
         where.check(connector, odd, "source.connector", "with it, its position in the source block, as it writes it")
         nothing = pa.nulls(len(at), pa.string())
         transaction, commit, segment = nothing, by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
