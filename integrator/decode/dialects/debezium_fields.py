@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +28,17 @@ class Field:
         return Field(
             kind=str(field.get("type", "")),
             name=str(field.get("name") or ""),
-            scale=int(parameters["scale"]) if "scale" in parameters else None,
-            length=int(parameters["length"]) if "length" in parameters else None,
+            scale=_whole(parameters.get("scale")),
+            length=_whole(parameters.get("length")),
             item=Field.of(items) if items else None,
         )
+
+
+def _whole(text: object) -> int | None:
+    """Return a number as schemas write it, in digits. Raises ValueError for what is none."""
+    if text is not None and not re.fullmatch("-?[0-9]{1,9}", str(text)):
+        raise ValueError(f"{text!r} is no whole number")
+    return None if text is None else int(str(text))
 
 
 NO_FIELD = Field()
