@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import first, mask, plain_text, to_decimal
+from integrator.arrow.arrays import mask, plain_text, to_decimal
 from integrator.decode.text import moments
 from integrator.decode.text.binary import from_hex
 from integrator.decode.text.intervals import intervals
-from integrator.decode.text.literals import in_words, parse_array
+from integrator.decode.text.literals import in_words, read_arrays
 from integrator.decode.text.refused import guarded
 from integrator.schema import Type, arrow_type, describe
 
@@ -95,17 +95,9 @@ def _float(values: pa.Array, kind: schema.Float) -> pa.Array:
 
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
-    # quoted, escaped, nested, empty, NULL, or no array at all: taken apart one by one; the rest is split at commas
-    odd = pc.match_substring_regex(values, r'(?is)["\\]|^.+\{|^\{\}$|\bnull\b|^[^{]|[^}]$|^$|[,{]\s*[,}]')
-    if first(odd) is not None:
-        lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
-        split = pa.array(lists, pa.list_(pa.string()))
-    else:
-        split = pc.split_pattern(pc.utf8_slice_codeunits(values, 1, -1), ",")
-    items = from_text(in_words(pc.list_flatten(split), item), item)
-    offsets = split.offsets
-    result = pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
-    return pc.if_else(pc.is_valid(values), result, pa.scalar(None, result.type)) if values.null_count else result
+    split = read_arrays(values)
+    items = from_text(in_words(split.flatten(), item), item)
+    return pa.ListArray.from_arrays(split.offsets, items, mask=pc.is_null(values))
 
 
 def from_column(values: pa.Array, kind: Type) -> pa.Array:
