@@ -23,9 +23,10 @@ class Boolean:
 
 @dataclass(frozen=True)
 class Integer:
-    """A signed integer of `bits` bits."""
+    """A signed integer of `bits` bits. one_digit: clients of the database take it for a truth value: true is 1."""
 
     bits: Literal[8, 16, 32, 64] = 32
+    one_digit: bool = False
 
 
 @dataclass(frozen=True)

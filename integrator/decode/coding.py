@@ -19,7 +19,7 @@ from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
 from integrator.decode.json.names import Places
-from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
+from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers, read_truth
 from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.binary import from_base64
@@ -115,7 +115,8 @@ def read_plain(text: Octets, at: Slices, kind: Type, zone: Zone) -> pa.Array | N
         case schema.String(role="" | "json" | "uuid" | "inet" | "enum"):
             return texts_of(text, at)
         case schema.Integer():
-            return read_integers(text, at, kind, quoted=True)
+            found = read_integers(text, at, kind, quoted=True)
+            return read_truth(text, at, kind) if found is None and kind.one_digit else found
         case schema.Boolean():
             return read_booleans(text, at)
         case schema.Decimal(role=""):

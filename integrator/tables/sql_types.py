@@ -33,7 +33,7 @@ def _number(sizes: Sizes) -> Type:
     precision, scale = (*sizes, None, None)[:2]
     if precision is None or scale or precision > BIGINT_DIGITS:
         return schema.decimal(precision, scale)
-    return schema.Integer(32 if precision <= INTEGER_DIGITS else 64)
+    return schema.Integer(32 if precision <= INTEGER_DIGITS else 64, one_digit=precision == 1)
 
 
 def _sized(name: str, default: int | None = None) -> Make:
@@ -64,7 +64,8 @@ def _each(make: Make, *kinds: Kind) -> dict[Kind, Make]:
 TYPES: dict[Kind, Make] = {
     Kind.BOOLEAN: lambda _: schema.Boolean(),
     Kind.BIT: _bits,
-    **_each(lambda _: schema.Integer(16), Kind.TINYINT, Kind.UTINYINT, Kind.SMALLINT, Kind.YEAR, Kind.SMALLSERIAL),
+    **_each(lambda sizes: schema.Integer(16, one_digit=sizes == [1]), Kind.TINYINT, Kind.UTINYINT),
+    **_each(lambda _: schema.Integer(16), Kind.SMALLINT, Kind.YEAR, Kind.SMALLSERIAL),
     **_each(lambda _: schema.Integer(32), Kind.USMALLINT, Kind.MEDIUMINT, Kind.INT, Kind.SERIAL),
     **_each(lambda _: schema.Integer(64), Kind.UINT, Kind.UMEDIUMINT, Kind.BIGINT, Kind.BIGSERIAL),
     Kind.UBIGINT: lambda _: schema.Decimal(20, 0),

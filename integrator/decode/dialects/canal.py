@@ -39,6 +39,7 @@ from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Ints, Records
+from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
 from integrator.errors import DataError
 from integrator.schema import Column, Table, Type, describe
@@ -163,6 +164,8 @@ class CanalCoding:
                 return guarded(values, _latin1, describe(kind))
             case schema.Timestamp(zoned=True):
                 return zoned(kind, values, self.zone)
+            case schema.String(length, "bits"):
+                return guarded(values, lambda part: bits_of_numbers(part, length), describe(kind))
             case schema.String() if mysql:
                 return guarded(values, lambda part: _labels(part, mysql), mysql)
             case _:

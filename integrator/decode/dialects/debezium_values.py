@@ -22,7 +22,7 @@ from integrator.decode.dialects.debezium_times import (
     unit_of,
 )
 from integrator.decode.json.lists import from_json_list
-from integrator.decode.text.binary import from_base64, from_hex
+from integrator.decode.text.binary import bits_of_bytes, from_base64, from_hex
 from integrator.decode.text.refused import each, guarded
 from integrator.decode.text.values import from_text
 from integrator.schema import Type, arrow_type, describe
@@ -129,7 +129,10 @@ def convert(values: pa.Array, quoted: Mask, kind: Type, field: Field, modes: Deb
             refused = (lost, lambda part: _refuse_scale(part, what))
             return each(values, [(is_struct(values), variable), refused, (None, text)])
         case schema.String():
-            return guarded(values, lambda part: _text(part, kind, field, modes), what)
+            unread = (~quoted & _is_encoded(kind, field), text)
+            return each(
+                values, [unread, (None, lambda part: guarded(part, lambda n: _text(n, kind, field, modes), what))]
+            )
         case _:
             return text(values)
 
@@ -152,14 +155,19 @@ def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumMo
     """Return the text of what has no other type here. Raises ValueError."""
     if kind.role == "varbits" and (field.name == BITS or not field.kind) and values.null_count < len(values):
         raise ValueError("Debezium does not write how many bits a varbit has: declare the column as blob (BYTEA)")
-    if field.name == BITS or (kind.role == "bits" and not field.kind):
-        return _bits(values, field.length or kind.length)
+    if field.name != DECIMAL and _is_encoded(kind, field):
+        return bits_of_bytes(from_base64(values), field.length or kind.length)
     if field.name == DECIMAL:
         return exact(from_base64(values), field.scale or 0)
     is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
     if is_scale_lost and values.null_count < len(values):
         raise ValueError("the scale of so long a decimal is given by a schema only: let the connector write it")
-    return values
+    return from_text(values, kind)
+
+
+def _is_encoded(kind: schema.String, field: Field) -> bool:
+    """Return whether values are in base64: bits, and decimals that the schema says to be such."""
+    return field.name in (BITS, DECIMAL) or (kind.role == "bits" and not field.kind)
 
 
 def _bytes(values: pa.Array, field: Field, modes: DebeziumModes) -> pa.Array:
@@ -185,14 +193,3 @@ def _bits_as_bytes(values: pa.Array) -> pa.Array:
 def is_precise(field: Field, modes: DebeziumModes) -> bool:
     """Return whether decimals are unscaled numbers."""
     return field.name == DECIMAL or (not field.kind and modes.decimal_handling_mode == "PRECISE")
-
-
-def _bits(values: pa.Array, length: int | None) -> pa.Array:
-    """Return bits, whose bytes come the least one first, as text of zeros and ones."""
-    texts = [
-        None if one is None else f"{int.from_bytes(one, 'little'):0{length or 8 * len(one)}b}"
-        for one in from_base64(values).to_pylist()
-    ]
-    if length and any(text is not None and len(text) > length for text in texts):
-        raise ValueError(f"it has more than {length} bits")
-    return pa.array(texts, pa.string())

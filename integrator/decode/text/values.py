@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import mask, plain_text, to_decimal
 from integrator.decode.text import moments
-from integrator.decode.text.binary import from_hex
+from integrator.decode.text.binary import bits, from_hex
 from integrator.decode.text.intervals import intervals
 from integrator.decode.text.literals import in_words, read_arrays
 from integrator.decode.text.refused import guarded
@@ -26,6 +26,8 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:  # noqa: PLR0912 -
     match kind:
         case schema.String(role="number" | "unconstrained"):
             return _number_text
+        case schema.String(length, "bits" | "varbits" as role):
+            return lambda values: bits(values, length, varying=role == "varbits")
         case schema.String():
             return lambda values: values
         case schema.Bytes():
@@ -71,8 +73,13 @@ def _number_text(values: pa.Array) -> pa.Array:
     return values
 
 
+_WORDS, _DIGITS = pa.array(["true", "false"]), pa.array(["1", "0"])
+
+
 def _integer(values: pa.Array, kind: schema.Integer) -> pa.Array:
     """Return text as integers. Raises ValueError for text that is not digits alone, as 0x1F, which Arrow would take."""
+    if kind.one_digit:
+        values = pc.coalesce(_DIGITS.take(pc.index_in(values, _WORDS)), values)
     if not pc.all(pc.match_substring_regex(values, r"^[+-]?\d+$")).as_py() and values.null_count < len(values):
         raise ValueError("expected digits")
     return pc.cast(values, arrow_type(kind))
