@@ -50,7 +50,8 @@ OPERATIONS = Operations(
     ignored=dict.fromkeys(
         ("CREATE", "ALTER", "ERASE", "RENAME", "CINDEX", "DINDEX", "QUERY", "GTID", "XACOMMIT", "XAROLLBACK"),
         "statements",
-    ),
+    )
+    | {"TIDB_WATERMARK": "watermarks"},
 )
 _MEMBERS = ("type", "database", "table", "es", "gtid", "id", "mysqlType", "data", "old")
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
@@ -81,6 +82,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     gtid, batch = objects.text("gtid"), objects.text("id")
+    batch = pc.if_else(pc.equal(batch, "0"), None, batch)  # TiCDC's of all messages
     place = by_line(file.number, where.line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")

@@ -7,8 +7,8 @@ Operations: c and r insert, u update, d delete, t truncate. A flattened event sa
 and is an insert where it has neither.
 
 Positions: PostgreSQL's last commit before the transaction (`sequence`) and txId; MySQL's binlog file and position of
-the transaction's first event; SQL Server's commit_lsn; Oracle's commit_scn. Others, and flattened events that were not
-given such fields, stand in the order of files and lines.
+the transaction's first event; SQL Server's and Db2's commit_lsn; Oracle's commit_scn. Others, flattened events that
+were not given such fields, and events of MySQL whose file is empty text, stand in the order of files and lines.
 
 Missing are: `__debezium_unavailable_value` (PostgreSQL's unchanged TOAST), and what is null beside the key in an old
 image that has nothing but a key (PostgreSQL's default replica identity).
@@ -28,7 +28,15 @@ from integrator.arrow.arrays import Mask, mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
-from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, databases, fields_of, placeholders
+from integrator.decode.dialects.debezium_coding import (
+    EMPTY,
+    MYSQL,
+    NAMED,
+    DebeziumCoding,
+    databases,
+    fields_of,
+    placeholders,
+)
 from integrator.decode.dialects.debezium_kinds import (
     EXPECTED,
     MARKS,
@@ -110,7 +118,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
     found = Records(
         file=where.file,
         action=events.action,
-        schema=_schema(source, connectors.are("mysql", "mariadb")),
+        schema=_schema(source, databases(connectors) == NAMED.index(MYSQL)),
         table=source.labels("table").encoded(reading.default_table),
         values=JsonImages(
             events.after,
@@ -122,7 +130,7 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             empty=EMPTY,
             variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
         ),
-        old=events.before.has_object & (events.action == "U"),
+        old=events.before.filled & (events.action == "U"),
         line=where.line,
         cap_tstamp=_time(source, where),
         cap_user=source.text("user_name"),

@@ -34,7 +34,6 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     objects, metadata = objects.take(at), metadata.take(at)
     line = objects.numbers
     data, before = objects.inner("data", COLUMNS), objects.inner("before-image", COLUMNS, action == "U")
-    has_before = before.has_object & (before.begin < before.stop)
     stamp = metadata.first_text(["commit-timestamp", "timestamp"])
     found = Records(
         file=file.path,
@@ -42,7 +41,7 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
         schema=metadata.text("schema-name"),
         table=metadata.text("table-name"),
         values=JsonImages(data, data.either(action == "D", before), CODING),
-        old=has_before & (action == "U"),
+        old=before.filled & (action == "U"),
         line=line,
         cap_tstamp=stamps(file.path, line, "timestamp", stamp, "UTC"),
         new_of_changes=False,

@@ -87,7 +87,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             variant=in_row_mode.astype(np.int64),
             hidden=_missing(document, after, before),
         ),
-        old=before.has_object & (action == "U"),
+        old=before.filled & (action == "U"),
         line=where.line,
         cap_tstamp=stamps(file.path, where.line, "op_ts", _micros(objects.text("op_ts")), zone),
         ignored=ignored,
