@@ -47,7 +47,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     emitted = instants(record.text("emitted_at"), where, "emitted_at", "ms")
     name = "_ab_cdc_updated_at"
     updated = stamps(file.path, where.line, name, data.text(name), "UTC")
-    images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY)
+    images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY, infers=True)
     found = Records(
         file=file.path,
         action=action,
