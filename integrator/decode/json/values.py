@@ -37,7 +37,7 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
     found: pa.Array | None = None
     match kind:
         case schema.String() if is_number_text(kind):
-            return _exact_numbers(text, at)
+            return _exact_numbers(text, at, kind)
         case schema.String(role="bits" | "varbits"):
             return from_text(read_text(text, at), kind)
         case schema.String():
@@ -78,10 +78,10 @@ def _check(text: Octets, at: Slices, right: Mask) -> None:
         raise ValueRefused(wrong[0], "", wrong)
 
 
-def _exact_numbers(text: Octets, at: Slices) -> pa.Array:
-    """Return numbers as the text that they are written in, and texts as theirs."""
+def _exact_numbers(text: Octets, at: Slices, kind: Type) -> pa.Array:
+    """Return numbers as the text that they are written in, and texts of numbers as theirs. Raises ValueRefused."""
     _check(text, at, at.are_texts(text) | _are_numbers(text, at))
-    return texts_of(text, at)
+    return from_text(texts_of(text, at), kind)
 
 
 def _are_numbers(text: Octets, at: Slices) -> Mask:
