@@ -50,7 +50,7 @@ def unsigned_bigint(values: pa.Array, quoted: Mask, field: Field, modes: Debeziu
     return each(
         values,
         [
-            (negative & (mode == "DOUBLE"), lambda part: guarded(part, _refuse_sign, what)),
+            (negative & ((mode == "DOUBLE") | ~whole), lambda part: guarded(part, _refuse_sign, what)),
             (negative & (not known), lambda part: guarded(part, _refuse_nameless, what)),
             (written, digits),
             (quoted, precise),
