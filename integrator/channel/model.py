@@ -19,7 +19,11 @@ class TableFile(Model):
     """A file with table definitions."""
 
     file: LocalPath = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
-    sql_dialect: str = Field("postgres", description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql …")
+    sql_dialect: str = Field(
+        "postgres",
+        description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql … With another file, if it "
+        "is given: which database its tables are of.",
+    )
     only: list[str] | None = Field(
         None, description="Take these tables only: by their names in the channel, or schema.table."
     )

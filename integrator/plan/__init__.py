@@ -183,7 +183,13 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, problems)
     recipe = Recipe(
-        read=read_of(source_location, tables, state, tuple(in_database(scope, table) for table in absent)),
+        read=read_of(
+            source_location,
+            channel.locations.values(),
+            tables,
+            state,
+            tuple(in_database(scope, table) for table in absent),
+        ),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
         messages=Messages(
             channel=channel.channel,

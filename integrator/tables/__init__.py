@@ -40,6 +40,11 @@ NOTATIONS: dict[str, Callable[[str, str, str], Read]] = {
 }
 
 
+def is_sql(path: str) -> bool:
+    """Return whether the definitions in the file at `path` are in the SQL of a database."""
+    return NOTATIONS.get(Path(path).suffix) is ddl.read
+
+
 def read(path: str, sql_dialect: str, partitions: Partitions = "root") -> Definition:
     """Read the definitions in the file at `path`; `sql_dialect` is the database whose SQL a .sql file is in.
 
