@@ -21,6 +21,7 @@ class Catalogue:
         self._partitions: dict[str, Table] = {}
         self._bare: dict[str, Table] = {}
         self._patterns: list[tuple[str, Table]] = []
+        self.partitioned = any(table.partitions for table in (*tables, *absent))
         self._wholes = {name for table in (*tables, *absent) for name in table.part_of}
         for table in (*tables, *absent):
             for name in {table.name.lower(), table.base_name.lower()}:
@@ -34,8 +35,6 @@ class Catalogue:
     def whole(self, source: Source) -> Table | None:
         """Return the table of which a table of the source is a partition; None where it is none that is known."""
         schema, name, _ = source
-        if not (self._partitions or self._patterns):
-            return None
         names = (f"{schema}.{name}", name) if schema else (name,)
         given = self._partitions if schema else self._bare
         found = given.get(names[0]) or self._partitions.get(name)
@@ -100,7 +99,7 @@ class SourceTables:
         return self._catalogue.truncated(Source(schema or None, name, database or None))
 
     def _look_up(self, source: Source, where: str) -> Table | str:
-        whole = self._catalogue.whole(source)
+        whole = self._catalogue.whole(source) if self._catalogue.partitioned else None
         found = [whole] if whole is not None else self._catalogue.matching(source)
         if len(found) > 1:
             tables = ", ".join(sorted(str(Source(table.schema, table.base_name)) for table in found))
