@@ -194,6 +194,13 @@ def key_in(location: KafkaAccess, text: str) -> str:
 def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Report) -> None:
     """Report of `extra`, HVR_KAFKA_PROPERTY's properties, what the location says too, or what its protocol ignores."""
     protocol = access.get("security.protocol", "")
+    given = extra.get("security.protocol", "").strip().upper()
+    if given.startswith("SASL") and not {"sasl.mechanism", "sasl.mechanisms"} & extra.keys():
+        report(
+            "HVR_KAFKA_PROPERTY",
+            f"security.protocol={given} alone means Kerberos (sasl.mechanism=GSSAPI); leave it out, and say "
+            "Kafka_Authentication_Method and Kafka_Tls at the Kafka location, or give sasl.mechanism beside it",
+        )
     for name in extra:
         parameter = _ALIASES.get(name, name)
         if parameter in access or parameter in _AWS:
