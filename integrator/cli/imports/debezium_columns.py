@@ -36,12 +36,12 @@ def take(config: Config, tables: Tables, draft: Draft) -> None:
             place = table.name, column
             before = masked.setdefault(place, rule.key)
             if place in left_out:
-                draft.report.ignore(f"{rule.shown}: {table.name}.{column}", "the column is left out")
+                draft.report.ignore(f"{rule.shown}: {full_name(table)}.{column}", "the column is left out")
             elif before == rule.key:
                 of_key = column in keys.get(table.name, table.key)
                 masks.take(Masked(table, column, rule, of_key=of_key), draft)
             else:
-                draft.report.ignore(f"{rule.shown}: {table.name}.{column}", f"{masks.shown(before)} masks it")
+                draft.report.ignore(f"{rule.shown}: {full_name(table)}.{column}", f"{masks.shown(before)} masks it")
     for name, columns in keys.items():
         for column in columns:
             draft.act("ColumnProperties", table=name, Name=column, SurrogateKey=True)
@@ -51,8 +51,7 @@ def absent(draft: Draft, table: Table, column: str, key: str) -> None:
     """Leave a column out of the messages; the key's columns stay."""
     if column in table.key:
         draft.report.todo(
-            f"{key}: {full_name(table)}.{column} is a column of the key, and in the messages too: the connector had it "
-            "in keys alone"
+            f"of the key, and so in the messages too, where {key} left it in keys alone", f"{full_name(table)}.{column}"
         )
     else:
         draft.act("ColumnProperties", group="KAFKA", table=table.name, Name=column, Absent=True)
