@@ -58,6 +58,17 @@ def test_no_password_of_a_url_is_in_the_channel(more, wanted, run):
     assert imports.SECRET not in channel + printed  # I7
 
 
+@pytest.mark.parametrize("sign", ["${a}", "${", "${a:", "}", ":", "@", "\\", "%", "http://", "://x:"])
+def test_a_url_of_many_odd_signs_is_read_in_no_time(sign, run):
+    """Each pattern has one way to match: with two for each sign, this would not end."""
+    for text in (
+        {URL: f"http://{sign * 20_000}"},
+        {INFO: sign * 20_000},
+        {"producer.override.client.id": sign * 20_000},
+    ):
+        run(text)
+
+
 REGISTRIES = [
     ({"key.converter": AVRO, "key.converter.schema.registry.url": "http://other:8081"}, "key.converter.schema.registry.url is another than that of values"),
     ({"key.converter": AVRO, "key.converter.auto.register.schemas": "false"}, "key.converter.auto.register.schemas is another than that of values"),
