@@ -58,6 +58,22 @@ def test_no_password_of_a_url_is_in_the_channel(more, wanted, run):
     assert imports.SECRET not in channel + printed  # I7
 
 
+@pytest.mark.parametrize(
+    ("converter", "missing"),
+    [(AVRO, True), ("io.confluent.connect.protobuf.ProtobufConverter", True),
+     ("io.confluent.connect.json.JsonSchemaConverter", False), ("io.apicurio.registry.utils.converter.ExtJsonConverter", False)],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "more", [{}, {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"}]
+)
+def test_missing_values_are_null_in_the_formats_that_cannot_leave_them_out(converter, missing, more, run):
+    channel, printed, code = run({"value.converter": converter, "key.converter": converter} | more)
+    assert code == 0, printed
+    assert ('Missing_Values: "NULL"' in channel) is missing
+    assert ("are null in rows (Missing_Values: NULL), numbers too" in printed) is missing
+    assert "MissingRepresentationNumeric" not in channel
+
+
 @pytest.mark.parametrize("sign", ["${a}", "${", "${a:", "}", ":", "@", "\\", "%", "http://", "://x:"])
 def test_a_url_of_many_odd_signs_is_read_in_no_time(sign, run):
     """Each pattern has one way to match: with two for each sign, this would not end."""
