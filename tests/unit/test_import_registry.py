@@ -64,7 +64,12 @@ def test_no_password_of_a_url_is_in_the_channel(more, wanted, run):
      ("io.confluent.connect.json.JsonSchemaConverter", False), ("io.apicurio.registry.utils.converter.ExtJsonConverter", False)],
 )  # fmt: skip
 @pytest.mark.parametrize(
-    "more", [{}, {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"}]
+    "more",
+    [
+        {},
+        {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"},
+        {"time.precision.mode": "connect"},
+    ],
 )
 def test_missing_values_are_null_in_the_formats_that_cannot_leave_them_out(converter, missing, more, run):
     channel, printed, code = run({"value.converter": converter, "key.converter": converter} | more)
