@@ -139,6 +139,16 @@ def test_what_becomes_of_a_mask(more, in_channel, in_report, run):
     assert channel.count("Name: note") <= 1
 
 
+def test_a_column_that_is_taken_for_the_key_is_of_the_key_and_the_one_that_was_is_not(run):
+    tables = "create table app.orders(id int not null primary key, code int not null, note text);"
+    more = {"message.key.columns": "app.orders:code", "column.exclude.list": "app.orders.(id|code)"}
+    channel, printed, code = run(more, tables=tables)
+    assert code == 0, printed
+    assert "Name: id, Absent: true" in channel
+    assert "Name: code, Absent" not in channel
+    assert "app.orders.code: of the key, and so in the messages too" in printed
+
+
 KEYED = "create table app.orders(sku varchar(80) not null primary key, note text);"
 IN_KEYS = [
     ({"column.mask.with.3.chars": "app.orders.sku"}, "app.orders.sku is of the key: all rows would have one; hash it"),
