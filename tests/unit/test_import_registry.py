@@ -125,6 +125,8 @@ KEYS = [
     (JSON, "k text primary key", "MessageKeySerializer: CONNECT_SCHEMA_COLUMN}", ""),
     (TEXT, "k int primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
     (TEXT, "k date primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
+    (TEXT, "k numeric primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
+    (TEXT, "k uuid primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
     (TEXT, "l int primary key", "MessageKeySerializer: CONNECT_PAYLOAD}", "table t has no column k: its key is its own"),
     (AVRO, "k int not null", "MessageKeySerializer: NONE}", ""),
 ]  # fmt: skip

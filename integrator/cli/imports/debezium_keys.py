@@ -10,6 +10,7 @@ from typing import Any
 from integrator.cli.imports import debezium_converters as converters
 from integrator.cli.imports.connect_file import Config
 from integrator.cli.imports.debezium_columns import key_of
+from integrator.cli.imports.debezium_masks import AS_TEXT
 from integrator.cli.imports.debezium_tables import Tables
 from integrator.cli.imports.draft import Draft
 from integrator.formats.keys import KEYS
@@ -79,7 +80,7 @@ def _take_field(field: str, kind: str, serializer: str, tables: Tables, draft: D
             draft.report.todo(f"ExtractField$Key: table {table.name} has no column {field}: its key is its own")
             continue
         if kind == "StringConverter":
-            if not isinstance(column.type, (*_PRINTED, String)):
+            if not isinstance(column.type, _PRINTED) and not _is_text(column):
                 draft.report.todo(f"ExtractField$Key: table {table.name}: the text of {field} is not Java's; {_CHANGE}")
             _key_of(table, draft, MessageKey=f"{{{field}}}", MessageKeySerializer="STRING", tombstones=key == (field,))
         elif key == (field,) and lone in KEYS:
@@ -94,6 +95,11 @@ def _take_field(field: str, kind: str, serializer: str, tables: Tables, draft: D
                 f"ExtractField$Key: table {table.name}: {field} alone cannot be a key with {kind}: keys are of the "
                 f"columns {', '.join(key)}, with their names; {_CHANGE}"
             )
+
+
+def _is_text(column: Column) -> bool:
+    """Return whether the connector, too, has a column as text."""
+    return isinstance(column.type, String) and column.type.role in AS_TEXT
 
 
 def _is_plain_text(column: Column) -> bool:

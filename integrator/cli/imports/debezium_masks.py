@@ -33,7 +33,7 @@ https://datafusion.apache.org/user-guide/sql/scalar_functions.html#hashing-funct
 """
 _TEXT_ROLES = ("", "enum")
 """Text that the connector masks: not uuid, JSON and their like, which are text here."""
-_CUT_ROLES = (*_TEXT_ROLES, "uuid", "json", "inet")
+AS_TEXT = (*_TEXT_ROLES, "uuid", "json", "inet")
 """What the connector has as text, and so cuts: not numbers and bits, which are text here."""
 SALT = "SALT_SECRET"
 """The environment variable that has a salt; further ones are numbered."""
@@ -149,7 +149,7 @@ def _cut(one: Masked, draft: Draft) -> None:
         replaced(draft, one.table, one.column, TrimDatatype=rule.size)
     elif isinstance(one.type, Bytes):
         _leave_out(one, draft, f"{rule.shown} leaves nothing of bytes")
-    elif not isinstance(one.type, String) or one.type.role not in _CUT_ROLES:
+    elif not isinstance(one.type, String) or one.type.role not in AS_TEXT:
         draft.report.ignore(one.name, f"{rule.shown} cuts text and bytes alone")
     elif length is not None and length <= rule.size:
         draft.report.ignore(one.name, f"it is no longer than {rule.shown} says")
