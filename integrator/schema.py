@@ -23,9 +23,10 @@ class Boolean:
 
 @dataclass(frozen=True)
 class Integer:
-    """A signed integer of `bits` bits."""
+    """A signed integer of `bits` bits. one_digit: clients of the database take it for a truth value: true is 1."""
 
     bits: Literal[8, 16, 32, 64] = 32
+    one_digit: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,10 @@ class Date:
 
 @dataclass(frozen=True)
 class Time:
-    """A time of day without zone, in `unit`."""
+    """A time of day without zone, in `unit`. finer: the database has more digits, which must be zeros."""
 
     unit: Literal["ms", "us"] = "us"
+    finer: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,17 +138,32 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database."""
+    """A table as the source has it. `name` is its name in the channel, `base_name` its name in the database.
+
+    database: whose SQL its definition is in; empty where the definition does not say it.
+    partitions: tables of the source whose rows are rows of this one: SCHEMA.NAME, or NAME in any schema, with * for any
+    text. part_of: the partitioned tables, as SCHEMA.NAME, of which this one is a partition, the root last. inherited: a
+    query of the table has rows of tables that inherit from it.
+    """
 
     name: str
     base_name: str
     schema: str | None
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    partitions: tuple[str, ...] = ()
+    part_of: tuple[str, ...] = ()
+    inherited: bool = False
+    database: str = ""
 
     def __hash__(self) -> int:
         """Return a hash that many tables have in no time: where names are the same, all is compared."""
         return hash(self.name)
+
+    @property
+    def full_name(self) -> str:
+        """The name in the database, with its schema where it has one."""
+        return f"{self.schema}.{self.base_name}" if self.schema else self.base_name
 
     def column(self, name: str) -> Column | None:
         """Return the column of that name, or None."""

@@ -23,6 +23,9 @@ Each action has a scope: `group` (a location group, a location, or `*`) and `tab
 default). Where several actions say the same parameter, the most specific wins, parameter by parameter: a table before a table group before `*`,
 then a location before a location group before `*`; two equally specific ones that disagree are a problem that `check` tells. HVR
 does not say which wins.
+
+A column that an action names must be in all tables of its scope. With a table group, or `table: "*"` written out, it need be in one of them, and the action is for the tables
+that have it: `{action: ColumnProperties, table: "*", Name: email, Absent: true}` sends no e-mail address of any table.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from typing import TypeAlias, TypeVar
@@ -134,9 +135,12 @@ def to_decimal(text: pa.Array, wanted: pa.DataType) -> pa.Array:
     return pc.replace_with_mask(plain, pa.array(odd), pa.array(numbers, wanted))
 
 
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
 def _fitting(text: str, wanted: pa.DataType) -> Decimal:
     try:
-        number = Decimal(text)
+        number = Decimal(text if _DECIMAL.fullmatch(text) else "NaN")
         held = number.quantize(Decimal(1).scaleb(-wanted.scale), context=_EXACT) if number.is_finite() else None
     except InvalidOperation:
         held = None

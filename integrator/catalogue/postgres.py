@@ -38,10 +38,15 @@ select json_build_object(
     from pg_index i join pg_class x on x.oid = i.indexrelid
     left join pg_constraint k on k.conindid = i.indexrelid and k.contype in ('p', 'u')
     where i.indrelid = c.oid and i.indisunique and i.indimmediate and i.indpred is null and i.indexprs is null),
+  'by', case when c.relkind = 'p' then pg_get_partkeydef(c.oid) end,
+  'parents', (select json_agg(quote_ident(pn.nspname) || '.' || quote_ident(p.relname) order by h.inhseqno)
+    from pg_inherits h join pg_class p on p.oid = h.inhparent join pg_namespace pn on pn.oid = p.relnamespace
+    where h.inhrelid = c.oid),
+  'bound', case when c.relispartition then pg_get_expr(c.relpartbound, c.oid) end,
   'identity', (select quote_ident(x.relname) from pg_index i join pg_class x on x.oid = i.indexrelid
     where i.indrelid = c.oid and i.indisreplident and c.relreplident = 'i'))::text
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where (n.nspname, c.relname) in (select {names})
+where (n.nspname, c.relname) in ({names})
 order by n.nspname collate "C", c.relname collate "C"
 """
 _TYPES = """
@@ -65,13 +70,30 @@ where n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not li
 Types = dict[int, dict[str, Any]]
 
 
+_WITH_PARTITIONS = """
+with recursive chosen(oid) as (
+  select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where (n.nspname, c.relname) in (select {names})
+  union
+  select h.inhrelid from chosen join pg_inherits h on h.inhparent = chosen.oid join pg_class c on c.oid = h.inhrelid
+  where c.relispartition)
+select n.nspname, c.relname from chosen join pg_class c on c.oid = chosen.oid
+join pg_namespace n on n.oid = c.relnamespace
+"""
+"""Tables, and their partitions, whether these were asked for or not: rows are in them."""
+
+
 def definitions(connection: Connection, tables: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the statements that define tables, by schema and name, after those of the types that their columns have."""
+    """Yield the statements that define tables, by schema and name, after those of the types that their columns have.
+
+    Partitions of a table come with it.
+    """
     connection.run("set search_path = ''")  # names are written with their schemas, as in a dump
     connection.run("set standard_conforming_strings = on")
     listed = " union all select ".join(f"{_literal(schema)}, {_literal(name)}" for schema, name in tables)
     # format_type and others are pg_catalog's, which is looked in first, whatever the search path is
-    found = [json.loads(str(row)) for [row] in connection.rows(_TABLES.replace("{names}", listed))]
+    names = _WITH_PARTITIONS.replace("{names}", listed)
+    found = [json.loads(str(row)) for [row] in connection.rows(_TABLES.replace("{names}", names))]
     [[text]] = connection.rows(_TYPES)
     types: Types = {int(oid): kind for oid, kind in json.loads(text or "{}").items()}
     written: set[int] = set()
@@ -82,6 +104,13 @@ def definitions(connection: Connection, tables: Sequence[tuple[str, str]]) -> It
         yield _table(table, types)
         if table["identity"]:
             yield f"ALTER TABLE ONLY {table['shown']} REPLICA IDENTITY USING INDEX {table['identity']};\n"
+    there = {table["shown"] for table in found}
+    for table in found:
+        for parent in table["parents"] or ():
+            if parent in there and table["bound"]:
+                yield f"ALTER TABLE ONLY {parent} ATTACH PARTITION {table['shown']} {table['bound']};\n"
+            elif parent in there:
+                yield f"ALTER TABLE {table['shown']} INHERIT {parent};\n"
 
 
 def _literal(text: str) -> str:
@@ -128,10 +157,11 @@ def _table(table: dict[str, Any], types: Types) -> str:
             f"CONSTRAINT {key['name']} {'PRIMARY KEY' if key['primary'] else 'UNIQUE'} ({', '.join(key['columns'])})"
             for key in table["keys"] or ()
         ],
+        f" PARTITION BY {table['by']}" if table["by"] else "",
     )
 
 
-def create_table(name: str, parts: Iterable[str]) -> str:
-    """Return a table's definition."""
+def create_table(name: str, parts: Iterable[str], tail: str = "") -> str:
+    """Return a table's definition. tail: what is after its columns and keys."""
     body = ",\n    ".join(parts)
-    return f"CREATE TABLE {name} (\n    {body}\n);\n"
+    return f"CREATE TABLE {name} (\n    {body}\n){tail};\n"

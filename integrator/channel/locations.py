@@ -22,6 +22,9 @@ class TopicCreation(Model):
     Partitions: Annotated[int, Field(ge=1)] = Field(1, description="Partitions of a new topic.")
     Replication_Factor: Annotated[int, Field(ge=1)] = Field(1, description="Replicas of each partition.")
     Topic_Config: dict[str, str] = Field(default={}, description="Topic configuration, for example retention.ms.")
+    Topic_Partitions: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default={}, description="Partitions of topics that have others, by topic: {shop.orders: 12}."
+    )
 
 
 class RegistryAccess(Model):

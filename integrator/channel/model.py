@@ -19,9 +19,18 @@ class TableFile(Model):
     """A file with table definitions."""
 
     file: LocalPath = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
-    sql_dialect: str = Field("postgres", description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql …")
+    sql_dialect: str = Field(
+        "postgres",
+        description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql … With another file, if it "
+        "is given: which database its tables are of.",
+    )
     only: list[str] | None = Field(
         None, description="Take these tables only: by their names in the channel, or schema.table."
+    )
+    partitions: Literal["root", "leaf"] = Field(
+        "root",
+        description="Of PostgreSQL: rows of partitions are rows of the table that is partitioned (root), or each "
+        "partition is a table of the channel, and the partitioned table is none (leaf).",
     )
     names: dict[str, Annotated[str, Field(pattern=patterns.TABLE)]] = Field(
         default={},

@@ -26,7 +26,9 @@ AT_SOURCE: dict[str, frozenset[str]] = {
     "ColumnProperties": frozenset(
         {"BaseName", "Absent", "CaptureExpression", "CaptureExpressionType", "TrimDatatype", "IgnoreDuringCompare"}
     ),
-    "TableProperties": frozenset({"BaseName", "Schema", "Absent", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}),
+    "TableProperties": frozenset(
+        {"BaseName", "Schema", "Absent", "Partitions", "TrimWhiteSpace", "TrimTime", "CharacterMapping"}
+    ),
     "Restrict": frozenset(
         {"CaptureCondition", "AddressTo", "RefreshCondition", "SliceCountCondition", "SliceSeriesCondition"}
     ),
@@ -38,18 +40,28 @@ HVR_WANTS = ("Capture", "Integrate")
 """Every channel of HVR has these actions, without parameters too: they say which location is which."""
 GENERAL = "GENERAL"
 """HVR's table group of all tables that are in no other."""
-ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressionType"}
+ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressionType", "Partitions"}
 
 
 def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:
     """Return how specific `action` is for `table` at one of `locations`, or None where it does not hold."""
-    groups = {name for name, members in channel.table_groups.items() if table in members}
-    tables = {"*": 0, table: 2} | dict.fromkeys(groups or {GENERAL}, 1)
+    tables = _tables_of(channel, table)
     places = {"*": 0} | {channel.locations[name].group: 1 for name in locations} | dict.fromkeys(locations, 2)
     if action.table not in tables or action.group not in places:
         return None
     named = 1 if getattr(action, "Name", None) is not None else 0
     return named, tables[action.table], places[action.group]
+
+
+def holds(action: Scoped, channel: Channel, table: str) -> bool:
+    """Return whether an action is for a table, at whatever location."""
+    return action.table in _tables_of(channel, table)
+
+
+def _tables_of(channel: Channel, table: str) -> dict[str, int]:
+    """Return what actions may name to mean a table, and how specific that is."""
+    groups = {name for name, members in channel.table_groups.items() if table in members}
+    return {"*": 0, table: 2} | dict.fromkeys(groups or {GENERAL}, 1)
 
 
 def elsewhere(action: Scoped) -> frozenset[str]:

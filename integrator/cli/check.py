@@ -14,6 +14,7 @@ from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
 from integrator.plan import Plan
+from integrator.plan.notes import COMPACTED
 
 
 def look_at(plans: Sequence[Plan]) -> str:
@@ -85,6 +86,9 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
     report = f"{plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
     yield report + (f", to be created: {', '.join(absent)}" if absent else "")
+    keyless = [table.topic for table in plan.recipe.tables if table.keyless]
+    for topic in probe.compacted(properties, keyless):
+        yield f"{topic}: is compacted (cleanup.policy), and {COMPACTED}"
     if test_topic:
         seconds = probe.through_topic(properties, test_topic)
         yield f"{test_topic}: a message was sent and read back in {seconds:.1f} s"

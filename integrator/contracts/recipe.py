@@ -37,7 +37,8 @@ class Read:
 
     path: where they are. default_table: of records that do not name theirs. absent: tables, as the records have them,
     whose records are counted and not sent. refreshed: tables, and up to which commit their rows were refreshed with
-    what changed: such changes are passed over. sent_later: files have rows of whose transactions
+    what changed: such changes are passed over. finite: of rows of a refresh, numbers that are none, or without end, are
+    null, as the changes of the channel have them. sent_later: files have rows of whose transactions
     others were sent before; none of them goes on after the end of a file.
     """
 
@@ -53,6 +54,7 @@ class Read:
     absent: tuple[Table, ...] = ()
     refreshed: tuple[tuple[str, str], ...] = ()
     sent_later: bool = False
+    finite: bool = False
 
     def subdirs(self, file: str) -> str:
         """Return the directories between the source's path and a file of it, for {hvr_cap_subdirs}."""

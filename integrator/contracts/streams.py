@@ -27,6 +27,11 @@ class Source(NamedTuple):
         return shown(".".join(filter(None, (self.database, self.schema, self.name))))
 
     @property
+    def full_name(self) -> str:
+        """The name with its schema, where there is one."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    @property
     def full_schema(self) -> str | None:
         """The schema with its database, as the definition of a table may give it."""
         return f"{self.database}.{self.schema}" if self.database and self.schema else self.schema

@@ -120,7 +120,7 @@ class TableRecipe:
     missing_as_null: values that the source left out are sent as null, where the format has no other word for them.
     value_id, key_id: what the registry calls the schemas. numbers: Protobuf's field numbers that are taken.
     midnight_is_date: a timestamp at midnight becomes text without its time. binary: how bytes are written in text.
-    in_database: the schema and the name that records of the table have.
+    in_database: the schema and the name that records of the table have, and its partitions.
     added: columns that came while the channel ran, each with the number of the file and the line that has it first.
     masked: columns whose values are in no log and no error, for the channel does not send them as they are.
     keyless: neither the definition nor the channel gives a key, and `key` is all columns that may be in one.
@@ -147,7 +147,7 @@ class TableRecipe:
     binary: Literal["", "BASE64", "HEX", "COPY"] = ""
     added: tuple[tuple[str, int, int], ...] = ()
     keyless: bool = False
-    in_database: tuple[str | None, str] | None = None
+    in_database: tuple[str | None, str, tuple[str, ...]] | None = None
     masked: tuple[str, ...] = ()
 
     @property
@@ -176,8 +176,8 @@ class TableRecipe:
             table = replace(table, columns=columns)
         if self.in_database is None:
             return table
-        schema, name = self.in_database
-        return replace(table, schema=schema, base_name=name)
+        schema, name, partitions = self.in_database
+        return replace(table, schema=schema, base_name=name, partitions=partitions)
 
     @property
     def bare_tombstones(self) -> bool:

@@ -12,21 +12,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Octets, mask
+from integrator.arrow.arrays import Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
 from integrator.decode.json.names import Places
-from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
+from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers, read_truth
 from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.binary import from_base64
+from integrator.decode.text.moments import timestamp
 from integrator.decode.text.refused import ValueRefused, guarded
-from integrator.decode.text.values import check_moments, from_column, without_zeros
+from integrator.decode.text.values import from_column
 from integrator.errors import DataError, shown
-from integrator.schema import Column, Type, arrow_type, describe
+from integrator.schema import Column, Table, Type, describe
 
 Ints = npt.NDArray[np.int64]
 Convert = Callable[[Type, pa.Array], pa.Array]
@@ -45,8 +46,8 @@ class Coding(Protocol):
         """Return what identifies a variant of records, by which their values are read."""
         ...
 
-    def kind(self, column: Column, variant: int) -> Hashable:
-        """Return of which kind the values of a column are: those of a kind are converted together."""
+    def kind(self, table: Table, column: Column, variant: int) -> Hashable:
+        """Return of which kind the values of a table's column are: those of a kind are converted together."""
         ...
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
@@ -77,7 +78,7 @@ class TextCoding:
         """Return the variant itself: names that are no columns may differ by it."""
         return variant
 
-    def kind(self, column: Column, _variant: int) -> Hashable:
+    def kind(self, _table: Table, column: Column, _variant: int) -> Hashable:
         """Return the type of a column."""
         return column.type
 
@@ -99,7 +100,7 @@ class JsonCoding:
         """Return the variant itself: names that are no columns may differ by it."""
         return variant
 
-    def kind(self, column: Column, _variant: int) -> Hashable:
+    def kind(self, _table: Table, column: Column, _variant: int) -> Hashable:
         """Return the type of a column."""
         return column.type
 
@@ -114,7 +115,8 @@ def read_plain(text: Octets, at: Slices, kind: Type, zone: Zone) -> pa.Array | N
         case schema.String(role="" | "json" | "uuid" | "inet" | "enum"):
             return texts_of(text, at)
         case schema.Integer():
-            return read_integers(text, at, kind, quoted=True)
+            found = read_integers(text, at, kind, quoted=True)
+            return read_truth(text, at, kind) if found is None and kind.one_digit else found
         case schema.Boolean():
             return read_booleans(text, at)
         case schema.Decimal(role=""):
@@ -168,29 +170,21 @@ def json_typed(kind: Type, values: pa.Array) -> pa.Array:
             return from_column(values, kind)
 
 
-def zoned(kind: Type, values: pa.Array, zone: str) -> pa.Array:
+def zoned(kind: schema.Timestamp, values: pa.Array, zone: str) -> pa.Array:
     """Return texts of moments with a zone: those that are written without one are of `zone`. Raises ValueRefused."""
-
-    def made(part: pa.Array) -> pa.Array:
-        check_moments(part)
-        wanted = arrow_type(kind)
-        part = without_zeros(part, wanted.unit)
-        bare = mask(pc.invert(pc.match_substring_regex(part, r"([Zz]|[+-]\d\d(:?\d\d)?)$")))
-        if not bare.any():
-            return part.cast(wanted)
-        local = pc.if_else(pa.array(bare), part, None).cast(pa.timestamp(wanted.unit))
-        instants = pc.assume_timezone(local, zone).cast(wanted)
-        return pc.coalesce(instants, pc.if_else(pa.array(bare), None, part).cast(wanted))
-
-    return guarded(values, made, describe(kind))
+    return guarded(values, lambda part: timestamp(part, kind, zone), describe(kind))
 
 
-def stamps(file: str, line: Ints, column: Column, values: pa.Array, zone: str) -> pa.Array:
-    """Return as `zoned` the moments that records in these lines have beside their values. Raises DataError."""
+INSTANT = schema.Timestamp("us", zoned=True)
+"""What the moments of commits are."""
+
+
+def stamps(file: str, line: Ints, name: str, values: pa.Array, zone: str) -> pa.Array:
+    """Return as `zoned` the moments that records in these lines have under a name. Raises DataError."""
     try:
-        return zoned(column.type, values, zone)
+        return zoned(INSTANT, values, zone)
     except ValueRefused as error:
-        raise DataError(f"{file}:{line[error.index]}: {column.name}: {error}; mend the record") from None
+        raise DataError(f"{file}:{line[error.index]}: {name}: {error}; mend the record") from None
 
 
 def utc_typed(kind: Type, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:

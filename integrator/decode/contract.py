@@ -148,12 +148,15 @@ class Reading:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """Of each table a number, the same for tables with the same columns and the same key.
+        """Of each table a number, the same for tables with the same columns and the same key, of one database.
 
         Records of tables that share them can be parsed together.
         """
         numbers: dict[object, int] = {}
-        return {table.name: numbers.setdefault((table.columns, table.key), len(numbers)) for table in self.tables}
+        return {
+            table.name: numbers.setdefault((table.columns, table.key, table.database), len(numbers))
+            for table in self.tables
+        }
 
     @cached_property
     def tables_with(self) -> dict[str, list[Table]]:

@@ -69,7 +69,8 @@ class Dialect:
     source, if not as the dialect. bare: the names of records that are none of rows, by which a file of nothing else is
     recognized. check: raises DataError for JSON lines, seen apart from those around them, whose envelopes or tables
     are wrong whatever comes before or after; it is not there where records mean nothing apart. transactions: see there.
-    waits: whether a JSON line is the first of two that are one change, so that a file must not end with it.
+    waits: whether a JSON line is the first of two that are one change, so that a file must not end with it. finite:
+    whether it has null for numbers that are none, or without end (NaN, Infinity).
     """
 
     read: Callable[[File, Before, Reading], Iterator[Batch]]
@@ -82,6 +83,7 @@ class Dialect:
     check: Callable[[Lines, Reading], None] | None = None
     transactions: TransactionMarks | None = None
     waits: Callable[[bytes], bool] | None = None
+    finite: bool = False
 
 
 def of_parts(

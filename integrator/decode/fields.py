@@ -16,13 +16,11 @@ from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
 from integrator.decode.json.slices import Slices
 from integrator.decode.refusal import refuse
+from integrator.decode.text.moments import PER_SECOND, SECONDS
 from integrator.errors import shown
 
 Ints = npt.NDArray[np.int64]
 INSTANT = pa.timestamp("us", "UTC")
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-_SECONDS = (-62_135_596_800, 253_402_300_799)
-"""0001-01-01 00:00:00 and 9999-12-31 23:59:59, in seconds since 1970-01-01: years of four digits."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +93,8 @@ def _are(texts: pa.Array, kind: pa.DataType) -> bool:
 def instants(texts: pa.Array, where: Where, name: str, unit: str) -> pa.Array:
     """Return numbers of a unit (s, ms, us, ns) since 1970-01-01 as moments of microseconds. Raises DataError."""
     numbers = integers(texts, where, name)
-    most = min((_SECONDS[1] + 1) * _PER_SECOND[unit] - 1, (1 << 63) - 1)
-    least = max(_SECONDS[0] * _PER_SECOND[unit], -(1 << 63))
+    most = min((SECONDS[1] + 1) * PER_SECOND[unit] - 1, (1 << 63) - 1)
+    least = max(SECONDS[0] * PER_SECOND[unit], -(1 << 63))
     found = pc.min_max(numbers)
     if found["min"].is_valid and not (least <= found["min"].as_py() and found["max"].as_py() <= most):
         inside = pc.and_(pc.greater_equal(numbers, least), pc.less_equal(numbers, most))

@@ -148,7 +148,7 @@ class _Batch:
 
     def _shape(self, share: Share, learned: Mapping[str, str]) -> TableShape:
         table, coding = share.table, self.images.coding
-        columns = [(column.name, KINDS.number(coding.kind(column, share.variant))) for column in table.columns]
+        columns = [(column.name, KINDS.number(coding.kind(table, column, share.variant))) for column in table.columns]
         place = {column.name: at for at, column in enumerate(table.columns)}
         others = [(name, place.get(meant, NO_COLUMN)) for name, meant in learned.items() if name not in place]
         required = [column.name for column in table.columns if not column.nullable]

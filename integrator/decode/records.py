@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -120,6 +121,7 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
     ignored: counts the others of those that are `used`. Raises DataError.
     """
     codes, names = _names(records)
+    used = used & ~truncated_partitions(records.action == "T", codes, names, tables, ignored)
     at = np.flatnonzero(used)
     firsts = np.full(len(names), -1, np.int64)
     firsts[codes[at[::-1]]] = at[::-1]
@@ -138,6 +140,25 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         else:
             place[code] = found.setdefault(table.name, (len(found), table))[0]
     return [table for _, table in found.values()], np.where(used, place[codes], -1)
+
+
+def truncated_partitions(
+    truncates: Mask, codes: Ints, names: Sequence[tuple[str, str, str]], tables: SourceTables, ignored: Counter[str]
+) -> Mask:
+    """Return which records truncate a partition, or a partitioned table of which each partition is a table here.
+
+    They are counted: of the first a table has rows left, of the second each partition has a record of its own. codes:
+    of each record the place of its database, schema and table in `names`.
+    """
+    found = np.zeros(len(codes), np.bool_)
+    for code in np.unique(codes[truncates]).tolist():
+        database, schema, name = names[code]
+        reason = tables.truncated(schema, name, database)
+        if reason:
+            of_code = truncates & (codes == code)
+            ignored[reason] += int(of_code.sum())
+            found |= of_code
+    return found
 
 
 def _names(records: Records) -> tuple[Ints, list[tuple[str, str, str]]]:

@@ -69,7 +69,7 @@ class RowValues:
                 values = self.rows[name].take(at).combine_chunks()
                 if values.null_count < len(values):
                     first = mask(pc.is_valid(values))
-                    others.add(table, name, line[first], values.filter(pa.array(first)), infers=False)
+                    others.add(table, name, line[first], values.filter(pa.array(first)), infers=None)
 
     def _part(self, table: Table, taken: Mapping[str, pa.Array], rows: Rows, start: int, at: Ints) -> PartColumns:
         columns, missing = {}, {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from integrator.contracts.streams import Source, one_source
 from integrator.errors import PublicDataError
@@ -17,9 +18,37 @@ class Catalogue:
         self.names = ", ".join(sorted(table.name for table in tables))
         self.absent = {table.name for table in absent}
         self._tables: dict[str, list[Table]] = {}
+        self._partitions: dict[str, Table] = {}
+        self._bare: dict[str, Table] = {}
+        self._patterns: list[tuple[str, Table]] = []
+        self.partitioned = any(table.partitions for table in (*tables, *absent))
+        self._wholes = {name for table in (*tables, *absent) for name in table.part_of}
         for table in (*tables, *absent):
             for name in {table.name.lower(), table.base_name.lower()}:
                 self._tables.setdefault(name, []).append(table)
+            for name in table.partitions:
+                if "*" in name:
+                    self._patterns.append((name, table))
+                else:
+                    self._partitions[name] = self._bare[name.rpartition(".")[2]] = table
+
+    def whole(self, source: Source) -> Table | None:
+        """Return the table of which a table of the source is a partition; None where it is none that is known."""
+        schema, name, _ = source
+        names = (f"{schema}.{name}", name) if schema else (name,)
+        given = self._partitions if schema else self._bare
+        found = given.get(names[0]) or self._partitions.get(name)
+        if found is not None or self.matching(source):
+            return found
+        found_by = [table for pattern, table in self._patterns if any(fnmatchcase(one, pattern) for one in names)]
+        return found_by[0] if found_by else None
+
+    def truncated(self, source: Source) -> str:
+        """Return as what truncates of a table of the source are counted that are no truncate of a table; else ""."""
+        if self.whole(source) is not None:
+            return "truncates of partitions"
+        of_leaves = source.full_name in self._wholes and not self.matching(source)
+        return "truncates of partitioned tables" if of_leaves else ""
 
     def matching(self, source: Source) -> list[Table]:
         """Return the tables that a record of this schema and name may be of.
@@ -65,8 +94,13 @@ class SourceTables:
             self._found[source] = self._look_up(source, where)
         return self._found[source]
 
+    def truncated(self, schema: str | None, name: str, database: str | None = None) -> str:
+        """Return as what truncates of a table are counted, where they are no truncate of a table; else empty text."""
+        return self._catalogue.truncated(Source(schema or None, name, database or None))
+
     def _look_up(self, source: Source, where: str) -> Table | str:
-        found = self._catalogue.matching(source)
+        whole = self._catalogue.whole(source) if self._catalogue.partitioned else None
+        found = [whole] if whole is not None else self._catalogue.matching(source)
         if len(found) > 1:
             tables = ", ".join(sorted(str(Source(table.schema, table.base_name)) for table in found))
             raise PublicDataError(
@@ -74,7 +108,8 @@ class SourceTables:
                 "source must write the schema, and the definition must have it"
             )
         if found:
-            self._keep(found[0], source, where)
+            of_whole = source if whole is None else source._replace(schema=whole.schema, name=whole.base_name)
+            self._keep(found[0], of_whole, where)
             return "rows of absent tables" if found[0].name in self._catalogue.absent else found[0]
         if self._ignores_unknown:
             return "rows of unknown tables"

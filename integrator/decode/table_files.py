@@ -15,14 +15,16 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from integrator.arrow.arrays import Octets, first_refused
+from integrator.arrow.arrays import Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
+from integrator.decode.text.refused import ValueRefused
+from integrator.decode.text.values import from_column
 from integrator.errors import DataError, PublicDataError, shortened, shown
+from integrator.schema import Type, arrow_type
 
 ROWS = 65_536
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
-_UNCASTABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 _NAMED = 5  # of the names that a header has twice
 Ints = npt.NDArray[np.int64]
 
@@ -102,22 +104,16 @@ def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def control(file: str, lines: Ints, name: str, values: pa.Array, kind: pa.DataType) -> pa.Array:
+def control(file: str, lines: Ints, name: str, values: pa.Array, kind: Type) -> pa.Array:
     """Return a column by which a file is read, as `kind`. Raises DataError for the first value that cannot be it."""
-
-    def accepts(start: int, stop: int) -> bool:
-        try:
-            values.slice(start, stop - start).cast(kind)
-        except _UNCASTABLE:
-            return False
-        return True
-
     try:
-        return values.cast(kind)
-    except _UNCASTABLE:
-        at = first_refused(len(values), accepts) if len(values) else None
-        where = f"{file}:{lines[at]}: {name} is {shown(values[at].as_py())}" if at is not None else f"{file}: {name} is"
-        raise DataError(f"{where}, of Arrow's type {values.type}; expected is {kind}") from None
+        return from_column(values, kind)
+    except ValueRefused as error:
+        value = shown(values[error.index].as_py())
+        raise DataError(
+            f"{file}:{lines[error.index]}: {name} is {value}, of Arrow's type {values.type}; expected is "
+            f"{arrow_type(kind)}"
+        ) from None
 
 
 def numbered(rows: pa.RecordBatch | pa.Table, first: int, container: str) -> tuple[Ints, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -33,18 +33,19 @@ class Others:
         self._refused: list[tuple[Ints, str, Table]] = []
         self._found: dict[str, dict[str, tuple[int, pa.DataType | None, str]]] = {}
 
-    def add(self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool) -> None:
+    def add(self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool | None) -> None:
         """Add what records have under a name: values in JSON, or in a type, and the line of each.
 
-        infers: whether values in JSON have the type that a column of them would have; else it is text.
+        infers: whether values in JSON have the type that a column of them would have; else it is text, if they are
+        all scalars of one type in JSON. None: they are in a type.
         """
         valued = np.flatnonzero(mask(pc.is_valid(values)))
         reason = unknown_column(table.name, name)
         self._counts[reason] = self._counts.get(reason, 0) + len(valued)
         self._refused.append((line, name, table))
         if len(valued):
-            kinds = _kinds(values) if infers else {"": values.type}
-            kind = next(iter(kinds.values())) if len(kinds) == 1 else None
+            kinds = {"": values.type} if infers is None else _kinds(values)
+            kind = _as_text(kinds) if infers is False else next(iter(kinds.values())) if len(kinds) == 1 else None
             self._found.setdefault(table.name, {})[name] = (int(line.min()), kind, ", ".join(sorted(kinds)))
 
     def counts(self) -> dict[str, int]:
@@ -83,6 +84,16 @@ class Others:
         raise columns_found(
             self._file, table, {name: (line, kind) for name, (line, kind, _) in columns.items() if kind is not None}
         )
+
+
+_CLASSES = dict.fromkeys(("int", "float", "object"), "number")
+_NESTED = {"dict", "list"}
+
+
+def _as_text(kinds: Iterable[str]) -> pa.DataType | None:
+    """Return text, if values of these types in JSON are scalars of one class; None for others."""
+    classes = {_CLASSES.get(kind, kind) for kind in kinds}
+    return pa.string() if len(classes) == 1 and not classes & _NESTED else None
 
 
 def _kinds(values: pa.Array) -> dict[str, pa.DataType | None]:

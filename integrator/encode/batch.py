@@ -201,4 +201,4 @@ def nameless(table: TableRecipe) -> TableRecipe | None:
 
 
 def _unnamed(table: Table) -> Table:
-    return dataclasses.replace(table, name="", base_name="", schema=None)
+    return Table("", "", None, table.columns, table.key)

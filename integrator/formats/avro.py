@@ -54,6 +54,12 @@ def schema_text(name: str, columns: Columns, options: Options) -> str:
     return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
 
 
+def column_schema(name: str, column: Column, options: Options) -> str:
+    """Return the Avro schema of one column's value alone."""
+    kind = _schema(column.type, name, options, _Names())
+    return json.dumps(["null", kind] if column.nullable else kind, separators=(",", ":"), ensure_ascii=False)
+
+
 class _Names:
     """The named types that stand in the schema already: Avro has each only once."""
 

@@ -8,6 +8,7 @@ from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
 from integrator.formats.contract import Columns, Encoder, Format, Frame
 from integrator.formats.json_object import by_column, object_writer
+from integrator.schema import Column
 
 STRING_KEY = (b'{"schema":{"type":"string","optional":false},"payload":"', b'"}')
 """What stands before and after the text of a key in Connect JSON."""
@@ -28,6 +29,12 @@ def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -
     """Return what stands around a payload."""
     before = f'{{"schema":{schema_text(name, columns, options)},"payload":'
     return Frame(before=before.encode(), after=b"}", between_rows=b"\n", between_tables=b"\n")
+
+
+def column_frame(column: Column, options: Options) -> Frame:
+    """Return what stands around one column's value alone."""
+    written = json.dumps(connect.schema_of(column.type, column.nullable, options), separators=(",", ":"))
+    return Frame(before=f'{{"schema":{written},"payload":'.encode(), after=b"}")
 
 
 LINES = Frame(between_rows=b"\n", between_tables=b"\n")

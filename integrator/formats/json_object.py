@@ -24,7 +24,7 @@ from integrator.formats.contract import (
     Missing,
     UnsupportedValue,
 )
-from integrator.schema import Type
+from integrator.schema import Column, Type
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,17 @@ def object_writer(columns: Columns, leaf: Leaf) -> Encoder:
         if missing:
             return _with_omissions(pieces, arrays, missing)
         return _joined(pieces, [piece.texts(arrays, missing) for piece in pieces])
+
+    return encode_rows
+
+
+def value_writer(column: Column, leaf: Leaf) -> Encoder:
+    """Return a function from a column's array to the JSON of each value, without an object around it."""
+    piece = _Piece("", column.name, value_of(column.type, leaf))
+
+    def encode_rows(arrays: Arrays, missing: Missing) -> pa.Array:
+        text = piece.texts(arrays, missing)
+        return pc.fill_null(quoted(text) if piece.value.quoted else text, "null")
 
     return encode_rows
 

@@ -17,7 +17,7 @@ from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import connect
 from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
 from integrator.formats.json_object import by_column, object_writer
-from integrator.schema import Type
+from integrator.schema import Column, Type
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 _JSON_TYPES = {"boolean": "boolean", "string": "string", "bytes": "string", "float": "number", "double": "number"}
@@ -29,6 +29,14 @@ def schema_text(name: str, columns: Columns, options: Options) -> str:
     """Return the JSON Schema of a row, `title` the table's name; no property is required, for one may be missing."""
     root = {"$schema": DIALECT, **_object(name, columns, options)}
     return json.dumps(root, separators=(",", ":"), ensure_ascii=False)
+
+
+def column_schema(column: Column, options: Options) -> str:
+    """Return the JSON Schema of one column's value alone."""
+    written = _schema(column.type, options)
+    if column.nullable:
+        written = {"oneOf": [{"type": "null"}, written]}
+    return json.dumps({"$schema": DIALECT, **written}, separators=(",", ":"), ensure_ascii=False)
 
 
 def string_schema() -> str:

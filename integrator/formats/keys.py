@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 
 from integrator.arrow.varints import together, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
-from integrator.formats import avro, connect_json, json_schema, json_text, plain_json, protobuf
+from integrator.formats import avro, connect, connect_json, json_schema, json_text, plain_json, protobuf
 from integrator.formats.contract import Columns, Encoder, Format, Frame, prefix
+from integrator.formats.json_object import value_writer
 
 SchemaType = Literal["", "AVRO", "JSON", "PROTOBUF"]
 Encode = Callable[[pa.Array], pa.Array]
@@ -37,6 +38,8 @@ class KeyFormat:
     schema_type: SchemaType = ""
     of_struct: Format | None = None
     """The format of a struct, which declares what it can express."""
+    lone: bool = False
+    """Whether it is the value of the one key column, without its name."""
 
 
 def _bare(_name: str, _columns: Columns, _options: Options, _id: SchemaId | None) -> Frame:
@@ -66,6 +69,16 @@ def _struct(fmt: Format) -> KeyFormat:
         schema_type=fmt.schema_type,
         of_struct=fmt,
     )
+
+
+def _lone(fmt: Format, **otherwise: Any) -> KeyFormat:
+    """Return how the value of the one key column is written alone, whose name is nowhere."""
+    unnamed = replace(fmt, name_refusal=lambda _name: None, record_refusal=lambda _name: None)
+    return replace(_struct(unnamed), lone=True, **otherwise)
+
+
+def _json_value(_name: str, columns: Columns, options: Options) -> Encoder:
+    return value_writer(columns[0], connect.leaf(options))
 
 
 def key_options(serializer: str, options: Options) -> Options:
@@ -102,8 +115,23 @@ KEYS: dict[str, KeyFormat] = {
     "KAFKA_PROTOBUF_SCHEMA": _struct(protobuf.FORMAT),
     "CONNECT_SCHEMA": _struct(connect_json.SCHEMA_PAYLOAD),
     "CONNECT_PAYLOAD": _struct(connect_json.PAYLOAD),
+    "KAFKA_AVRO_SCHEMA_COLUMN": _lone(  # a record of one value has that value's bytes
+        avro.FORMAT, schema_text=lambda name, columns, options: avro.column_schema(name, columns[0], options)
+    ),
+    "KAFKA_JSON_SCHEMA_COLUMN": _lone(
+        json_schema.FORMAT,
+        schema_text=lambda _name, columns, options: json_schema.column_schema(columns[0], options),
+        encoder=_json_value,
+    ),
+    "CONNECT_SCHEMA_COLUMN": _lone(
+        connect_json.SCHEMA_PAYLOAD,
+        frame=lambda _name, columns, options, _id: connect_json.column_frame(columns[0], options),
+        encoder=_json_value,
+    ),
+    "CONNECT_PAYLOAD_COLUMN": _lone(connect_json.PAYLOAD, encoder=_json_value),
     "JSON_ROW": replace(_struct(plain_json.FORMAT), frame=_bare),
 }
 """NONE: no key. STRING: the text. CONNECT: the text as Connect JSON, schema and payload. KAFKA_…: the text, or with
 _SCHEMA the key columns as a record TABLE_key, with a schema in the registry. Extensions: KAFKA_PROTOBUF_SCHEMA;
-CONNECT_SCHEMA and CONNECT_PAYLOAD, the key columns as Connect JSON with and without schema; JSON_ROW, as plain JSON."""
+CONNECT_SCHEMA and CONNECT_PAYLOAD, the key columns as Connect JSON with and without schema; JSON_ROW, as plain JSON;
+…_COLUMN, the value of the one key column alone, as Connect's ExtractField makes it."""

@@ -38,7 +38,7 @@ from integrator.plan.ends import adds_columns, check_environment, ends_of, refre
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import Client, kafka_settings
 from integrator.plan.layout import layout_of
-from integrator.plan.notes import notes_of, notes_of_added, notes_of_deletes
+from integrator.plan.notes import notes_of, notes_of_added, notes_of_compaction, notes_of_deletes, notes_of_partitions
 from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
@@ -46,6 +46,7 @@ from integrator.plan.schedule import Schedule, schedule_of
 from integrator.plan.source import AnySource, check_source, money_notes, read_of, socket_notes
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
+from integrator.plan.topic import check_partitions
 from integrator.tables import discovered_columns as adding
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
@@ -176,11 +177,19 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         at_kafka("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
     oversized = oversized_of(kafka_location, layout, [table.topic for table in recipes], at_kafka)
     topics = [*(table.topic for table in recipes), oversized.dead_letters]
+    if len(made) == len(recipes):
+        check_partitions(scope, [table.topic for table in recipes])
     tolerance, restart = tolerance_of(channel, topics, problems), restart_of(channel, problems)
     limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, problems)
     recipe = Recipe(
-        read=read_of(source_location, tables, state, tuple(in_database(scope, table) for table in absent)),
+        read=read_of(
+            source_location,
+            channel.locations.values(),
+            tables,
+            state,
+            tuple(in_database(scope, table) for table in absent),
+        ),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
         messages=Messages(
             channel=channel.channel,
@@ -215,6 +224,8 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
             *socket_notes(source_location),
             *notes_of(channel, kafka_location),
             *notes_of_deletes(recipes),
+            *notes_of_partitions(recipes, channel.locations[scope.cap_loc].group),
+            *notes_of_compaction(kafka_location, recipes),
             *notes_of_added(came),
         ),
         cycle_bytes=limit["CycleByteLimit"] if limit.get("CycleByteLimit") is not None else DEFAULT_CYCLE_BYTES,

@@ -185,17 +185,13 @@ _KINDS: dict[str, Callable[[schema.Type], bool]] = {
     "MissingRepresentationNumeric": schema.is_number,
     "MissingRepresentationDate": lambda kind: isinstance(kind, schema.Date | schema.Timestamp),
 }
-_IMPLIED = {"MissingRepresentationString": "", "MissingRepresentationNumeric": "0"}
 
 
 def _missing(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
-    """Return what is sent for missing values, by column: where one kind is given, text and numbers have a default."""
-    given = {name: parameters.properties.get(name) for name in _KINDS}
-    if not any(text is not None for text in given.values()):
-        return ()
+    """Return what is sent for missing values, by column: of the kinds for which the channel says it, and no others."""
     made = []
     for name, is_of in _KINDS.items():
-        text = given[name] if given[name] is not None else _IMPLIED.get(name)
+        text = parameters.properties.get(name)
         for column in parameters.table.columns:
             if text is None or not is_of(column.type) or column.name in parameters.table.key:
                 continue

@@ -51,12 +51,14 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
         if refusal:
             problems.add(("tables", index, "sql_dialect"), refusal)
             continue
-        definition = definitions.read(item.file, item.sql_dialect)
+        definition = definitions.read(item.file, item.sql_dialect, item.partitions)
         problems.extend(definition.problems)
         if definition.skipped:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
             notes.append(f"{item.file}: statements that say nothing of tables were skipped: {counted}")
-        whole = [table for table in definition.tables if not _is_partial(table, definition.problems)]
+        database = item.sql_dialect if definitions.is_sql(item.file) or "sql_dialect" in item.model_fields_set else ""
+        of_database = [replace(table, database=database) for table in definition.tables]
+        whole = [table for table in of_database if not _is_partial(table, definition.problems)]
         chosen = list(_chosen(whole, item, index, problems))
         for table in chosen:
             if table.name in tables:

@@ -16,7 +16,9 @@ def in_database(scope: ChannelScope, table: Table) -> Table:
     """Return a table with the schema and the name that records of it have: TableProperties at the source say them."""
     properties, _ = effective(scope, table, TableProperties, "source")
     schema = properties.get("Schema") or table.schema
-    return replace(table, schema=schema, base_name=properties.get("BaseName") or table.base_name)
+    given = [part.strip() for part in (properties.get("Partitions") or "").split("|") if part.strip()]
+    base_name = properties.get("BaseName") or table.base_name
+    return replace(table, schema=schema, base_name=base_name, partitions=(*table.partitions, *given))
 
 
 def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
@@ -75,7 +77,7 @@ def _check_channel_names(scope: ChannelScope, tables: Iterable[Table], defined: 
 
 def full_name(table: Table) -> str:
     """Return the name of a table in the database, with its schema where it has one."""
-    return f"{table.schema}.{table.base_name}" if table.schema else table.base_name
+    return table.full_name
 
 
 def _add(scope: ChannelScope, path: Path_, text: str) -> None:

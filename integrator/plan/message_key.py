@@ -19,6 +19,8 @@ from integrator.schema import Table
 from integrator.transform import sql_types
 
 DEFAULT_KEY = "{hvr_key_hash}"
+_LONE = "_COLUMN"
+"""The end of the names of serializers that write one key column alone."""
 
 
 def key_of(
@@ -59,6 +61,11 @@ def key_of(
     by_column = {field.column: field for field in fields if field.column is not None}
     of_key = [by_column[name] for name in table.key if name in by_column]
     columns = tuple(field.as_column(nullable=field.nullable) for field in of_key)
+    if key_format.lone and len(columns) != 1:
+        found = ", ".join(column.name for column in columns)
+        text = f"{serializer} is the value of one key column, and the key is {found}: use {serializer[: -len(_LONE)]}"
+        report("MessageKeySerializer", text, table.name)
+        return KeyRecipe("NONE")
     if key_format.of_struct is not None:
         for column, why in refusals(key_format.of_struct, columns, layout.options):
             report("MessageKeySerializer", f"key column {column}, {serializer}: {why}", table.name)

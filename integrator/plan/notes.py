@@ -28,6 +28,18 @@ def notes_of_added(came: Added) -> Iterator[str]:
             yield f"{table}.{name} ({datatype}) was added when records came that had it"
 
 
+def notes_of_partitions(tables: Sequence[TableRecipe], group: str) -> Iterator[str]:
+    """Yield which tables have partitions, where one that is created later would not be known."""
+    for table in (recipe.in_source for recipe in tables):
+        if table.partitions and not any("*" in name for name in table.partitions):
+            pattern = f"{table.full_name}_*"
+            action = f"{{action: TableProperties, group: {group}, table: {table.name}, Partitions: '{pattern}'}}"
+            yield (
+                f"table {table.name} has the partitions {', '.join(table.partitions)}; one that is created later is a "
+                f"table that the channel does not have, unless a pattern has its name: {action}"
+            )
+
+
 def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
     """Yield of which tables deletes do not become messages."""
     silent = [table.table.name for table in tables if table.style == "Standard" and not table.tombstones]
@@ -36,3 +48,25 @@ def notes_of_deletes(tables: Sequence[TableRecipe]) -> Iterator[str]:
             f"{named(silent, len(tables))}: deletes and truncates are not sent (style Standard); a column with "
             "TimeKey: true or SoftDelete: true has them sent, OnDeleteSendTombstone: true sends tombstones"
         )
+    left = [table.table.name for table in tables if table.style == "Standard" and table.tombstones and table.truncates]
+    if left:
+        yield (
+            f"{named(left, len(tables))}: truncates are not sent (style Standard), and tombstones are sent for deletes "
+            "alone: the rows of a truncated table stay in its topic; a column with TimeKey: true or SoftDelete: true "
+            "has truncates sent"
+        )
+
+
+def notes_of_compaction(location: KafkaLocation, tables: Sequence[TableRecipe]) -> Iterator[str]:
+    """Yield which topics are created compacted though their tables have no key."""
+    creation = location.Create_Topics
+    if creation is None or "compact" not in creation.Topic_Config.get("cleanup.policy", ""):
+        return
+    keyless = [table.table.name for table in tables if table.keyless]
+    if keyless:
+        yield f"{named(keyless, len(tables))}: new topics are compacted (cleanup.policy), and {COMPACTED}"
+
+
+COMPACTED = (
+    "without a key, of rows that are alike compaction keeps one; give the table a key, or do not compact the topic"
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 from integrator.channel import scope as scopes
@@ -80,6 +81,8 @@ class ChannelScope:
     tables: tuple[Table, ...] = ()
     files: Mapping[str, int] = field(default_factory=dict)
     """Where each table is defined: the place of its file in the channel's tables."""
+    owners: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which tables have a column, by the names that were asked for."""
     elsewhere: dict[str, str] = field(default_factory=dict)
     """What is reported of columns that a table has not, and others may: by their names, for many tables."""
     notes: list[str] = field(default_factory=list)
@@ -88,6 +91,18 @@ class ChannelScope:
     def definition(self, table: str) -> Path_:
         """Return the path of the channel at which a table is defined."""
         return ("tables", self.files[table]) if table in self.files else ("tables",)
+
+    @cached_property
+    def extra(self) -> frozenset[str]:
+        """The names of columns that only messages have."""
+        actions = (one for one in self.channel.actions if isinstance(one, ColumnProperties))
+        return frozenset(one.Name for one in actions if one.Extra and one.Name is not None)
+
+    def having(self, name: str) -> tuple[str, ...]:
+        """Return the tables that have a column."""
+        if name not in self.owners:
+            self.owners[name] = tuple(one.name for one in self.tables if one.column(name) is not None)
+        return self.owners[name]
 
     def column_meant(self, name: str, table: Table, accepted: str) -> str:
         """Return which column may be meant by a name that `table` has not, or that of another table.
@@ -102,9 +117,11 @@ class ChannelScope:
 
     def _column_elsewhere(self, name: str) -> str:
         """Return which other tables have a column, or one that is like it; nothing where none does."""
-        having = [one.name for one in self.tables if one.column(name) is not None]
+        having = self.having(name)
+        if len(having) > 1:
+            return f'{named([*having])} have it: write table: "*" for all that have it, or table: {having[0]}'
         if having:
-            return f"{named(having)} {'have' if len(having) > 1 else 'has'} it: write table: {having[0]}"
+            return f"{named([*having])} has it: write table: {having[0]}"
         of_table = {column.name: one.name for one in reversed(self.tables) for column in one.columns}
         near = nearest(name, of_table)
         return f"do you mean {near}, of table {of_table[near]}?" if near else ""
@@ -130,13 +147,23 @@ def column_properties(scope: ChannelScope, table: Table, at: At) -> ColumnParame
 def _meant(scope: ChannelScope, table: Table, place: int, action: ColumnProperties) -> list[str]:
     """Return the columns that an action means."""
     if action.DatatypeMatch is None:
-        return [action.Name] if action.Name is not None else []
+        return [action.Name] if action.Name is not None and not _is_of_others(scope, table, action) else []
     try:
         matches = matcher(action.DatatypeMatch)
     except ValueError as error:
         scope.problems.add(("actions", place, "DatatypeMatch"), str(error))
         return []
     return [column.name for column in table.columns if matches(column)]
+
+
+def _is_of_others(scope: ChannelScope, table: Table, action: ColumnProperties) -> bool:
+    """Return whether an action says that it is for several tables, and names a column that only others of them have."""
+    name = action.Name or ""
+    if "table" not in action.model_fields_set or action.table == table.name or name in scope.extra:
+        return False
+    if table.column(name) is not None:
+        return False
+    return any(scopes.holds(action, scope.channel, other) for other in scope.having(name))
 
 
 def effective(scope: ChannelScope, table: Table, kind: type[Scoped], at: At = "kafka") -> Parameters:

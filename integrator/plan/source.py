@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from integrator.channel.paths import as_known
@@ -24,10 +24,16 @@ SPOOL = "spool"
 """Where in a channel's state directory the lines of sockets are kept."""
 
 
-def read_of(location: AnySource, tables: Sequence[Table], state: str, absent: tuple[Table, ...]) -> Read:
-    """Return how the source is read; `state` is the channel's state directory, `absent` are tables not to be sent."""
+def read_of(
+    location: AnySource, locations: Iterable[object], tables: Sequence[Table], state: str, absent: tuple[Table, ...]
+) -> Read:
+    """Return how the source is read.
+
+    locations: those of the channel. state: the channel's state directory. absent: tables not to be sent.
+    """
     if isinstance(location, SnapshotLocation | JdbcLocation):
-        return Read(absent=absent)
+        dialects = [one.dialect for one in locations if isinstance(one, FilesLocation | SocketLocation)]
+        return Read(absent=absent, finite=any(DIALECTS[dialect].finite for dialect in dialects))
     path = f"{state}/{SPOOL}" if isinstance(location, SocketLocation) else location.path
     return Read(
         dialect=location.dialect,

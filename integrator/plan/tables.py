@@ -65,6 +65,7 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
     flagged = any(values.get("DistributionKey") for values, _ in merged.values())
     if not own_key:
         scope.notes.append(_keyless(keyed))
+    keys = Keys(keyed, bool(own_key), message_key, fields, hashed, flagged)
     made = TableRecipe(
         table=named,
         topic=topic_of(scope, named, integrate.get("Topic"), places.get("Topic")),
@@ -75,12 +76,12 @@ def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> T
         fields=fields,
         message_key=message_key,
         headers=headers_of(integrate, keyed, report),
-        tombstones=tombstones_of(integrate, Keys(keyed, message_key, fields, hashed, flagged), scope.layout, report),
+        tombstones=tombstones_of(integrate, keys, scope.layout, report),
         truncates=not capture.get("NoTruncate"),
         before_updates=not capture.get("NoBeforeUpdate"),
         missing_as_null=scope.location.Missing_Values == "NULL",
         capture=_captured(scope, keyed, merged, capture, keyed=bool(own_key)),
-        in_database=(in_source.schema, in_source.base_name),
+        in_database=(in_source.schema, in_source.base_name, in_source.partitions),
         coercion=coercion,
         midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
         binary=_binary(scope, properties, set_at),

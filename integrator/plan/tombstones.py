@@ -19,9 +19,14 @@ _FLAG = "DistributionKey: true"
 
 @dataclass(frozen=True)
 class Keys:
-    """How a table's message keys are made. hashed: of what {hvr_key_hash} is; flagged: by DistributionKey."""
+    """How a table's message keys are made. hashed: of what {hvr_key_hash} is; flagged: by DistributionKey.
+
+    own: whether the table has a key, else its key is all columns: of rows that are alike, and of those that differ in a
+    column that no key can have, a tombstone of one erases the others.
+    """
 
     table: Table
+    own: bool
     key: KeyRecipe
     fields: Sequence[Field]
     hashed: tuple[str, ...]
@@ -35,7 +40,14 @@ def tombstones_of(values: dict[str, Any], keys: Keys, layout: MessageFormat, rep
     keyless = key.serializer == "NONE"
     if asked and keyless:
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none; leave it out, or have keys")
-    wanted = bool(envelope and envelope.tombstones and not keyless) if asked is None else bool(asked)
+    if asked and not keyless and not keys.own:
+        action = f"{{action: ColumnProperties, table: {table.name}, Name: …, Key: true}}"
+        text = f"table {table.name} has no key, and a tombstone would erase rows that are like the deleted one"
+        off = f"{{action: Integrate, table: {table.name}, OnDeleteSendTombstone: false}}"
+        report("OnDeleteSendTombstone", f"{text}; give it a key, {action}, or set {off}", table.name)
+        return False
+    default = bool(envelope and envelope.tombstones and not keyless and keys.own)
+    wanted = default if asked is None else bool(asked)
     missing = _missing(keys) if wanted and not keyless else ()
     if missing or (wanted and _runs_together(key.expression, len(table.key))):
         lacks = f"the message key lacks {', '.join(missing) or 'separators'}"

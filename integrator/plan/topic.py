@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from integrator.channel.reader import Path_
 from integrator.expressions.parse import constant_text, parse
 from integrator.expressions.substitutions import ExpressionError
+from integrator.names import meant
 from integrator.plan.parameters import ChannelScope
 from integrator.schema import Table
 
@@ -37,3 +39,12 @@ def topic_of(scope: ChannelScope, table: Table, own: str | None, action: int | N
         text += f", such as {written}" if TOPIC.fullmatch(written) and written != topic else ""
         scope.problems.add(place, text, table.name)
     return topic
+
+
+def check_partitions(scope: ChannelScope, topics: Iterable[str]) -> None:
+    """Add a problem for each topic of Topic_Partitions that is no table's; `topics` are those of all tables."""
+    creation, known = scope.location.Create_Topics, sorted(set(topics))
+    for topic in creation.Topic_Partitions if creation is not None else ():
+        if topic not in known:
+            text = f"{topic!r} is no topic of the channel's tables; {meant(topic, known, 'those are')}"
+            scope.problems.add(("locations", scope.kafka, "Create_Topics", "Topic_Partitions", topic), text)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from integrator.contracts.changes import Changes
@@ -24,7 +25,7 @@ from integrator.decode.text.values import from_text
 from integrator.encode.framing import framing_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import MASKED, DataError, crossing
-from integrator.schema import Column, arrow_type, describe
+from integrator.schema import Column, arrow_type, describe, is_number
 from integrator.transform.expression import RunClock
 
 _SLICE_DIGITS, _PART_DIGITS = 6, 10
@@ -100,7 +101,7 @@ class _Task:
         chunk = at // MAX_ROWS_IN_TRANSACTION
         parts = np.full(size, self._part << 20, np.uint64) + chunk.astype(np.uint64)
         number = f"{self._rows.number:0{_SLICE_DIGITS}X}"
-        segment = pa.compute.binary_join_element_wise(number, hexadecimal(parts, _PART_DIGITS), "")
+        segment = pc.binary_join_element_wise(number, hexadecimal(parts, _PART_DIGITS), "")
         commit = pa.repeat(self._rows.commit, size)
         placed = self._rows.commit != BEGINNING
         return Changes(
@@ -123,6 +124,8 @@ class _Task:
         if self._rows.number == 0:
             return pa.nulls(batch.num_rows, wanted)
         values = batch.column(column.name)
+        if self._rows.recipe.read.finite and is_number(column.type):
+            values = _finite(values)
         try:
             if pa.types.is_string(values.type):
                 return from_text(values, column.type)
@@ -134,6 +137,16 @@ class _Task:
                 f"refresh of {self._rows.table}, slice {self._rows.number}, part {self._part}, row {row}: column "
                 f"{column.name}: {text}; mend the row or the table definition"
             ) from None
+
+
+def _finite(values: pa.Array) -> pa.Array:
+    """Return numbers, or the text of numbers, with null for those that are none, or without end."""
+    if pa.types.is_string(values.type):
+        return pc.if_else(pc.match_substring_regex(values, _NOT_FINITE), None, values)
+    return pc.if_else(pc.is_finite(values), values, None) if pa.types.is_floating(values.type) else values
+
+
+_NOT_FINITE = "(?i)^(nan|[+-]?inf(inity)?)$"
 
 
 def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:

@@ -113,7 +113,8 @@ def _select(table: Table, database: str, condition: str, bits: dict[str, int]) -
     asked |= {name: f"lpad(bin({quote(name)} + 0), {length}, '0')" for name, length in bits.items() if name in asked}
     columns = ", ".join(f"{expression} as {quote(name)}" for name, expression in asked.items())
     name = ".".join(quote(part) for part in (table.schema, table.base_name) if part)
-    query = f"select {columns} from {name}"  # noqa: S608 - names are quoted, and the condition is the channel's SQL
+    only = "only " if table.inherited and database == "postgresql" else ""  # rows of an heir are in its own table
+    query = f"select {columns} from {only}{name}"  # noqa: S608 - names are quoted, and the condition is the channel's SQL
     return f"{query} where {condition}" if condition else query
 
 

@@ -11,12 +11,13 @@ import codecs
 import io
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from integrator.errors import Problem
 from integrator.schema import Table
 from integrator.tables import avsc, ddl, yaml_table
+from integrator.tables.partitions import Partitions, arranged
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,16 @@ NOTATIONS: dict[str, Callable[[str, str, str], Read]] = {
 }
 
 
-def read(path: str, sql_dialect: str) -> Definition:
-    """Read the definitions in the file at `path`; `sql_dialect` is the database whose SQL a .sql file is in."""
+def is_sql(path: str) -> bool:
+    """Return whether the definitions in the file at `path` are in the SQL of a database."""
+    return NOTATIONS.get(Path(path).suffix) is ddl.read
+
+
+def read(path: str, sql_dialect: str, partitions: Partitions = "root") -> Definition:
+    """Read the definitions in the file at `path`; `sql_dialect` is the database whose SQL a .sql file is in.
+
+    partitions: whether those of a partitioned table are that table, or each is one.
+    """
     suffix = Path(path).suffix
     if suffix not in NOTATIONS:
         text = f"a table definition ends in one of {', '.join(NOTATIONS)}"
@@ -49,7 +58,8 @@ def read(path: str, sql_dialect: str) -> Definition:
         text = _text(Path(path).read_bytes())
     except (OSError, UnicodeDecodeError) as error:
         return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}; {_ENCODINGS}")])
-    return Definition(*NOTATIONS[suffix](path, text, sql_dialect))
+    found = Definition(*NOTATIONS[suffix](path, text, sql_dialect))
+    return replace(found, tables=arranged(found.tables, partitions))
 
 
 _ENCODINGS = "write it in UTF-8, or in UTF-16 with a byte order mark"

@@ -13,7 +13,7 @@ from integrator.tables.script import Folding, Script, Tokens, all_words_of, word
 
 _HARMLESS = (
     "OWNER TO", "CLUSTER ON", "SET WITHOUT", "SET (", "RESET (", "SET TABLESPACE", "SET LOGGED", "SET UNLOGGED",
-    "SET ACCESS METHOD", "ENABLE", "DISABLE", "FORCE", "NO FORCE", "INHERIT", "NO INHERIT", "VALIDATE CONSTRAINT",
+    "SET ACCESS METHOD", "ENABLE", "DISABLE", "FORCE", "NO FORCE", "NO INHERIT", "VALIDATE CONSTRAINT",
     "CHECK CONSTRAINT", "NOCHECK CONSTRAINT", "ALTER CONSTRAINT", "ENGINE", "AUTO_INCREMENT", "COMMENT", "COLLATE",
     "DEFAULT CHARSET", "DEFAULT CHARACTER", "CHARACTER SET", "CONVERT TO", "ORDER BY", "DISABLE KEYS", "ENABLE KEYS",
     "DROP FOREIGN", "DROP CHECK", "RENAME CONSTRAINT", "RENAME INDEX", "RENAME KEY", "SET STATISTICS",
@@ -26,7 +26,9 @@ _HARMLESS_OF_COLUMN = (
 )  # fmt: skip
 _GOES_WITH_ITS_TABLE = ("CONSTRAINT", "FOREIGN", "INDEX", "KEY", "CHECK")
 """Scripts drop these of tables that they then drop and create."""
-_ACTIONS = ("ADD", "DROP", "ALTER", "MODIFY", "CHANGE", "ATTACH PARTITION", "DETACH PARTITION", "REPLICA IDENTITY")
+_ACTIONS = (
+    "ADD", "DROP", "ALTER", "MODIFY", "CHANGE", "ATTACH PARTITION", "DETACH PARTITION", "REPLICA IDENTITY", "INHERIT",
+)  # fmt: skip
 EXPECTED = (
     "ADD, DROP, ALTER, MODIFY or CHANGE of a column, ADD of a key, ATTACH PARTITION or REPLICA IDENTITY; "
     "write the table as it is after this statement (pg_dump -s prints it so)"
@@ -83,6 +85,8 @@ class Altering:
             case "DETACH PARTITION":
                 line = action.line
                 self._drafts.get(action.name(), line).whole = None
+            case "INHERIT":  # the columns are there already, or it would be refused
+                self._drafts.inherited.add(action.name())
             case "REPLICA IDENTITY":
                 _identify(draft, action)
             case _:

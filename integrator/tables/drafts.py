@@ -87,11 +87,15 @@ class Draft:
 
 @dataclass
 class Drafts:
-    """The tables of a file. passed: those that are not read, such as temporary ones; statements of them say nothing."""
+    """The tables of a file. passed: those that are not read, such as temporary ones; statements of them say nothing.
+
+    inherited: tables from which others are made to inherit after they were created.
+    """
 
     types: NamedTypes
     known: dict[Name, Draft] = field(default_factory=dict)
     passed: set[Name] = field(default_factory=set)
+    inherited: set[Name] = field(default_factory=set)
 
     def find(self, name: Name) -> Draft | None:
         """Return the table of that name: where one of the names has no schema, the only one."""
@@ -128,9 +132,20 @@ class Drafts:
                 columns, problems = self._columns(whole)
                 yield from problems
                 if not problems and columns:
-                    yield _table(whole, columns)
+                    table = _table(whole, columns)
+                    yield replace(table, part_of=self._part_of(draft), inherited=self._has_heirs(draft))
             except NotUnderstood as wrong:
                 yield wrong
+
+    def _part_of(self, draft: Draft) -> tuple[str, ...]:
+        if draft.whole is None:
+            return ()
+        whole = self.get(*draft.whole)
+        return (str(whole.name), *self._part_of(whole))
+
+    def _has_heirs(self, draft: Draft) -> bool:
+        made = any(self.find(name) is draft for name in self.inherited)
+        return made or any(self.get(*parent) is draft for one in self.known.values() for parent in one.parents)
 
     def _whole(self, draft: Draft) -> Draft:
         """Return a table with what it has from its parents, or from the table that it is a partition of."""

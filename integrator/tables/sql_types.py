@@ -33,7 +33,7 @@ def _number(sizes: Sizes) -> Type:
     precision, scale = (*sizes, None, None)[:2]
     if precision is None or scale or precision > BIGINT_DIGITS:
         return schema.decimal(precision, scale)
-    return schema.Integer(32 if precision <= INTEGER_DIGITS else 64)
+    return schema.Integer(32 if precision <= INTEGER_DIGITS else 64, one_digit=precision == 1)
 
 
 def _sized(name: str, default: int | None = None) -> Make:
@@ -52,6 +52,11 @@ def _bits(sizes: Sizes) -> Type:
     return schema.String(sizes[0], "bits") if sizes and sizes[0] > 1 else schema.Boolean()
 
 
+def _time_of_sql_server(sizes: Sizes) -> Type:
+    digits = sizes[0] if sizes else 7
+    return schema.Time("us", finer=True) if digits > schema.MAX_MICROS_DIGITS else schema.datatype("time", None, digits)
+
+
 def _each(make: Make, *kinds: Kind) -> dict[Kind, Make]:
     return dict.fromkeys(kinds, make)
 
@@ -59,7 +64,8 @@ def _each(make: Make, *kinds: Kind) -> dict[Kind, Make]:
 TYPES: dict[Kind, Make] = {
     Kind.BOOLEAN: lambda _: schema.Boolean(),
     Kind.BIT: _bits,
-    **_each(lambda _: schema.Integer(16), Kind.TINYINT, Kind.UTINYINT, Kind.SMALLINT, Kind.YEAR, Kind.SMALLSERIAL),
+    **_each(lambda sizes: schema.Integer(16, one_digit=sizes == [1]), Kind.TINYINT, Kind.UTINYINT),
+    **_each(lambda _: schema.Integer(16), Kind.SMALLINT, Kind.YEAR, Kind.SMALLSERIAL),
     **_each(lambda _: schema.Integer(32), Kind.USMALLINT, Kind.MEDIUMINT, Kind.INT, Kind.SERIAL),
     **_each(lambda _: schema.Integer(64), Kind.UINT, Kind.UMEDIUMINT, Kind.BIGINT, Kind.BIGSERIAL),
     Kind.UBIGINT: lambda _: schema.Decimal(20, 0),
@@ -142,6 +148,7 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
         Kind.FLOAT: lambda sizes: schema.Float(
             32 if sizes and sizes[0] <= 24 else 64
         ),  # and real, which sqlglot calls so
+        Kind.TIME: _time_of_sql_server,
         Kind.DATETIME: lambda _: schema.Timestamp("ms"),
         Kind.DATETIME2: _sized("timestamp", 7),
         Kind.TIMESTAMP: _sized("timestamp", 7),
@@ -153,7 +160,10 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
         Kind.TIMESTAMPTZ: _sized("timestamptz", 0),
         Kind.TIME: _sized("time", 0),
     },
-    "db2": {Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64)},
+    "db2": {
+        Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64),
+        Kind.TIME: _sized("time", 0),
+    },
 }
 """What a database means by a type, where that is not what most mean; and its default digits of a second."""
 

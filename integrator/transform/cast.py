@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
+from integrator.arrow import zones
 from integrator.arrow.arrays import as_lists, first, first_refused, items_of, plain_text, to_decimal
 from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options
@@ -55,20 +56,15 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
     if values.type == wanted and not isinstance(kind, schema.String):
         return values
 
-    def convert(part: pa.Array) -> pa.Array:
-        if isinstance(kind, schema.Decimal) and pa.types.is_string(part.type):
-            return to_decimal(part, wanted)
-        return as_text(part, timezone) if isinstance(kind, schema.String) else pc.cast(part, wanted)
-
     def accepts(start: int, stop: int) -> bool:
         try:
-            convert(values.slice(start, stop - start))
+            _converted(values.slice(start, stop - start), kind, timezone)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return False
         return True
 
     try:
-        converted = convert(values)
+        converted = _converted(values, kind, timezone)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         if not len(values):
             raise Refused(str(error)) from None
@@ -81,6 +77,29 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
     if isinstance(kind, schema.Float):
         _check_finite(values, converted, kind)
     return converted
+
+
+def _converted(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
+    """Return `values` as `kind`. Raises pa.ArrowInvalid, and pa.ArrowNotImplementedError."""
+    wanted, is_text = arrow_type(kind), pa.types.is_string(values.type)
+    match kind:
+        case schema.String():
+            return as_text(values, timezone)
+        case schema.Decimal() if is_text:
+            return to_decimal(values, wanted)
+        case schema.Integer() if is_text:
+            _check_digits(values)
+        case schema.Date() | schema.Time() if pa.types.is_timestamp(values.type) and values.type.tz:
+            values = zones.clock(values, values.type.tz)  # of SQL: AT TIME ZONE
+        case _:
+            pass
+    return pc.cast(values, wanted)
+
+
+def _check_digits(texts: pa.Array) -> None:
+    """Raise pa.ArrowInvalid for text that is no digits alone, as 0x1F, which Arrow would take for 31."""
+    if first(pc.invert(pc.match_substring_regex(texts, r"^-?\d+$"))) is not None:
+        raise pa.ArrowInvalid("expected digits")
 
 
 def _check_finite(values: pa.Array, converted: pa.Array, kind: Type) -> None:
@@ -177,8 +196,10 @@ def format_timestamp(values: pa.Array, spec: str, timezone: str) -> pa.Array:
     zone = timezone if pattern.startswith("%[localtime]") else "UTC"
     pattern = pattern.removeprefix("%[localtime]").removeprefix("%[utc]").strip()
     unit = "ms" if _SUBSECONDS in pattern else "s"
-    zoned = pa.timestamp(unit, zone if values.type.tz else None)
-    cut = pc.floor_temporal(values, unit="millisecond" if unit == "ms" else "second").cast(zoned, safe=False)
+    shown = zones.clock(values, zone) if values.type.tz else values
+    cut = pc.floor_temporal(shown, unit="millisecond" if unit == "ms" else "second").cast(
+        pa.timestamp(unit), safe=False
+    )
     if unit == "ms":
         # Arrow's %S has the fraction after it: 05.123
         pattern = pattern.replace("%S[.SSS]", "%S").replace("%S.SSS", "%S").replace("%SSSS", "\x01%S")

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, first_refused, mask
+from integrator.arrow.arrays import Mask, first, first_refused, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import FILE_BITS
 from integrator.contracts.operations import TRUNCATE
@@ -135,9 +135,8 @@ class EvaluationContext:
 
     def _column(self, part: ColumnValue) -> pa.Array:
         values = self.changes.columns[part.name]
-        gone = self.changes.missing.get(part.name)
+        gone = self._gone(part.name)
         if gone is not None:
-            gone = gone & mask(pc.not_equal(self.changes.op, TRUNCATE))
             if gone.any() and not part.allow_missings:
                 text = f"{{{part.name}}} is missing in the record; write {{{part.name} %[allow_missings]}} to let it be"
                 raise Refused(text, first(gone), valued=False)
@@ -149,8 +148,18 @@ class EvaluationContext:
             return format_timestamp(values, part.spec, self.channel.messages.timezone)
         return values
 
+    def _gone(self, name: str) -> Mask | None:
+        """Return where a column's value is missing, but for truncates, which have no values; None for nowhere."""
+        gone = self.changes.missing.get(name)
+        return None if gone is None else gone & mask(pc.not_equal(self.changes.op, TRUNCATE))
+
     def _key_values(self, separator: str) -> pa.Array:
-        texts = [self.text(ColumnValue(name, allow_missings=True)) for name in self.recipe.key]
+        for name in self.recipe.key:
+            gone = self._gone(name)
+            if gone is not None and gone.any():
+                text = f"{name}, which {{{{hvr_key_names}}}} has, is missing in the record; have the source record keys"
+                raise Refused(text, first(gone), valued=False)
+        texts = [self.text(ColumnValue(name)) for name in self.recipe.key]
         return pc.binary_join_element_wise(*texts, separator, null_handling="replace", null_replacement="")
 
 

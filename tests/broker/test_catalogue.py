@@ -99,9 +99,9 @@ def run(spark, monkeypatch, capsys):
 def read(file, dialect, text=None):
     if text is not None:
         file.write_text(text)
-    found = tables.read(str(file), dialect)
-    assert found.problems == []
-    return {(table.schema, table.base_name): table for table in found.tables}
+    found = [tables.read(str(file), dialect, partitions) for partitions in ("leaf", "root")]
+    assert found[0].problems == []
+    return {(table.schema, table.base_name): table for one in found for table in one.tables}
 
 
 def test_postgresqls_catalogue_gives_what_pg_dump_gives(postgresql, tmp_path):

@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from rich.console import Console
 
 from integrator.cli import show
@@ -129,9 +130,12 @@ def test_missing_topics_are_named_or_created(real_broker, tmp_path, name, integr
     (tmp_path / "in" / "a.jsonl").write_text(lines(GOOD))
     with pytest.raises(EnvironmentFault, match=rf"missing .*{name}\.audit, .*Create_Topics"):
         integrate_once(channel)
-    text = channel.read_text().replace("Kafka_Default_Topic", "Create_Topics: {Partitions: 3}, Kafka_Default_Topic")
-    channel.write_text(text)
+    creation = f"Create_Topics: {{Partitions: 3, Topic_Partitions: {{{name}.orders: 5}}}}"
+    channel.write_text(channel.read_text().replace("Kafka_Default_Topic", f"{creation}, Kafka_Default_Topic"))
     integrate_once(channel)
+    there = AdminClient({"bootstrap.servers": real_broker.servers}).list_topics(timeout=20).topics
+    partitions = {topic: len(there[topic].partitions) for topic in channels.shop_topics(name)}
+    assert partitions == dict.fromkeys(partitions, 3) | {f"{name}.orders": 5}
     received = kafka_io.read_all(real_broker.servers, [f"{name}.audit"])
     assert len(received) == 1
     assert topics.missing(make(str(channel), "UTC").recipe.send.producer, channels.shop_topics(name)) == []

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -51,6 +52,18 @@ def run(case: Case, channel: Path) -> int:
     """Run a command; return its exit code."""
     with mock.patch.object(sys, "argv", ["integrator", "import", *case.arguments, "--channel", str(channel)]):
         return main.main()
+
+
+def of_debezium(directory: Path, config: dict[str, object], tables: str | None, *more: str) -> tuple[str, int]:
+    """Import a connector's configuration with definitions in SQL; return the channel, empty for none, and the code."""
+    channel = directory / "channel.yaml"
+    (directory / "connector.json").write_text(json.dumps({"name": "c", "config": config}))
+    given: tuple[str, ...] = ()
+    if tables is not None:
+        (directory / "tables.sql").write_text(tables)
+        given = ("--tables", str(directory / "tables.sql"))
+    code = run(Case(("debezium", str(directory / "connector.json"), *given, *more)), channel)
+    return (channel.read_text() if channel.exists() else ""), code
 
 
 def written(channel: Path) -> dict[str, str]:

@@ -119,17 +119,58 @@ ODD = [
 ]
 
 
+def airbyte(**columns):
+    return {"type": "RECORD", "record": {"stream": "t", "emitted_at": 1, "data": columns}}
+
+
 @pytest.mark.parametrize(("values", "said"), ODD)
-def test_what_a_column_is_that_comes_in_json(values, said, tmp_path):
-    path = jsonl(tmp_path, *(hvr(k=k, n=value) for k, value in enumerate(values)))
+@pytest.mark.parametrize(("dialect", "record"), [("hvr", hvr), ("airbyte", airbyte)])
+def test_what_a_column_is_that_comes_in_json(values, said, dialect, record, tmp_path):
+    path = jsonl(tmp_path, *(record(k=k, n=value) for k, value in enumerate(values)))
     with pytest.raises((ColumnsFound, DataError)) as raised:
-        pure.fragments(channel(tmp_path), path)
+        pure.fragments(channel(tmp_path, dialect), path)
     if " " in said:
         assert f"a.jsonl:1: table t: column 'n' is not in its definition, and is not added by itself: {said}" in str(
             raised.value
         )
     else:
         assert raised.value.tables == {"t": {"n": [said, 1]}}
+
+
+TEXTUAL = {
+    # records with a column n that comes, of dialects that do not tell by JSON's types what a value is
+    "canal": lambda n: {"type": "INSERT", "database": "d", "table": "t", "es": 1, "id": 1, "isDdl": False, "data": [{"k": "1", "n": n}]},
+    "debezium": lambda n: {"k": 1, "n": n, "__deleted": "false"},
+    "dms": lambda n: {"data": {"k": 1, "n": n}, "metadata": {"operation": "insert", "schema-name": "d", "table-name": "t", "timestamp": "2026-01-01T00:00:00Z"}},
+    "goldengate": lambda n: {"table": "D.t", "op_type": "I", "op_ts": "2026-01-01 00:00:00", "after": {"k": 1, "n": n}},
+    "maxwell": lambda n: {"database": "d", "table": "t", "type": "insert", "ts": 1, "data": {"k": 1, "n": n}},
+    "opencdc": lambda n: {"operation": "create", "metadata": {"opencdc.collection": "t"}, "payload": {"after": {"k": 1, "n": n}}},
+    "delta-cdf": lambda n: {"k": 1, "n": n, "_change_type": "insert", "_commit_version": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", TEXTUAL)
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, 1.5], "text"),
+        (["x"], "text"),
+        ([{"a": 1}], "its values are dict; define it"),
+        ([[1]], "its values are list; define it"),
+        (["x", 1], "its values are int, str; define it"),
+        ([True, 1.5], "its values are bool, float; define it"),
+    ],
+)
+def test_what_a_column_is_that_comes_in_text(dialect, values, said, tmp_path):
+    path = jsonl(tmp_path, *map(TEXTUAL[dialect], values))
+    with pytest.raises((ColumnsFound, DataError)) as raised:
+        pure.fragments(channel(tmp_path, dialect), path)
+    if said == "text":
+        assert raised.value.tables == {"t": {"n": ["text", 1]}}
+    else:
+        assert f"a.jsonl:1: table t: column 'n' is not in its definition, and is not added by itself: {said}" in str(
+            raised.value
+        )
 
 
 def test_a_column_that_another_task_has_found_later_is_found_again_earlier(tmp_path):

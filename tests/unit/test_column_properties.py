@@ -174,6 +174,45 @@ def test_an_expression_is_evaluated_for_the_rows_of_its_scope_only(tmp_path):
     assert "a.jsonl:2: table t, column name: {price} is missing" in str(raised.value)
 
 
+TABLES = (
+    "create table a(k int primary key, email text, phone text);"
+    "create table b(k int primary key, email text);"
+    "create table c(k int primary key, phone text);"
+)
+SHARED = [
+    # what is said beside action: ColumnProperties                  tables a, b and c: the columns that are sent
+    ('table: "*", Name: email, Absent: true', (["k", "phone"], ["k"], ["k", "phone"])),
+    ("table: MINE, Name: email, Absent: true", (["k", "phone"], ["k", "email"], ["k", "phone"])),
+    ("table: GENERAL, Name: email, Absent: true", (["k", "email", "phone"], ["k"], ["k", "phone"])),
+    ('table: "*", Name: phone, BaseName: tel', (["k", "email", "tel"], ["k", "email"], ["k", "tel"])),
+]
+
+
+@pytest.mark.parametrize(("said", "sent"), SHARED)
+def test_an_action_for_several_tables_is_for_those_that_have_its_column(said, sent, tmp_path):
+    made = pure.tables(tmp_path, TABLES, [f"{{action: ColumnProperties, {said}}}"], groups="{MINE: [a, c]}")
+    assert tuple([field.name for field in table.fields] for table in made.tables) == sent
+
+
+def test_a_mask_for_all_tables_is_for_those_that_have_its_column(tmp_path):
+    said = "{action: ColumnProperties, table: '*', group: SOURCE, Name: email, CaptureExpression: '***'}"
+    made = pure.tables(tmp_path, TABLES, [said])
+    assert [[name for name, _ in table.capture.expressions] for table in made.tables] == [["email"], ["email"], []]
+
+
+ELSEWHERE = [
+    ("Name: email, Absent: true", "table c: 'email' is no column; tables a, b have it: write table: \"*\" for all that have it, or table: a"),
+    ("table: c, Name: email, Absent: true", "table c: 'email' is no column"),
+    ('table: "*", Name: emial, Absent: true', "'emial' is no column; do you mean email?"),
+    ("table: MINE, Name: fax, Absent: true", "'fax' is no column"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "told"), ELSEWHERE)
+def test_a_column_that_no_table_of_the_scope_has_is_a_problem(said, told, tmp_path):
+    assert told in pure.refusal(tmp_path, TABLES, f"{{action: ColumnProperties, {said}}}", groups="{MINE: [a, c]}")
+
+
 AT_SOURCE = [
     ("Name: typo, group: src, TrimDatatype: 5", "'typo' is no column; its columns are k, name,"),
     ("Name: typo, group: SOURCE, CaptureExpression: x", "'typo' is no column"),

@@ -7,6 +7,7 @@ import pytest
 
 from integrator import tables
 from integrator.schema import describe
+from integrator.tables import ddl
 
 T = "create table t (id int not null, code text not null, note text);\n"
 
@@ -111,9 +112,9 @@ BAD = [
 ]  # fmt: skip
 
 
-def read(directory, ddl, dialect="postgres"):
-    (directory / "t.sql").write_text(ddl)
-    return tables.read(str(directory / "t.sql"), dialect)
+def read(directory, text, dialect="postgres"):
+    (directory / "t.sql").write_text(text)
+    return tables.Definition(*ddl.read(str(directory / "t.sql"), text, dialect))
 
 
 def told(table):

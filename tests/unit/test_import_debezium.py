@@ -1,7 +1,5 @@
 """`import debezium`: what a connector's properties become, one by one, and what has no counterpart."""
 
-import json
-
 import pytest
 
 from integrator import plan
@@ -27,6 +25,13 @@ AVRO = {
     "value.converter.schema.registry.url": "http://r:8081",
 }
 FLAT = {"transforms": "unwrap", "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState"}
+KEYED = FLAT | {
+    "transforms": "unwrap,value,key",
+    "transforms.value.type": "org.apache.kafka.connect.transforms.ValueToKey",
+    "transforms.value.fields": "sku",
+    "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+    "transforms.key.field": "sku",
+}
 
 
 @pytest.fixture
@@ -34,14 +39,9 @@ def run(tmp_path, capsys):
     """Import a configuration; return the channel, what was printed, and the exit code."""
 
     def called(config, *more, tables=DDL):
-        (tmp_path / "connector.json").write_text(json.dumps({"name": "c", "config": config}))
-        (tmp_path / "tables.sql").write_text(tables or "")
-        given = ("--tables", str(tmp_path / "tables.sql")) if tables else ()
-        case = imports.Case(("debezium", str(tmp_path / "connector.json"), *given, *more))
-        code = imports.run(case, tmp_path / "channel.yaml")
+        channel, code = imports.of_debezium(tmp_path, config, tables, *more)
         printed = capsys.readouterr()
-        channel = tmp_path / "channel.yaml"
-        return (channel.read_text() if channel.exists() else ""), printed.out + printed.err, code
+        return channel, printed.out + printed.err, code
 
     return called
 
@@ -114,6 +114,8 @@ CASES = [
     (FLAT | {"transforms": "unwrap,key", "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
              "transforms.key.field": "id", "key.converter": "org.apache.kafka.connect.storage.StringConverter"},
      'table: orders, MessageKey: "{id}", MessageKeySerializer: STRING}'),
+    (KEYED, "{action: ColumnProperties, table: orders, Name: sku, SurrogateKey: true}"),
+    (KEYED, "{action: Integrate, group: KAFKA, table: orders, MessageKeySerializer: CONNECT_SCHEMA_COLUMN}"),
     # columns
     ({"column.exclude.list": "public.orders.p.*"}, "{action: ColumnProperties, group: KAFKA, table: orders, Name: paid, Absent: true}"),
     ({"column.include.list": "public.orders.(id|sku),.*.what"}, "table: orders, Name: proof, Absent: true}"),
@@ -136,6 +138,8 @@ CASES = [
     ({"time.precision.mode": "nanoseconds"}, "{action: ColumnProperties, DatatypeMatch: timestamp, Datatype: timestamp, Precision: 9}"),
     ({"binary.handling.mode": "hex"}, "DatatypeMatch: blob, Datatype: text, IntegrateExpression: \"sql: encode({{hvr_col_name}}, 'hex')\"}"),
     ({"unavailable.value.placeholder": "n/a"}, "debezium: {unavailable_value: n/a}"),
+    # what Kafka Connect asks a worker for, and a channel the environment
+    ({"producer.override.client.id": "${file:/opt/x.properties:client-id}"}, 'Value: "client.id=${CLIENT_ID}"'),
     # operations
     ({}, "{action: Capture, NoTruncate: true}"),
     ({"tombstones.on.delete": "false"}, "OnDeleteSendTombstone: false"),
@@ -148,6 +152,10 @@ CASES = [
     ({"errors.tolerance": "all", "errors.retry.timeout": "60000"}, "errors: {retry.timeout: 60000, tolerance: all}"),
     ({"topic.creation.default.partitions": 6, "topic.creation.default.replication.factor": -1},
      "Create_Topics: {Partitions: 6}"),
+    ({"topic.creation.groups": "big,small", "topic.creation.default.partitions": 3, "topic.creation.big.partitions": 12,
+      "topic.creation.big.include": ".*orders.*", "topic.creation.big.exclude": ".*_old", "topic.creation.small.partitions": 1,
+      "topic.creation.small.include": ".*audit,.*orders"},
+     "Create_Topics: {Partitions: 3, Topic_Partitions: {shop.public.audit: 1, shop.public.orders: 12}}"),
 ]  # fmt: skip
 
 
@@ -159,20 +167,25 @@ def test_what_a_property_becomes(more, wanted, run):
 
 
 NOTES = [
-    ({"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "key.converter: has no effect here: the text of Java's structs"),
-    ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, "value.converter (CloudEventsConverter): has no effect here: "),
-    ({"snapshot.mode": "initial"}, "snapshot.mode: has no effect here: whole tables are sent by integrator refresh"),
-    ({"slot.name": "s"}, "slot.name: has no effect here: it is for the capture"),
-    ({"an.unknown.key": "s"}, "an.unknown.key: has no effect here: no counterpart is known"),
-    ({"transforms": "f", "transforms.f.type": "io.debezium.transforms.Filter"}, "transforms.f (Filter): has no effect here: rows that it drops are sent, until"),
-    ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m: has no effect here: it changes Debezium's envelope"),
-    ({"column.exclude.list": "public.orders.id"}, "column.exclude.list: public.orders.id: has no effect here: a column of the key"),
-    ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: has no effect here: the hash is of salt and text"),
-    ({"message.key.columns": "public.nothing:id"}, "message.key.columns=public.nothing:id: has no effect here: no table matches it"),
-    ({"skipped.operations": "u,t"}, "skipped.operations: u: has no effect here"),
-    ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide): has no effect here: what it does is not done here, so that what it hides"),
+    ({"key.converter": "org.apache.kafka.connect.storage.StringConverter"}, "key.converter: the text of Java's structs (Struct{id=1}) is not there: keys are JSON"),
+    ({"value.converter": "io.debezium.converters.CloudEventsConverter"}, "value.converter (CloudEventsConverter) is not there: values are JSON without schemas"),
+    ({"snapshot.mode": "initial"}, "snapshot.mode: ignored, because whole tables are sent by integrator refresh"),
+    ({"slot.name": "s", "database.port": "1"}, "slot.name, database.port: ignored, because another program captures the changes"),
+    ({"an.unknown.key": "s"}, "an.unknown.key: ignored, because no counterpart is known"),
+    ({"transforms": "f", "transforms.f.type": "io.debezium.transforms.Filter"}, "transforms.f (Filter) is not followed: rows that it drops are sent, until"),
+    ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m (MaskField$Value) is not followed: it changes Debezium's envelope"),
+    ({"column.exclude.list": "public.orders.id"}, "column.exclude.list: public.orders.id is a column of the key, and in the messages too"),
+    ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: the hash is of salt and text"),
+    ({"skipped.operations": "u,t"}, "skipped.operations: u: let the capture skip them, or such changes are sent"),
+    ({"skip.messages.without.change": "true"}, "skip.messages.without.change: an update that changes nothing is sent, too"),
+    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may be called otherwise"),
+    ({"converters": "own", "own.type": "org.example.Mask"}, "converters: what classes of Java's mask or write otherwise is sent as records have it"),
+    ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not followed: what it hides or drops is sent, until an action does the same"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
-    (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn: has no effect here: positions differ by database"),
+    (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn is not added: positions differ by database"),
+    (FLAT | {"transforms.unwrap.route.by.field": "sku"}, "transforms.unwrap.route.by.field is not followed: a table has one topic"),
+    (FLAT | {"transforms.unwrap.drop.fields.header.name": "h"}, "transforms.unwrap.drop.fields.header.name is not followed: what it drops is sent"),
+    (KEYED, "transforms.value: table audit has no column sku: its key is its own"),
     ({"topic.prefix": "Shop.EU-central"}, "the channel is called shop_eu_cent, not Shop.EU-central"),
 ]  # fmt: skip
 
@@ -186,6 +199,9 @@ def test_what_has_no_counterpart_is_named_with_the_reason(more, wanted, run):
 
 
 REFUSED = [
+    (KEYED | {"column.mask.with.3.chars": ".*sku"}, "transforms.value: orders.sku is masked, and cannot be the key"),
+    ({"topic.prefix": "${env:PREFIX}"}, "topic.prefix: ${env:PREFIX} is a reference that a worker of Kafka Connect resolves: write its value"),
+    ({"table.include.list": "public.orders,${file:/x:t}"}, "table.include.list: ${file:/x:t} is a reference"),
     ({"connector.class": "io.debezium.connector.mongodb.MongoDbConnector"}, "connector.class is MongoDbConnector; PostgresConnector, MySqlConnector"),
     ({"table.include.list": "none.such"}, "defines no table that the connector captures"),
     ({"table.include.list": "public.(orders"}, "table.include.list: 'public.(orders' is no regular expression that can be read"),

@@ -88,17 +88,20 @@ def test_what_an_action_becomes(one, wanted, run):
 
 
 LEFT = [
-    (action("Transform", Command="x"), "Transform (TARGET, *): has no effect here: is not supported: SQL changes rows"),
-    (action("NoSuch"), "NoSuch (TARGET, *): has no effect here: no such action is known"),
-    (action("Integrate", "ELSEWHERE"), "Integrate (ELSEWHERE, *): has no effect here: the channel does not have this location"),
-    (action("Integrate", Burst=True), "Integrate (TARGET, *) Burst: has no effect here: not for Kafka"),
-    (action("Integrate", Invented=1), "Integrate (TARGET, *) Invented: has no effect here: no counterpart is known"),
-    (action("Integrate", MessageKeySerializer="GZIP"), "Integrate (TARGET, *) MessageKeySerializer=GZIP: has no effect here: Input should be"),
-    (action("ColumnProperties", "SOURCE", Name="name", Datatype="char"), "ColumnProperties (SOURCE, *) Datatype: has no effect here: it does nothing at SOURCE"),
-    (action("Restrict", "TARGET", CaptureCondition="{id} > 1"), "Restrict (TARGET, *) CaptureCondition: has no effect here: it does nothing at TARGET"),
-    (action("Environment", Name="HVR_KAFKA_BROKER_VERSION", Value="0.9"), "Environment (TARGET, *) HVR_KAFKA_BROKER_VERSION: has no effect here: the job has no such variable"),
+    (action("Transform", Command="x"), "Transform (TARGET, *) is not followed: rows are sent without it; SQL changes rows"),
+    (action("NoSuch"), "NoSuch (TARGET, *): ignored, because no counterpart is known"),
+    (action("Integrate", "ELSEWHERE"), "Integrate (ELSEWHERE, *): ignored, because the channel does not have this location"),
+    (action("Integrate", Burst=True), "Integrate (TARGET, *) Burst: ignored, because it is not for Kafka"),
+    (action("Integrate", Invented=1), "Integrate (TARGET, *) Invented: ignored, because no counterpart is known"),
+    (action("Integrate", MessageKeySerializer="GZIP"), "Integrate (TARGET, *) MessageKeySerializer=GZIP: ignored, because it is not accepted: Input should be"),
+    (action("ColumnProperties", "SOURCE", Name="name", Datatype="char"), "ColumnProperties (SOURCE, *) Datatype: ignored, because it does nothing at SOURCE"),
+    (action("Restrict", "TARGET", CaptureCondition="{id} > 1"), "Restrict (TARGET, *) CaptureCondition: ignored, because it does nothing at TARGET"),
+    (action("Environment", Name="HVR_KAFKA_BROKER_VERSION", Value="0.9"), "Environment (TARGET, *) HVR_KAFKA_BROKER_VERSION: ignored, because the job has no such variable"),
+    (action("Capture", "SOURCE", IgnoreSessionName="x"), "Capture (SOURCE, *) IgnoreSessionName is not followed: records do not name sessions"),
+    (action("Capture", "SOURCE", IgnoreCondition="{id} < 0"), "Capture (SOURCE, *) IgnoreCondition is not followed: changes that it ignored are sent"),
+    (action("TableProperties", MissingRepresentationString="?"), "TableProperties (TARGET, *) MissingRepresentationString: values of the other kinds that records leave out stay missing"),
     (action("FileFormat", Csv=True), "Csv: messages have keys here, which hold the order of a row's changes"),
-    (action("ColumnProperties", Name="nothing", Absent=True), "ColumnProperties (TARGET, *) of nothing: has no effect here: no table of its scope has the column"),
+    (action("ColumnProperties", Name="nothing", Absent=True), "ColumnProperties (TARGET, *) of nothing: ignored, because no table of its scope has the column"),
 ]  # fmt: skip
 
 
@@ -107,6 +110,33 @@ def test_what_has_no_counterpart_is_named_with_the_reason(one, wanted, run):
     channel, printed, code = run(definition([one]))
     assert code == 0, printed
     assert wanted in printed
+
+
+def sequence(length, expression="{hvr_integ_seq}"):
+    named = {"Name": "integ_seq", "Extra": True, "TimeKey": True}
+    return action("ColumnProperties", **named, Datatype="varchar", Length=length, IntegrateExpression=expression)
+
+
+WIDENED = [
+    # a column of add-ons of HVR's that is shorter than positions are here
+    (sequence(36), 45),
+    (sequence("36"), 45),
+    (sequence(45), None),
+    (sequence(60), None),
+    (sequence(16, "{hvr_tx_seq}"), 20),
+    (sequence(46, "{hvr_tx_seq}-{hvr_integ_seq}"), 66),
+]
+
+
+@pytest.mark.parametrize(("one", "length"), WIDENED)
+def test_a_column_that_is_too_short_for_a_position_is_wider(one, length, run):
+    channel, printed, code = run(definition([one]))
+    assert code == 0, printed
+    given = one["params"]["Length"]
+    assert f"Length: {length or given}, " in channel
+    remark = f"ColumnProperties (TARGET, *) of integ_seq: its values have up to {length} characters here"
+    assert (remark in printed) is (length is not None)
+    assert "is left out" not in printed
 
 
 FAIL_SAFE = [
@@ -138,6 +168,7 @@ PROPERTIES = [
     ({"Kafka_Message_Bundling": "THRESHOLD", "Kafka_Message_Bundling_Threshold": "1000"}, "Kafka_Message_Bundling_Threshold: 4096"),
     ({"Kafka_Schema_Registry": "http://r:8081", "Kafka_Schema_Registry_Format": "JSON"}, "Kafka_Schema_Registry_Format: JSON"),
     ({"Kafka_Schema_Registry": "http://r:8081", "Kafka_Schema_User": "me"}, 'Kafka_Schema_Registry_Password: "${KAFKA_SCHEMA_REGISTRY_PASSWORD}"'),
+    ({"Kafka_Schema_Registry": "http://me:pl4nted@r:8081"}, 'Kafka_Schema_Registry: "http://r:8081"'),
     ({"Kafka_Authentication_Method": "USER_PASS", "Stream_User": "me"}, 'Stream_Password: "${STREAM_PASSWORD}"'),
     ({"Stream_Public_Certificate": "/no/such.pem"}, "Kafka_Tls: true"),
     ({"Stream_Public_Certificate": "/no/such.pem", "Stream_Client_Public_Certificate": "/no/such.pem",
@@ -150,6 +181,14 @@ def test_properties_of_the_kafka_location(properties, wanted, run):
     channel, printed, code = run(definition(kafka=properties))
     assert code == 0, printed
     assert wanted in channel
+    assert imports.SECRET not in channel + printed
+
+
+def test_a_secret_in_a_property_of_librdkafka_is_asked_for(run):
+    value = "sasl.username=me;sasl.password=pl4nted;linger.ms=5"
+    channel, printed, _ = run(definition([action("Environment", Name="HVR_KAFKA_PROPERTY", Value=value)]))
+    assert 'Value: "sasl.username=me;sasl.password=${KAFKA_SASL_PASSWORD};linger.ms=5"' in channel
+    assert "sasl.password is not written down: give it in the environment as KAFKA_SASL_PASSWORD" in printed
     assert imports.SECRET not in channel + printed
 
 
@@ -180,7 +219,7 @@ def test_one_of_several_kafka_locations_is_chosen(run):
     )
     assert code == 0, printed
     assert "  kaf2:\n    class: kafka" in channel
-    assert "location kaf (kafka) is not in the channel, which has one source and one Kafka" in printed
+    assert "location kaf (kafka): ignored, because a channel has one source and one Kafka location" in printed
 
 
 def test_an_action_for_a_column_that_some_tables_have_is_for_these(run):
@@ -189,8 +228,7 @@ def test_an_action_for_a_column_that_some_tables_have_is_for_these(run):
     tables["bare"] = tables["bare"] | {"cols": {"id": COLUMNS["id"]}}
     channel, printed, code = run(found)
     assert code == 0, printed
-    assert "{action: ColumnProperties, group: TARGET, table: orders, Name: photo, Absent: true}" in channel
-    assert "table: bare" not in channel
+    assert '{action: ColumnProperties, group: TARGET, table: "*", Name: photo, Absent: true}' in channel
 
 
 def test_so_is_one_for_a_table_group(run):
@@ -201,8 +239,7 @@ def test_so_is_one_for_a_table_group(run):
     tables["bare"] = tables["bare"] | {"cols": {"id": COLUMNS["id"]}}
     channel, printed, code = run(found)
     assert code == 0, printed
-    assert "table: orders, Name: photo, Absent: true}" in channel
-    assert "table: LOGS" not in channel
+    assert "table: LOGS, Name: photo, Absent: true}" in channel
 
 
 def test_table_groups_and_names(run, tmp_path):

@@ -49,7 +49,7 @@ def test_a_channel_with_problems_is_written_and_says_so(tmp_path, capsys):
     case = imports.Case(("airbyte", str(file), "--tables", "schemas/shop.sql"))
     assert imports.run(case, channel) == 2
     printed = capsys.readouterr()
-    assert "retries: has no effect here" in printed.out
+    assert "max_block_ms: ignored, because" in printed.out
     assert 'Invalid value for configuration property "queue.buffering.max.ms"' in printed.err
     assert f"{channel}: the channel is written with these problems: mend them in it" in printed.err
     assert channel.exists()

@@ -7,6 +7,7 @@ import fastavro
 import pytest
 import xxhash
 
+from integrator import plan
 from integrator.contracts.message_format import SchemaId
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
@@ -15,6 +16,7 @@ from tests.parts.channels import TIMEKEY
 DDL = "create table t(id int, part varchar(5), v text, at timestamp(3), primary key(id, part));"
 SINGLE = "create table t(id int primary key, part varchar(5), v text, at timestamp(3));"
 REGISTRY = ', Kafka_Schema_Registry: "http://localhost:1"'
+NO_TRUNCATE = "  - {action: Capture, NoTruncate: true}\n"
 HASH = xxhash.xxh64_hexdigest(b"i1:7")
 
 
@@ -69,11 +71,58 @@ KEYS = [
 ]
 
 
+LONE = [
+    # the type of the key's one column, its value                  Avro, JSON Schema, Connect JSON's schema, JSON
+    ("int", 7, b"\x0e", "int", '{"type":"int32","optional":false}', "7"),
+    ("bigint", -1, b"\x01", "long", '{"type":"int64","optional":false}', "-1"),
+    ("smallint", 7, b"\x0e", {"type": "int", "connect.type": "int16"}, '{"type":"int16","optional":false}', "7"),
+    ("boolean", True, b"\x01", "boolean", '{"type":"boolean","optional":false}', "true"),
+    ("varchar(9)", 'a"é', b'\x08a"\xc3\xa9', "string", '{"type":"string","optional":false}', '"a\\"é"'),
+]
+
+
+@pytest.mark.parametrize(("datatype", "value", "avro", "schema", "connect", "text"), LONE)
+def test_the_one_key_column_alone_is_written_in_its_own_type(datatype, value, avro, schema, connect, text, tmp_path):
+    from integrator.encode import messages
+
+    def made(serializer):
+        actions = f"  - {{action: Integrate, MessageKeySerializer: {serializer}, OnDeleteSendTombstone: true}}"
+        registry = REGISTRY if serializer.startswith("KAFKA") else ""
+        [(key, _, _)] = sent(tmp_path, actions, {"k": value, "v": None}, kafka=registry, ids=True, ddl=ddl)
+        return key
+
+    ddl = f"create table t(k {datatype} not null primary key, v text);"
+    assert made("KAFKA_AVRO_SCHEMA_COLUMN") == b"\x00\x00\x00\x00\x02" + avro
+    assert made("KAFKA_JSON_SCHEMA_COLUMN") == b"\x00\x00\x00\x00\x02" + text.encode()
+    assert made("CONNECT_SCHEMA_COLUMN") == f'{{"schema":{connect},"payload":{text}}}'.encode()
+    assert made("CONNECT_PAYLOAD_COLUMN") == text.encode()
+    said = "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}"
+    [_, key] = messages.registered_schemas(pure.recipe(tmp_path, ddl, said, kafka=REGISTRY))
+    assert json.loads(key.text) == schema
+    parsed = fastavro.parse_schema(json.loads(key.text))
+    assert fastavro.schemaless_reader(io.BytesIO(avro), parsed, None) == value
+
+
+def test_a_key_of_two_columns_is_no_value_alone(tmp_path):
+    with pytest.raises(ConfigurationError, match="the key is id, part: use KAFKA_AVRO_SCHEMA"):
+        pure.recipe(
+            tmp_path, DDL, "  - {action: Integrate, MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", kafka=REGISTRY
+        )
+
+
 @pytest.mark.parametrize(("parameters", "kafka", "key"), KEYS)
 def test_keys(parameters, kafka, key, tmp_path):
     actions = f"  - {{action: Integrate, {parameters}}}" if parameters else ""
     [(made, _, _)] = sent(tmp_path, actions, ROW, kafka=kafka, ids=True)
     assert made == (key.encode() if isinstance(key, str) else key)
+
+
+def test_a_key_column_that_is_missing_is_no_0_in_a_key(tmp_path):
+    said = "  - {action: Integrate, MessageKey: '{{hvr_key_names -}}'}"
+    with pytest.raises(
+        DataError, match=r"a.jsonl:1: table t, MessageKey: id, which \{\{hvr_key_names\}\} has, is missing"
+    ):
+        sent(tmp_path, said, {"part": "a", "v": "x"})
 
 
 RETIRED = [
@@ -274,10 +323,46 @@ def test_a_key_update_leaves_a_tombstone_for_the_old_key(tmp_path):
     assert [(json.loads(key)["id"], value is None) for key, value, _ in rows] == [(7, False), (7, True), (9, False)]
 
 
+KEYLESS = [
+    ("create table t(v text);", "v"),
+    ("create table t(v text, d interval, r int4range);", "v"),  # rows may differ in what no key can have
+    ("create table t(id int not null, v text); create unique index u on t(v);", "v"),
+]
+
+
+@pytest.mark.parametrize(("ddl", "column"), KEYLESS)
+@pytest.mark.parametrize("more", ["", ", MessageKey: '{v}'", ", MessageKeySerializer: JSON_ROW"])
+def test_a_table_without_a_key_has_no_tombstones(ddl, column, more, tmp_path):
+    actions = f"  - {{action: Integrate, OnDeleteSendTombstone: true{more}}}\n"
+    with pytest.raises(ConfigurationError, match="table t has no key, and a tombstone would erase rows that are like"):
+        pure.recipe(tmp_path, ddl, actions)
+    keyed = f"  - {{action: ColumnProperties, table: t, Name: {column}, Key: true}}\n"
+    [table] = pure.recipe(tmp_path, ddl, actions + keyed).tables
+    assert table.tombstones
+    [table] = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Json: true, Envelope: DEBEZIUM}\n").tables
+    assert not table.tombstones
+
+
+def test_a_compacted_topic_of_a_table_without_a_key_is_remarked(tmp_path):
+    topics = ", Create_Topics: {Topic_Config: {cleanup.policy: 'compact,delete'}}"
+    for ddl, remarked in (("create table t(v text);", True), (SINGLE, False)):
+        pure.recipe(tmp_path, ddl, kafka=topics)
+        notes = plan.make(str(tmp_path / "channel.yaml"), "UTC").notes
+        assert any("table t: new topics are compacted" in one for one in notes) is remarked
+
+
+@pytest.mark.parametrize(("more", "remarked"), [("", True), (TIMEKEY, False), (NO_TRUNCATE, False)])
+def test_truncates_that_are_not_sent_beside_tombstones_are_remarked(more, remarked, tmp_path):
+    pure.recipe(tmp_path, SINGLE, "  - {action: Integrate, OnDeleteSendTombstone: true}\n" + more)
+    notes = plan.make(str(tmp_path / "channel.yaml"), "UTC").notes
+    assert any("the rows of a truncated table stay in its topic" in one for one in notes) is remarked
+
+
 def test_a_tombstone_without_a_key_is_counted_and_not_sent(tmp_path):
     for style in ("", TIMEKEY):
         actions = "  - {action: Integrate, OnDeleteSendTombstone: true, MessageKey: '{v}'}\n" + style
-        recipe = pure.recipe(tmp_path, "create table t(v text);", actions)
+        keyed = "  - {action: ColumnProperties, Name: v, Key: true, Datatype: varchar, Nullable: true}\n"
+        recipe = pure.recipe(tmp_path, "create table t(v text);", actions + keyed)
         fragments, [note] = pure.fragments(recipe, pure.hvr(tmp_path, {"hvr_op": 0, "v": None}))
         assert fragments.num_rows == (1 if style else 0)
         assert note.not_sent == {"tombstones without a key": 1}

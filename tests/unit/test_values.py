@@ -14,6 +14,15 @@ ARRAYS = [
     ('{"q\\"uote","back\\\\slash",""}', ['q"uote', "back\\slash", ""]),
     ('{NULL,null,"NULL"}', [None, None, "NULL"]),
     ("{Zoë,李}", ["Zoë", "李"]),
+    (
+        '{\u00a0,"x y",\u2003z\u2003}',
+        ["\u00a0", "x y", "\u2003z\u2003"],
+    ),  # PostgreSQL quotes white space of ASCII alone
+    ("{\u00a0,\u2003z\u2003}", ["\u00a0", "\u2003z\u2003"]),
+    ('{ a ,\t"b" , c d }', ["a", "b", "c d"]),
+    ("{ }", []),
+    ('{"a","b\\"}"}', ["a", 'b"}']),
+    ("{nUlL,nullx}", [None, "nullx"]),
 ]
 
 
@@ -28,6 +37,13 @@ REFUSED = [
     ("{{a},{b}}", schema.Array(schema.String()), "several dimensions; declare the column as text"),
     ("[0:1]={a,b}", schema.Array(schema.String()), "expected an array literal"),
     ('{"abc}', schema.Array(schema.String()), "expected a quote"),
+    ('{"abc\\"}', schema.Array(schema.String()), "expected a quote"),
+    ("{a,}", schema.Array(schema.String()), "expected an item"),
+    ("{a, ,b}", schema.Array(schema.String()), "expected an item"),
+    ('{"a"b}', schema.Array(schema.String()), "expected a comma"),
+    ('{a"b"}', schema.Array(schema.String()), "expected quotes"),
+    ("{a}b}", schema.Array(schema.String()), "expected quotes"),
+    ("{0x1F}", schema.Array(schema.Integer(32)), "expected digits"),
     ("", schema.Array(schema.String()), "expected an array literal"),
     ("1.5", schema.Integer(32), "is no integer"),
     ("99999999999", schema.Integer(32), "is no integer"),

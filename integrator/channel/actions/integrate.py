@@ -13,7 +13,8 @@ SubjectStrategy = Literal[
 ]
 Serializer = Literal[
     "NONE", "STRING", "CONNECT", "KAFKA_AVRO", "KAFKA_JSON", "KAFKA_AVRO_SCHEMA", "KAFKA_JSON_SCHEMA",
-    "KAFKA_PROTOBUF_SCHEMA", "CONNECT_SCHEMA", "CONNECT_PAYLOAD", "JSON_ROW",
+    "KAFKA_PROTOBUF_SCHEMA", "CONNECT_SCHEMA", "CONNECT_PAYLOAD", "JSON_ROW", "KAFKA_AVRO_SCHEMA_COLUMN",
+    "KAFKA_JSON_SCHEMA_COLUMN", "CONNECT_SCHEMA_COLUMN", "CONNECT_PAYLOAD_COLUMN",
 ]  # fmt: skip
 
 
@@ -55,7 +56,7 @@ class Integrate(InContext):
         "KAFKA_AVRO_SCHEMA and KAFKA_JSON_SCHEMA: the key columns as a record.",
         example="KAFKA_AVRO_SCHEMA",
         differs="Extensions: KAFKA_PROTOBUF_SCHEMA; CONNECT: the text in Connect JSON; CONNECT_SCHEMA, CONNECT_PAYLOAD "
-        "and JSON_ROW: the key columns in JSON; NONE: no key.",
+        "and JSON_ROW: the key columns in JSON; …_COLUMN: the one key column alone, without its name; NONE: no key.",
     )
     MessageHeaders: str | None = parameter(
         None,

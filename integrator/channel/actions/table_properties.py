@@ -44,6 +44,13 @@ class TableProperties(InContext):
         differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none. For the source "
         "its location or group must be named: * means the messages.",
     )
+    Partitions: str | None = parameter(
+        None,
+        "At the source: which tables of the records are partitions of this one, beside those that its definition has: "
+        "a|b, with * for any text; SCHEMA.NAME, or NAME in any schema.",
+        example='"orders_2*"',
+        differs="An extension: HVR asks the database.",
+    )
     TrimWhiteSpace: bool = parameter(
         False, "Blanks at the end of varchar and char of a length are cut off.", example="true"
     )
@@ -67,10 +74,14 @@ class TableProperties(InContext):
         None,
         "What is sent for text that the source left out.",
         example='"?"',
-        differs="Null is not missing, and stays null.",
+        differs="Null is not missing, and stays null. HVR invents values for numbers and dates where this alone is "
+        "set; here they stay missing.",
     )
     MissingRepresentationNumeric: str | None = parameter(
-        None, "What is sent for numbers that the source left out.", example='"-1"', differs="Null stays null."
+        None,
+        "What is sent for numbers that the source left out.",
+        example='"-1"',
+        differs="Null stays null. HVR invents a text where only another of the three is set; here it stays missing.",
     )
     MissingRepresentationDate: str | None = parameter(
         None,

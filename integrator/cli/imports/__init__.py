@@ -1,6 +1,7 @@
 """`import`: channels from other products' configurations.
 
 draft          what a channel is made of, and its text; checked as it is written
+report         what is to be done, what differs, and what is ignored
 producer       properties of Kafka's Java producer
 commands       the commands
 airbyte        destination-kafka

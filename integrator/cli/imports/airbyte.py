@@ -40,7 +40,9 @@ def run(
     topic = draft.kafka.get("Kafka_Default_Topic", "")
     if _SCHEMA in topic and not all(table.schema for table in tables.read(str(definitions), sql_dialect).tables):
         draft.kafka["Kafka_Default_Topic"] = topic.replace(_SCHEMA, "")
-        draft.notes.append("{namespace} is empty in topics: the definitions name no schema (create table public.…)")
+        draft.report.todo(
+            "{namespace} is empty in topics, for the definitions name no schema: write it there (create table public.…)"
+        )
     return drafts.write(draft, channel, timezone)
 
 
@@ -68,12 +70,12 @@ def read(file: Path) -> Draft:
     if "topic_pattern" in values:
         draft.kafka["Kafka_Default_Topic"] = topic_of(values.pop("topic_pattern"))
     if "sync_producer" in values:
-        draft.idle("sync_producer", "each cycle waits for all of its acknowledgements")
+        draft.report.ignore("sync_producer", "each cycle waits for all of its acknowledgements")
     if "test_topic" in values:
-        draft.idle("test_topic", f"use check --connect --test-topic {values['test_topic']}")
+        draft.report.ignore("test_topic", f"check --connect --test-topic {values['test_topic']} does the same")
     ours = {key.replace("_", "."): value for key, value in values.items() if key not in ("sync_producer", "test_topic")}
     producer.take(ours, draft, PREFIX, lambda name: name.replace(".", "_"))
-    draft.notes.append(_KEYS)
+    draft.report.differ(_KEYS)
     return draft
 
 

@@ -16,6 +16,8 @@ from integrator.errors import ConfigurationError
 
 _KEY = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+REFERENCE = re.compile(r"\$\{[\w-]+:[^}]*\}")
+"""What a worker puts a value in the place of (https://kafka.apache.org/documentation/#connect_configproviders)."""
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
@@ -27,11 +29,18 @@ class Config:
     taken: set[str] = field(default_factory=set)
 
     def get(self, key: str, *others: str, default: str = "") -> str:
-        """Return the value of a property, or of the first of its `others` names that is given."""
+        """Return the value of a property, or of the first of its `others` names that is given.
+
+        Raises ConfigurationError for a reference, whose value only Kafka Connect knows.
+        """
         for name in (key, *others):
             if name in self.values:
                 self.taken.add(name)
-                return self.values[name].strip()
+                value = self.values[name].strip()
+                if found := REFERENCE.search(value):
+                    text = f"{name}: {found[0]} is a reference that a worker of Kafka Connect resolves: write its value"
+                    raise ConfigurationError(text)
+                return value
         return default
 
     def on(self, key: str, *, default: bool) -> bool:

@@ -10,12 +10,19 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from integrator.cli.imports import connect_file, debezium_columns, debezium_delivery, debezium_formats
-from integrator.cli.imports import debezium_tables as of_tables
+from integrator.cli.imports import (
+    connect_file,
+    debezium_captured,
+    debezium_columns,
+    debezium_delivery,
+    debezium_formats,
+    debezium_reasons,
+    debezium_snapshots,
+)
 from integrator.cli.imports import debezium_transforms as transforms
 from integrator.cli.imports import draft as drafts
 from integrator.cli.imports.connect_file import Config
-from integrator.cli.imports.debezium_reasons import reason
+from integrator.cli.imports.debezium_patterns import items
 from integrator.cli.imports.debezium_topics import Topics
 from integrator.cli.imports.draft import Draft
 from integrator.errors import ConfigurationError
@@ -33,26 +40,43 @@ _ENVELOPE = (
     "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r, and "
     "records of keys are called otherwise: integrator plan shows them"
 )
+_OMITTED = (
+    "values that a record leaves out (PostgreSQL's unchanged large values, deletes of which the key alone is recorded) "
+    "are not in the row, where Debezium has null"
+)
+_AS_NULL = (
+    "values that a record leaves out (PostgreSQL's unchanged large values, images of which the key alone is recorded) "
+    "are null in rows (Missing_Values: NULL), numbers too; a column with IntegrateExpression {hvr_missing} names them, "
+    "and REPLICA IDENTITY FULL has them recorded"
+)
+_UNAVAILABLE = ("postgres", "oracle")
+"""Databases whose large values are not in records of updates that do not change them."""
+UNAVAILABLE = "__debezium_unavailable_value"
 
 
 @dataclass(frozen=True)
 class Connector:
-    """A database's connector. dump: a command that writes the definitions of its tables."""
+    """A database's connector. dump: a command that writes the definitions of its tables.
+
+    schema: of tables for which none is known. in_databases: whether its schemas are databases.
+    """
 
     product: str
     sql_dialect: str
     schema: str | None
     dump: str
     times: str = "adaptive"
+    in_databases: bool = False
 
 
-_MYSQL = Connector("MySQL", "mysql", None, "mysqldump --no-data --databases …", "adaptive_time_microseconds")
+_MYSQL = Connector("MySQL", "mysql", None, "mysqldump --no-data --databases …", "adaptive_time_microseconds", True)
 CONNECTORS = {
     "PostgresConnector": Connector("PostgreSQL", "postgres", "public", "pg_dump -s"),
     "MySqlConnector": _MYSQL,
     "MariaDbConnector": replace(_MYSQL, product="MariaDB", dump="mariadb-dump --no-data --databases …"),
     "SqlServerConnector": Connector("SQL Server", "tsql", "dbo", "Management Studio, Generate Scripts"),
     "OracleConnector": Connector("Oracle", "oracle", None, "DBMS_METADATA.GET_DDL"),
+    "Db2Connector": Connector("Db2", "db2", None, "db2look -e"),
 }
 """By the last part of the connector's class."""
 
@@ -84,11 +108,11 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
     draft = made(config, CONNECTORS[given], options)
     if options.definitions is not None:
         return drafts.write(draft, options.channel, timezone)
-    undefined = options.channel.with_name(of_tables.UNDEFINED)
+    undefined = options.channel.with_name(debezium_captured.UNDEFINED)
     options.channel.write_text(draft.text(options.channel), encoding="utf-8")
-    lines = [f"{options.channel}: channel {draft.name}, not checked: it has no table definitions yet", *draft.notes]
+    text = draft.report.text(f"{options.channel}: channel {draft.name}, not checked: it has no table definitions yet")
     dump = f"Next: write the tables' definitions to {undefined} ({CONNECTORS[given].dump})"
-    return "\n  ".join(lines) + f"\n{dump}\n      integrator check --channel {options.channel}", None
+    return f"{text}\n{dump}\n      integrator check --channel {options.channel}", None
 
 
 def made(config: Config, connector: Connector, options: Options) -> Draft:
@@ -96,7 +120,7 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     prefix = config.get("topic.prefix", "database.server.name", default="debezium")
     draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}")
     if draft.name != prefix:
-        draft.notes.append(
+        draft.report.differ(
             f"the channel is called {draft.name}, not {prefix}: names of schemas and source.name begin with it"
         )
     config.get("name")
@@ -106,35 +130,31 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     _take_modes(config, connector, draft)
     _take_brokers(config, options, draft)
     dialect = options.sql_dialect or connector.sql_dialect
-    tables = of_tables.take(config, options.definitions, dialect, connector.schema, draft)
+    named = None if connector.in_databases else database.lower()
+    defined = debezium_captured.Given(options.definitions, dialect, connector.schema, named)
+    tables = debezium_captured.take(config, defined, draft)
     of_columns = _take_skipped(config, draft)
     tombstones = config.on("tombstones.on.delete", default=True)
     same = {"db": database, "name": prefix, "connector": given_name(connector)}
-    chain = transforms.take(config, tables, draft, same, tombstones=tombstones)
     debezium_columns.take(config, tables, draft)
+    debezium_snapshots.take(config, tables, draft)
+    chain = transforms.take(config, tables, draft, same, tombstones=tombstones)
     if not chain.flat and not tombstones:
         draft.act("Integrate", OnDeleteSendTombstone=False)
     if of_columns and not chain.flat:
         draft.act("Capture", NoTruncate=True)
     debezium_formats.take(config, chain, tables, draft)
     if not chain.flat:
-        draft.notes.append(_ENVELOPE)
-    elif connector.sql_dialect == "postgres" and "Kafka_Schema_Registry" not in draft.kafka and chain.deletes:
-        draft.notes.append(
-            "values that a record leaves out are not in the row, where Debezium has null or a placeholder"
-        )
-    elif connector.sql_dialect == "postgres":
-        unavailable = config.get("unavailable.value.placeholder", default="__debezium_unavailable_value")
-        draft.act("TableProperties", MissingRepresentationString=unavailable)
+        draft.report.differ(_ENVELOPE)
+    _take_missing(config, connector, chain, draft)
     names = config.get("database.names").split(",")[0].strip()
     topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
     topics.routers = chain.routers
-    topics.take(tables, draft)
-    debezium_delivery.take(config, draft)
+    debezium_delivery.take(config, topics.take(tables, draft), draft)
     if chain.flat and "Kafka_Schema_Registry" in draft.kafka:
-        draft.notes.append("records in the registry are called otherwise than Debezium's: integrator plan shows them")
+        draft.report.differ("records in the registry are called otherwise than Debezium's: integrator plan shows them")
     for name in config.rest():
-        draft.idle(name, reason(name))
+        debezium_reasons.report(name, config.values[name], draft.report)
     draft.actions.sort(key=lambda action: _ORDER.index(action["action"]))
     return draft
 
@@ -146,18 +166,20 @@ def given_name(connector: Connector) -> str:
 
 def _take_database(config: Config, draft: Draft) -> str:
     """Have the source location called after the database, which events call source.db; return the database."""
-    names = of_tables.items(config.get("database.names") or config.get("database.dbname"))
-    names = names or of_tables.items(config.get("database.include.list", "database.whitelist"))
+    names = items(config.get("database.names") or config.get("database.pdb.name") or config.get("database.dbname"))
+    config.get("database.dbname")
+    names = names or items(config.get("database.include.list", "database.whitelist"))
     if len(names) > 1:
-        draft.notes.append(
-            f"a channel has one database's changes, and {names[0]} is taken: import again for the others"
+        draft.report.todo(
+            f"a channel has one database's changes, and {names[0]} is taken: for each of the others, import again with "
+            "that one alone in the list of databases"
         )
     if not names:
         return ""
     if _LOCATION.fullmatch(names[0]) and names[0] != draft.kafka_name:
         draft.source_name = names[0]
     else:
-        draft.notes.append(f"source.db is {draft.source_name}, not {names[0]}, which no location can be called")
+        draft.report.differ(f"source.db is {draft.source_name}, not {names[0]}, which no location can be called")
     return names[0]
 
 
@@ -183,18 +205,32 @@ def _take_brokers(config: Config, options: Options, draft: Draft) -> None:
     given = options.brokers or config.get("producer.override.bootstrap.servers")
     found = given or config.get(f"schema.history.internal.{key}", f"database.history.{key}")
     if not found:
-        draft.notes.append(
+        draft.report.todo(
             "the brokers are the worker's (bootstrap.servers), and localhost:9092 is written: put them into "
             "Kafka_Brokers, or give --worker FILE or --brokers"
         )
     elif not given:
-        draft.notes.append("the brokers are those of the schema history; if the topics are elsewhere, give --brokers")
+        draft.report.todo("the brokers are those of the schema history; if the topics are elsewhere, give --brokers")
     draft.kafka["Kafka_Brokers"] = [one.strip() for one in (found or "localhost:9092").split(",")]
+
+
+def _take_missing(config: Config, connector: Connector, chain: transforms.Chain, draft: Draft) -> None:
+    """Say what is sent for values that records leave out: the connector's placeholder for text that did not change."""
+    registry = "Kafka_Schema_Registry" in draft.kafka
+    if registry:
+        draft.report.differ(_AS_NULL)
+    elif chain.flat:
+        draft.report.differ(_OMITTED)
+    if chain.flat and connector.sql_dialect in _UNAVAILABLE and (registry or not chain.deletes):
+        placeholder = config.get("unavailable.value.placeholder", default=UNAVAILABLE)
+        draft.act("TableProperties", MissingRepresentationString=placeholder)
+        deletes = "; in deletes too, where Debezium has null" if chain.deletes else ""
+        draft.report.differ(f"text that a record leaves out is {placeholder}, as with Debezium{deletes}")
 
 
 def _take_skipped(config: Config, draft: Draft) -> bool:
     """Note operations that are skipped; return whether truncates are."""
     skipped = [one.strip() for one in config.get("skipped.operations", default="t").split(",")]
-    for one in set(skipped) & {"c", "u", "d", "r"}:
-        draft.idle(f"skipped.operations: {one}", "an envelope has all operations; the style says which rows are sent")
+    for one in sorted(set(skipped) & {"c", "u", "d", "r"}):
+        draft.report.todo(f"skipped.operations: {one}: let the capture skip them, or such changes are sent")
     return "t" in skipped

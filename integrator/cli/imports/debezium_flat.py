@@ -12,6 +12,8 @@ from integrator.cli.imports.draft import Draft
 
 _OPERATION = "{hvr_op_str 0>d;1>c;2>u;3>d;4>u;5>t}"
 _DELETED = "{hvr_op_str 0>true;1>false;2>false;3>true;4>false;5>true}"
+_FLAG = "__deleted"
+"""The column that says whether a row was deleted, whatever the prefix of those that are added."""
 _MICROS = "sql: cast(round(date_part('epoch', {hvr_cap_tstamp}) * 1000000) as bigint)"
 _MILLIS = f"{_MICROS} / 1000"
 _WITH_DELETES = ("rewrite", "rewrite-with-tombstone")
@@ -21,6 +23,14 @@ _OLD = {("drop", True): "drop", ("drop", False): "tombstone", ("rewrite", True):
         ("rewrite", False): "rewrite-with-tombstone", ("none", True): "drop", ("none", False): "tombstone"}  # fmt: skip
 """What delete.handling.mode and drop.tombstones mean, which were there before delete.tombstone.handling.mode."""
 _POSITION = "positions differ by database: a column with IntegrateExpression {hvr_integ_seq} orders changes"
+_KNOWN = (
+    "type", "predicate", "negate", "delete.tombstone.handling.mode", "delete.handling.mode", "drop.tombstones",
+    "add.fields", "add.fields.prefix", "add.headers", "add.headers.prefix", "replace.null.with.default",
+)  # fmt: skip
+_OTHERS = {"route.by.field": "a table has one topic: Integrate Topic"} | dict.fromkeys(
+    ("drop.fields.header.name", "drop.fields.from.key", "drop.fields.keep.schema.compatible"),
+    "what it drops is sent, until {action: ColumnProperties, Name: …, Absent: true} leaves it out",
+)
 _COMMIT = "it is the time of the commit, for what is sent again is the same"
 
 
@@ -33,33 +43,32 @@ def take(key: str, given: Mapping[str, str], draft: Draft, source: Mapping[str, 
     integrate: dict[str, Any] = {"OnDeleteSendTombstone": (tombstones and mode in _WITH_TOMBSTONES) or None}
     prefix = given.get("add.fields.prefix", "__")
     if mode in _WITH_DELETES:
-        name = f"{prefix}deleted"
-        deleted = {"Name": name, "Extra": True, "Datatype": "varchar", "Length": 5, "TimeKey": True}
+        deleted = {"Name": _FLAG, "Extra": True, "Datatype": "varchar", "Length": 5, "TimeKey": True}
         draft.act("ColumnProperties", **deleted, IntegrateExpression=_DELETED)
         draft.act("Capture", NoBeforeUpdate=True, NoTruncate=True)
     for field, name in _added(given.get("add.fields", ""), prefix):
         datatype, expression = _value(field, source)
         if expression is None:
-            draft.idle(f"{key}.add.fields: {field}", datatype)
+            draft.report.todo(f"{key}.add.fields: {field} is not added: {datatype}")
             continue
         sizes: dict[str, Any] = {"Datatype": datatype, "IntegrateExpression": expression}
         draft.act("ColumnProperties", Name=name, Extra=True, **sizes)
         if field.endswith(("ts_ms", "ts_us")):
-            draft.notes.append(f"{name}: {_COMMIT}")
+            draft.report.differ(_COMMIT, name)
     headers = []
     for field, name in _added(given.get("add.headers", ""), given.get("add.headers.prefix", "__")):
         datatype, expression = _value(field, source)
         if expression is None or expression.startswith("sql:"):
-            draft.idle(f"{key}.add.headers: {field}", datatype if expression is None else "a header is a template")
+            why = datatype if expression is None else "a header is a template, and this is SQL"
+            draft.report.todo(f"{key}.add.headers: {field} is not added: {why}")
         else:
             headers.append(f"{name}={expression.strip(chr(39))}")
     integrate["MessageHeaders"] = ";".join(headers) or None
     if any(value is not None for value in integrate.values()):
         draft.act("Integrate", **integrate)
-    known = ("type", "predicate", "negate", "delete.tombstone.handling.mode", "delete.handling.mode", "drop.tombstones")
     for name in given:
-        if name not in (*known, "add.fields", "add.fields.prefix", "add.headers", "add.headers.prefix"):
-            draft.idle(f"{key}.{name}", "no counterpart is known")
+        if name not in _KNOWN:
+            draft.report.todo(f"{key}.{name} is not followed: {_OTHERS.get(name, 'no counterpart is known')}")
     return mode in _WITH_DELETES
 
 
@@ -68,14 +77,14 @@ def _mode(key: str, given: Mapping[str, str], draft: Draft) -> str:
     if mode in _MODES:
         return mode
     if not (mode or old or "drop.tombstones" in given):
-        draft.notes.append(
+        draft.report.differ(
             f"{key} names no delete.tombstone.handling.mode: deletes are tombstones, as since Debezium 2.5; where they "
             "left nothing, remove OnDeleteSendTombstone"
         )
         return "tombstone"
     made = _OLD.get((old or "drop", given.get("drop.tombstones", "true").lower() == "true"))
     if made is None or mode:
-        draft.idle(f"{key}: {mode or old}", f"{', '.join(_MODES)} are there: deletes are tombstones")
+        draft.report.todo(f"{key}: {mode or old} is not there ({', '.join(_MODES)} are): deletes are tombstones")
     return made or "tombstone"
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
-_CAPTURE = "it is for the capture, whose changes are read from files or a socket (docs/sources.md)"
+from integrator.cli.imports.report import Report
+
+_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources.md)"
 _SHOWN = "the process shows how far it is, /status and metrics (docs/operation.md)"
 _REFRESH = "whole tables are sent by integrator refresh (docs/refresh.md)"
 _HISTORY = "the channel has the definitions of its tables; unknown_columns: add at the source adds new columns"
@@ -28,20 +30,17 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"include\.schema\.(changes|comments)", f"there is no topic of schema changes: {_HISTORY}"),
     (r"provide\.transaction\.metadata|topic\.transaction|transaction\.topic|transaction\.metadata\.factory",
      'there is no topic of transactions: MessageHeaders "tx={hvr_tx_seq}" has each row\'s'),
-    (r"topic\.(naming\.strategy|cache\.size)", "topics are called by Kafka_Default_Topic and Integrate Topic"),
+    (r"topic\.cache\.size", "topics are called by Kafka_Default_Topic and Integrate Topic"),
     (r"max\.batch\.size|max\.queue\..*|poll\.interval\.ms|query\.fetch\.size|snapshot\.fetch\.size",
      "a cycle takes the change files that are there, up to Integrate CycleByteLimit"),
     (r"event\.processing\.failure\.handling\.mode|inconsistent\.schema\.handling\.mode|errors\.max\.retries", _ERRORS),
-    (r"errors\.deadletterqueue\..*", "a source connector has none; here errors.deadletterqueue.topic.name is one"),
+    (r"errors\.deadletterqueue\..*", "a source connector has none, and here errors.deadletterqueue.topic.name is one"),
     (r"retriable\.restart\..*|.*\.retry\.(delay|timeout)\..*", "restart of the channel says when a failure is retried"),
-    (r"skip\.messages\.without\.change", "an update that changes nothing is sent too"),
-    (r"hstore\.handling\.mode", "hstore is text, as the record has it"),
-    (r"interval\.handling\.mode", "an interval is text, such as P1Y2M3DT4H5M6S"),
-    (r"bigint\.unsigned\.handling\.mode", "bigint unsigned is decimal(20)"),
     (r"(field\.name|schema\.name)\.adjustment\.mode|sanitize\.field\.names",
      "a name that a format cannot have is a problem that check reports; BaseName gives it another"),
-    (r"converters|custom\.metric\.tags|post\.processors", "classes of Java's cannot be had here"),
-    (r"offset\..*|config\.providers.*|.*\.storage\..*|internal\..*", "it is Kafka Connect's"),
+    (r"custom\.metric\.tags", "metrics are named by channel and location"),
+    (r"(column|datatype)\.propagate\.source\.type", "schemas do not have the database's types as parameters"),
+    (r"offset\..*|config\.providers.*|.*\.storage\..*|internal\..*", "there is no Kafka Connect"),
     (r"transaction\.boundary\..*|exactly\.once\.support", "delivery: exactly_once is for each cycle"),
     (r"header\.converter", "headers are text"),
     (_OF_CAPTURE, _CAPTURE),
@@ -49,6 +48,37 @@ REASONS: tuple[tuple[str, str], ...] = (
 """Expressions for names, and the reason."""
 
 
-def reason(name: str) -> str:
-    """Return why a property has no counterpart."""
-    return next((why for expression, why in REASONS if re.fullmatch(expression, name)), "no counterpart is known")
+TODOS: tuple[tuple[str, str], ...] = (
+    (r"converters|post\.processors", "what classes of Java's mask or write otherwise is sent as records have it"),
+    (r"topic\.naming\.strategy", "topics may be called otherwise: compare with integrator plan; Integrate Topic"),
+    (r"column\..*", "it is no property of Debezium's that is known: if it keeps values back, they are sent"),
+)  # fmt: skip
+"""Expressions for names, and what is to be done."""
+DIFFERENCES: tuple[tuple[str, str], ...] = (
+    (r"skip\.messages\.without\.change", "an update that changes nothing is sent, too"),
+    (r"hstore\.handling\.mode", "hstore is text, as the record has it"),
+    (r"interval\.handling\.mode", "an interval is text, such as P1Y2M3DT4H5M6S"),
+    (r"bigint\.unsigned\.handling\.mode", "bigint unsigned is decimal(20)"),
+)
+"""Expressions for names, and what consumers may notice."""
+_HASH = "column.mask.hash."
+_NAMING = re.compile(r"io\.debezium\.schema\.(Schema|Default|DefaultRegex)TopicNamingStrategy")
+
+
+def report(name: str, value: str, found: Report) -> None:
+    """Report a property that has no counterpart. Of the names of hashes, which have a salt, the beginning is shown."""
+    shown = f"{_HASH}…" if name.startswith(_HASH) else name
+    if name == "topic.naming.strategy" and _NAMING.fullmatch(value):
+        return
+    if what := _first(DIFFERENCES, name):
+        found.differ(what, shown)
+    elif why := _first(REASONS, name):
+        found.ignore(shown, why)
+    elif what := _first(TODOS, name):
+        found.todo(f"{shown}: {what}")
+    else:
+        found.ignore(shown, "no counterpart is known")
+
+
+def _first(texts: tuple[tuple[str, str], ...], name: str) -> str:
+    return next((text for expression, text in texts if re.fullmatch(expression, name)), "")

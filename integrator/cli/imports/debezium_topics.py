@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as field_of
 
-from integrator.cli.imports.debezium_tables import Matches, Tables, expression, java
+from integrator.cli.imports.debezium_patterns import Matches, expression, java
+from integrator.cli.imports.debezium_tables import Tables
 from integrator.cli.imports.draft import Draft
 from integrator.errors import ConfigurationError
 from integrator.schema import Table
@@ -52,7 +53,9 @@ def router(key: str, regex: str, replacement: str, predicate: Mapping[str, str],
     if predicate.get("type", "").endswith("TopicNameMatches"):
         only = expression(predicate.get("pattern", ""), key)
     elif predicate:
-        draft.idle(f"{key}.predicate", f"{predicate.get('type')} is not looked at: topics are routed whatever it says")
+        draft.report.ignore(
+            f"{key}.predicate", f"{predicate.get('type')} is not looked at: topics are routed whatever it says"
+        )
     return Router(Matches(compiled), _of_python(replacement), only, predicate.get("negate", "").lower() == "true")
 
 
@@ -84,8 +87,8 @@ class Topics:
             topic = change(topic)
         return topic
 
-    def take(self, tables: Tables, draft: Draft) -> None:
-        """Set the location's topic, and that of tables which have another."""
+    def take(self, tables: Tables, draft: Draft) -> list[str]:
+        """Set the location's topic, and that of tables which have another; return the topics that are known."""
         topics = {table.name: (table, self.of(table)) for table in tables.tables or [_ANY]}
         known = list(topics.values())
         template = next(filter(None, (_template(*one, known) for one in known)), None)
@@ -95,6 +98,7 @@ class Topics:
         for table, topic in known:
             if _filled(template, table) != topic:
                 draft.act("Integrate", group="KAFKA", table=table.name, Topic=topic)
+        return sorted({topic for _, topic in known}) if tables.known else []
 
 
 def _template(table: Table, topic: str, known: list[tuple[Table, str]]) -> str | None:

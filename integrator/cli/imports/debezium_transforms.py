@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from integrator.cli.imports import debezium_flat
 from integrator.cli.imports.connect_file import Config
-from integrator.cli.imports.debezium_columns import absent, replaced
+from integrator.cli.imports.debezium_columns import absent
+from integrator.cli.imports.debezium_masks import replaced
 from integrator.cli.imports.debezium_tables import Tables, needs_tables
 from integrator.cli.imports.debezium_topics import Router, router
 from integrator.cli.imports.draft import Draft
+from integrator.errors import ConfigurationError
 from integrator.schema import Decimal, Float, Integer, String, Table
 
 _NONE = {
@@ -28,15 +30,15 @@ _NONE = {
     "InsertHeader": "headers are Integrate MessageHeaders: name=text",
     "HeaderFrom": 'headers are Integrate MessageHeaders: "name={column}"',
     "ExtractChangedRecordState": "FileFormat BeforeUpdateColumns sends values before an update beside those after it",
-    "SchemaChangeEventFilter": "there are no events of schema changes",
     "PartitionRouting": "the partition is by the message key (Integrate MessageKey, Kafka_Partitioner)",
 }
 """Why transforms have no counterpart, by the last part of their class."""
-_UNKNOWN = "what it does is not done here, so that what it hides or drops is sent, until an action does the same"
-_ENVELOPE = "it changes Debezium's envelope, which is as it is; after ExtractNewRecordState it would change rows"
+_UNKNOWN = "what it hides or drops is sent, until an action does the same"
+_ENVELOPE = "it changes Debezium's envelope, which has all of its fields here; what it hid there is sent"
+_TABLE_FIELD = "__dbz__physicalTableIdentifier"
 _UNIQUE = (
-    "keys have no field that keeps tables apart, which key.enforce.uniqueness adds: where rows of tables that share a "
-    "topic have one key, write MessageKey: '{hvr_tbl_name}-{{hvr_key_names -}}' and MessageKeySerializer: STRING"
+    "keys have no field {} that keeps tables apart, which key.enforce.uniqueness adds: where rows of tables that share "
+    "a topic have one key, write MessageKey: '{{hvr_tbl_name}}-{{{{hvr_key_names -}}}}', MessageKeySerializer: STRING"
 )
 
 
@@ -72,18 +74,22 @@ def take(config: Config, tables: Tables, draft: Draft, source: Mapping[str, str]
                 regex, new = given.get("topic.regex", ""), given.get("topic.replacement", "")
                 chain.routers.append(router(key, regex, new, predicate, draft))
                 if given.get("key.enforce.uniqueness", "true").lower() == "true":
-                    draft.idle(key, _UNIQUE)
+                    draft.report.todo(f"{key}: {_UNIQUE.format(given.get('key.field.name', _TABLE_FIELD))}")
+            case "ValueToKey" if chain.flat and tables.known:
+                _take_key(key, _names(given.get("fields", "")), tables, draft)
             case "ExtractField$Key":
                 chain.key_field = given.get("field", "")
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value" if chain.flat:
                 _take_fields(kind, key, given, tables, draft)
             case "ReplaceField$Value" | "MaskField$Value" | "InsertField$Value":
-                draft.idle(key, _ENVELOPE)
+                draft.report.todo(f"{key} ({kind}) is not followed: {_ENVELOPE}")
+            case "SchemaChangeEventFilter":
+                draft.report.ignore(f"{key} ({kind})", "there are no events of schema changes")
             case _:
                 short = kind.partition("$")[0]
-                draft.idle(f"{key} ({kind})", _NONE.get(short, _UNKNOWN))
+                draft.report.todo(f"{key} ({kind}) is not followed: {_NONE.get(short, _UNKNOWN)}")
         if predicate and not kind.endswith("Router"):
-            draft.idle(f"{key}.predicate", "the transform holds for all messages here")
+            draft.report.differ("the transform holds for all messages here, whatever its predicate", key)
     config.get("predicates")
     return chain
 
@@ -92,25 +98,50 @@ def _take_fields(kind: str, key: str, given: Mapping[str, str], tables: Tables, 
     """Take a transform of the fields of flattened rows: those left out, renamed, masked and added."""
     excluded = _names(given.get("exclude", given.get("blacklist", "")))
     included = _names(given.get("include", given.get("whitelist", "")))
+    if not tables.known and (excluded or included or kind == "MaskField$Value"):
+        raise needs_tables(key, kind)
     for table in tables.tables:
         for column in table.columns:
             if column.name in excluded or (included and column.name not in included):
                 absent(draft, table, column.name, key)
-    if not tables.known and (excluded or included or kind == "MaskField$Value"):
-        raise needs_tables(key, kind)
     for pair in _names(given.get("renames", "")):
         old, _, new = pair.partition(":")
         for name in _having(tables, old):
             draft.act("ColumnProperties", group="KAFKA", table=name, Name=old, BaseName=new)
-    if kind == "MaskField$Value":
-        for name in _names(given.get("fields", "")):
-            _mask(name, given.get("replacement"), key, tables, draft)
+    masked = _names(given.get("fields", "")) if kind == "MaskField$Value" else []
+    for name in masked:
+        _mask(name, given.get("replacement"), key, tables, draft)
+    renamed = [pair.partition(":")[0] for pair in _names(given.get("renames", ""))]
+    added = {one["Name"] for one in draft.actions if one.get("Extra")}
+    for name in (*excluded, *included, *renamed, *masked):
+        if tables.known and name not in added and not any(_has(table, name) for table in tables.tables):
+            draft.report.todo(f"{key}: {name} is no column of the tables")
     for name, value in given.items():
         if name == "static.field":
             text = "'" + given.get("static.value", "").replace("'", "''") + "'"
             draft.act("ColumnProperties", Name=value, Extra=True, Datatype="varchar", IntegrateExpression=text)
         elif name in ("topic.field", "partition.field", "offset.field", "timestamp.field"):
-            draft.idle(f"{key}.{name}", "a consumer sees it in the message itself")
+            draft.report.differ("consumers find it in the message itself", f"{key}.{name}")
+
+
+def _take_key(key: str, fields: list[str], tables: Tables, draft: Draft) -> None:
+    """Have fields of flattened rows as the key, in the tables that have them all. Raises ConfigurationError."""
+    for table in tables.tables:
+        lacking = [name for name in fields if not _has(table, name)]
+        if lacking:
+            draft.report.todo(f"{key}: table {table.name} has no column {', '.join(lacking)}: its key is its own")
+            continue
+        for one in [one for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name]:
+            draft.actions.remove(one)
+        for name in fields:
+            if any(
+                "CaptureExpression" in one and (one["table"], one["Name"]) == (table.name, name)
+                for one in draft.actions
+            ):
+                raise ConfigurationError(
+                    f"{key}: {table.name}.{name} is masked, and cannot be the key: take it out of fields"
+                )
+            draft.act("ColumnProperties", table=table.name, Name=name, SurrogateKey=True)
 
 
 def _mask(name: str, replacement: str | None, key: str, tables: Tables, draft: Draft) -> None:
@@ -119,12 +150,17 @@ def _mask(name: str, replacement: str | None, key: str, tables: Tables, draft: D
         column = table.column(name)
         if column is None:
             continue
+        if name in table.key:
+            raise ConfigurationError(
+                f"{key}: {table.name}.{name} is of the key, and all rows would have one: let others be the key "
+                "(message.key.columns), or take it out of fields"
+            )
         if isinstance(column.type, String):
-            replaced(draft, table, name, "'" + (replacement or "").replace("'", "''") + "'")
+            replaced(draft, table, name, CaptureExpression="'" + (replacement or "").replace("'", "''") + "'")
         elif isinstance(column.type, Integer | Float | Decimal) and (replacement or "0").isdigit():
-            replaced(draft, table, name, replacement or "0")
+            replaced(draft, table, name, CaptureExpression=replacement or "0")
         else:
-            draft.idle(f"{key}: {table.name}.{name}", "the column is left out, for it cannot be masked so")
+            draft.report.todo(f"{key}: {table.name}.{name} cannot be masked so: it is left out")
             absent(draft, table, name, key)
 
 

@@ -1,4 +1,4 @@
-"""A channel that is made of another product's configuration: its parts, what has no counterpart, and its text."""
+"""A channel that is made of another product's configuration: its parts, its report, and its text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from typing import Any
 
 from integrator import plan
 from integrator.channel import paths
+from integrator.channel.secret import REFERENCE, passwords_of
 from integrator.channel.sources import FilesLocation
+from integrator.cli.imports.connect_file import REFERENCE as CONNECTS
+from integrator.cli.imports.report import Report
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
 from integrator.plan import Plan
@@ -23,6 +26,8 @@ _PLAIN = re.compile(r"(?:[A-Za-z_/]|\.\.?/)[A-Za-z0-9_./-]*")
 _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
 """Words that YAML 1.1 takes for something else than text (https://yaml.org/type/bool.html)."""
 PROPERTY = "HVR_KAFKA_PROPERTY"
+OF_URL = "URL_PASSWORD"
+"""The environment variable that has the password of a URL; further ones are numbered."""
 SCOPE = ("group", "table", "Context")
 _TOGETHER = ("Integrate", "Capture", "TableProperties")
 
@@ -32,7 +37,8 @@ class Draft:
     """The parts of a channel, as they stand in its file.
 
     origin: what it is made of. source, kafka: their locations' properties, beside the class. more: further keys of the
-    channel. variables: of the job. properties: librdkafka's, name=value. remarks: comments at the source.
+    channel. variables: of the job. properties: librdkafka's, name=value. remarks: comments at the source. report: what
+    the author must know.
     secrets: the environment variables that the channel asks for, with the values that the check has; where a value is
     not known, one of the same form. They are written nowhere.
     """
@@ -50,7 +56,7 @@ class Draft:
     variables: dict[str, str] = field(default_factory=dict)
     properties: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
     secrets: dict[str, str] = field(default_factory=dict)
     guessed: bool = False
 
@@ -64,12 +70,6 @@ class Draft:
         else:
             self.actions.append(scope | given)
 
-    def idle(self, key: str, why: str) -> None:
-        """Note a key of the other product that does nothing here."""
-        note = f"{key}: has no effect here: {why}"
-        if note not in self.notes:
-            self.notes.append(note)
-
     def secret(self, key: str, name: str, value: str | None, form: str = "") -> str:
         """Return the reference to an environment variable that is written in the place of a secret, and note it.
 
@@ -79,12 +79,42 @@ class Draft:
         known = value is not None and "${" not in value
         self.secrets[name] = value if known and value is not None else form or f"the value of {name}"
         self.guessed |= not known
-        self.notes.append(f"{key} is not written down: give it in the environment as {name}")
+        self.report.todo(f"{key} is not written down: give it in the environment as {name}")
         return f"${{{name}}}"
 
     def text(self, channel: Path) -> str:
         """Return the channel's file, whose definitions stand where `channel` finds them."""
+        for parts in (self.source, self.kafka, self.more, self.variables):
+            parts |= {key: self._without_passwords(value) for key, value in parts.items()}
+        self.actions = [self._without_passwords(action) for action in self.actions]
+        self.properties = [self._without_passwords(one) for one in self.properties]
         return "".join(self._lines(channel))
+
+    def _without_passwords(self, value: Any) -> Any:
+        """Return a value with references in the place of the passwords of URLs in it (I7)."""
+        match value:
+            case Mapping():
+                return {key: self._without_passwords(one) for key, one in value.items()}
+            case list() | tuple():
+                return [self._without_passwords(one) for one in value]
+            case str():
+                value = CONNECTS.sub(self._of_connect, value)
+                for password in filter(None, passwords_of(value)):
+                    if not REFERENCE.search(password):
+                        place = rf"(?<=[:/=]){re.escape(password)}(?=[@&;\s]|$)"
+                        value = re.sub(place, self._of_url(password), value)
+        return value
+
+    def _of_connect(self, found: re.Match[str]) -> str:
+        """Return the reference that stands in the place of one of Kafka Connect's."""
+        name = re.sub(r"[^A-Z0-9]+", "_", found[0].rpartition(":")[2].upper()).strip("_") or "VALUE"
+        return f"${{{name}}}" if name in self.secrets else self.secret(f"the value of {found[0]}", name, None)
+
+    def _of_url(self, password: str) -> str:
+        known = [name for name in self.secrets if name.startswith(OF_URL)]
+        same = next((name for name in known if self.secrets[name] == password), None)
+        name = f"{OF_URL}_{len(known) + 1}" if known else OF_URL
+        return f"${{{same}}}" if same else self.secret("the password of a URL", name, password)
 
     def _lines(self, channel: Path) -> Iterator[str]:
         tables = [one | {"file": _named(one["file"], channel)} for one in self.tables]
@@ -158,10 +188,10 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
         mend = "the channel is written with these problems: mend them in it, and integrator check shows what is left"
         problems = error.problems or [Problem(str(out), 0, "", str(error))]
         head = f"{out}: channel {draft.name}"
-        return "\n  ".join([head, *draft.notes]), ConfigurationError([*problems, Problem(str(out), 0, "", mend)])
+        return draft.report.text(head), ConfigurationError([*problems, Problem(str(out), 0, "", mend)])
     count = len(made.recipe.tables)
     head = f"{out}: channel {made.channel}, {count} table{'' if count == 1 else 's'}"
-    text = "\n  ".join([head, *made.notes, *draft.notes])
+    text = draft.report.text(head, made.notes)
     return f"{text}\nNext: {_directory(made)}integrator check --channel {out} --connect", None
 
 

@@ -54,7 +54,9 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
         raise ConfigurationError(f"{file}: channel {channel.name} has no tables: export it with its tables")
     groups = {loc: group for group, members in channel.groups.items() for loc in members}
     places = _places(hub, channel, groups, options, file)
-    draft = Draft(channel.name, f"HVR's definition of channel {channel.name}", notes=list(hub.notes))
+    draft = Draft(channel.name, f"HVR's definition of channel {channel.name}")
+    for name in hub.ignored:
+        draft.report.ignore(name, "channels, locations, tables and actions are what is imported")
     draft.source_name, draft.kafka_name = places.source, places.kafka
     _take_source(hub.locations.get(places.source, {}), places, draft)
     draft.kafka["group"] = places.kafka_group
@@ -62,7 +64,7 @@ def run(file: Path, options: Options, timezone: str) -> tuple[str, Configuration
     for name in groups:
         if name not in (places.source, places.kafka):
             kind = hub.locations.get(name, {}).get("Class", "unknown class")
-            draft.notes.append(f"location {name} ({kind}) is not in the channel, which has one source and one Kafka")
+            draft.report.ignore(f"location {name} ({kind})", "a channel has one source and one Kafka location")
     definitions.write_text(_definitions(channel, draft), encoding="utf-8")
     entry: dict[str, Any] = {"file": definitions}
     named = {one.base_name: one.name for one in channel.tables.values() if one.name != one.base_name.lower()}
@@ -130,15 +132,17 @@ def _take_source(given: dict[str, Any], places: Places, draft: Draft) -> None:
     draft.remarks.append(f"Changes of {places.source}, in files of {captures}.")
     draft.source = {"group": places.source_group, "class": "files", "path": "changes"}
     if kind in _CAPITALS:
-        draft.notes.append(
+        draft.report.differ(
             f"columns are called as in HVR; where records have them in capitals, GoldenGate's are found all the same, "
             f"and for others write {{action: ColumnProperties, group: {places.source_group}, Name: id, BaseName: ID}}"
         )
-    listed = ", ".join(name for name in given if name != "Class")
-    draft.notes.append(
-        f"location {places.source} ({kind}): HVR captured from it; here files of changes are read, or lines from a "
-        f"socket, of {captures} (docs/sources.md)" + (f"; it has no {listed}" if listed else "")
+    draft.report.todo(
+        f"location {places.source} ({kind}): HVR captured from it; have {captures} write files of changes, or send "
+        "lines to a socket (docs/sources.md)"
     )
+    listed = ", ".join(name for name in given if name != "Class")
+    if listed:
+        draft.report.ignore(f"location {places.source}: {listed}", "another program captures the changes")
 
 
 def _definitions(channel: HvrChannel, draft: Draft) -> str:
@@ -160,4 +164,4 @@ def _table(table: HvrTable, draft: Draft) -> Iterator[str]:
         made, note = hvr_types.definition(column)
         yield f"      - {flow(made)}\n"
         if note:
-            draft.notes.append(f"table {table.name}, column {column.name}: {note}")
+            draft.report.todo(f"table {table.name}, column {column.name}: {note}")

@@ -65,12 +65,15 @@ class HvrChannel:
 
 @dataclass
 class HvrHub:
-    """All that a file defines. locations: their properties, Class among them. actions: those of all channels."""
+    """All that a file defines. locations: their properties, Class among them. actions: those of all channels.
+
+    ignored: the names of what else it has.
+    """
 
     channels: dict[str, HvrChannel] = field(default_factory=dict)
     locations: dict[str, dict[str, Any]] = field(default_factory=dict)
     actions: list[HvrAction] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
     def channel(self, name: str) -> HvrChannel:
         """Return the channel of that name, which need not be there yet."""

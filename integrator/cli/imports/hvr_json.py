@@ -36,7 +36,7 @@ def _take(kind: str, said: dict[str, Any], hub: HvrHub) -> None:
     elif actions:
         hub.channel(channel).actions += actions
     else:
-        hub.notes.append(f"{kind}: has no effect here: channels, locations, tables and actions are read")
+        hub.ignored.append(kind)
 
 
 def _actions(found: Any, location: str) -> Iterator[HvrAction]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator.channel.locations import KafkaLocation
+from integrator.cli.imports import registry_access
 from integrator.cli.imports.draft import Draft
 
 DEFAULT_BROKERS = "localhost:9092"
@@ -37,7 +38,7 @@ def take(name: str, given: dict[str, Any], brokers: str | None, draft: Draft) ->
     found = _brokers(brokers or properties.pop("Kafka_Brokers", None))
     properties.pop("Kafka_Brokers", None)
     if not found:
-        draft.notes.append(
+        draft.report.todo(
             f"location {name}: its brokers are not in the file, and {DEFAULT_BROKERS} is written: put them into "
             "Kafka_Brokers, or give --brokers"
         )
@@ -51,13 +52,16 @@ def take(name: str, given: dict[str, Any], brokers: str | None, draft: Draft) ->
     for key, value in properties.items():
         if key in _SECRETS:
             kafka[key] = draft.secret(f"location {name}: {key}", key.upper(), None)
+        elif key == "Kafka_Schema_Registry":
+            urls = value if isinstance(value, list) else [str(value)]
+            kafka[key] = registry_access.take(",".join(map(str, urls)), f"location {name}: {key}", draft)
         elif key in _FILES:
             _take_file(name, key, str(value), draft)
         elif key in _OURS:
             kafka[key] = _value(key, value)
         else:
             reason = next((why for start, why in _REASONS.items() if key.startswith(start)), "no counterpart is known")
-            draft.idle(f"location {name}: {key}", reason)
+            draft.report.ignore(f"location {name}: {key}", reason)
     if any(key in properties for key in _FILES[1:]) and not kafka.keys() >= set(_FILES[1:]):
         for key in (*_FILES[1:], "Stream_Client_Private_Key_Password"):
             kafka.pop(key, None)
@@ -69,8 +73,8 @@ def _take_file(name: str, key: str, value: str, draft: Draft) -> None:
     elif _PEM in value or Path(value).is_file():
         draft.kafka[key] = value
     else:
-        draft.idle(
-            f"location {name}: {key}", f"there is no file {value} on this machine; copy it, and name it as {key}"
+        draft.report.todo(
+            f"location {name}: {key}: there is no file {value} on this machine: copy it, and name it as {key}"
         )
         if key == _FILES[0]:
             draft.kafka["Kafka_Tls"] = True  # until then by the system's authorities, never without TLS

@@ -54,14 +54,14 @@ def _left_out(at: int, name: str, problem: Problem, draft: Draft) -> bool:
     instead = _instead(action, lost)
     if instead is None:
         return False
-    draft.notes.append(f"{label}: is left out: {problem.text}")
+    draft.report.todo(f"{label}: is left out: {problem.text}")
     scope = {key: action[key] for key in SCOPE if key in action} | {"group": draft.kafka["group"]}
     if whole or action.keys() - lost <= {*_SCOPES, "Context"}:
         draft.actions.pop(at)
     else:
         del action[name]
     if instead:
-        draft.notes.append(f"{label}: instead {instead['what']} is not sent; mend the expression, and remove Absent")
+        draft.report.todo(f"{label}: instead {instead['what']} is not sent; mend the expression, and remove Absent")
         draft.actions.append({"action": instead["action"], **scope, **instead["parameters"]})
     return True
 

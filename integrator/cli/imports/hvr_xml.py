@@ -64,8 +64,7 @@ def _take(catalog: str, row: dict[str, str], hub: HvrHub) -> None:
             action = HvrAction(row.get("act_name", ""), scope, table or ALL, parameters(row.get("act_parameters", "")))
             (hub.actions if channel == ALL else hub.channel(channel).actions).append(action)
         case _:
-            note = f"{catalog}: has no effect here: channels, locations, tables and actions are read"
-            hub.notes += [] if note in hub.notes else [note]
+            hub.ignored.append(catalog)
 
 
 def _column(row: dict[str, str]) -> HvrColumn:

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import schema
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
@@ -27,7 +26,6 @@ from integrator.decode.json.objects import Objects
 from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
-from integrator.schema import Column
 
 CODING = TextCoding("airbyte", utc_typed, zoned="utc")
 EXPECTED = "a message of Airbyte's protocol"
@@ -36,7 +34,6 @@ OPERATIONS = Operations(
     ignored={"STATE": "states"}
     | dict.fromkeys(("LOG", "TRACE", "SPEC", "CONNECTION_STATUS", "CATALOG", "CONTROL"), "messages of no record"),
 )
-_UPDATED = Column("_ab_cdc_updated_at", schema.Timestamp("us", zoned=True))
 
 
 def decode(document: Document, file: File, reading: Reading) -> Decoded:
@@ -48,8 +45,9 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     data = record.inner("data", COLUMNS).find("_ab_cdc_deleted_at", "_ab_cdc_updated_at")
     action[~data.slices("_ab_cdc_deleted_at").nulls(document.text)] = "D"
     emitted = instants(record.text("emitted_at"), where, "emitted_at", "ms")
-    updated = stamps(file.path, where.line, _UPDATED, data.text("_ab_cdc_updated_at"), "UTC")
-    images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY)
+    name = "_ab_cdc_updated_at"
+    updated = stamps(file.path, where.line, name, data.text(name), "UTC")
+    images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY, infers=True)
     found = Records(
         file=file.path,
         action=action,

@@ -39,9 +39,10 @@ from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Ints, Records
+from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
 from integrator.errors import DataError
-from integrator.schema import Column, Type, describe
+from integrator.schema import Column, Table, Type, describe
 
 EXPECTED = "a flat message of Canal"
 OPERATIONS = Operations(
@@ -49,7 +50,8 @@ OPERATIONS = Operations(
     ignored=dict.fromkeys(
         ("CREATE", "ALTER", "ERASE", "RENAME", "CINDEX", "DINDEX", "QUERY", "GTID", "XACOMMIT", "XAROLLBACK"),
         "statements",
-    ),
+    )
+    | {"TIDB_WATERMARK": "watermarks"},
 )
 _MEMBERS = ("type", "database", "table", "es", "gtid", "id", "mysqlType", "data", "old")
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
@@ -80,6 +82,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     gtid, batch = objects.text("gtid"), objects.text("id")
+    batch = pc.if_else(pc.equal(batch, "0"), None, batch)  # TiCDC's of all messages
     place = by_line(file.number, where.line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
@@ -143,7 +146,7 @@ class CanalCoding:
         """Return the types of a variant."""
         return tuple(self.types[variant].items()) if variant >= 0 else None
 
-    def kind(self, column: Column, variant: int) -> Hashable:
+    def kind(self, _table: Table, column: Column, variant: int) -> Hashable:
         """Return the type of a column, and what MySQL calls it where its values are numbers of labels."""
         mysql = self.types[variant].get(column.name, "") if variant >= 0 else ""
         labelled = isinstance(column.type, schema.String) and mysql.lower().startswith(("enum(", "set("))
@@ -163,6 +166,8 @@ class CanalCoding:
                 return guarded(values, _latin1, describe(kind))
             case schema.Timestamp(zoned=True):
                 return zoned(kind, values, self.zone)
+            case schema.String(length, "bits"):
+                return guarded(values, lambda part: bits_of_numbers(part, length), describe(kind))
             case schema.String() if mysql:
                 return guarded(values, lambda part: _labels(part, mysql), mysql)
             case _:

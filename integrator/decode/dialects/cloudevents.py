@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from integrator.arrow.arrays import Mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
@@ -69,6 +70,11 @@ class Attributes:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
+
+    @property
+    def partial(self) -> Mask:
+        """Which have only the fields that were asked for: none."""
+        return np.zeros(len(self._objects), np.bool_)
 
     def _names(self, name: str) -> list[str]:
         return list(dict.fromkeys(f"{_PREFIX}{one}" for one in (_attribute(name), _attribute(name).lower())))

@@ -7,8 +7,8 @@ Operations: c and r insert, u update, d delete, t truncate. A flattened event sa
 and is an insert where it has neither.
 
 Positions: PostgreSQL's last commit before the transaction (`sequence`) and txId; MySQL's binlog file and position of
-the transaction's first event; SQL Server's commit_lsn; Oracle's commit_scn. Others, and flattened events that were not
-given such fields, stand in the order of files and lines.
+the transaction's first event; SQL Server's and Db2's commit_lsn; Oracle's commit_scn. Others, flattened events that
+were not given such fields, and events of MySQL whose file is empty text, stand in the order of files and lines.
 
 Missing are: `__debezium_unavailable_value` (PostgreSQL's unchanged TOAST), and what is null beside the key in an old
 image that has nothing but a key (PostgreSQL's default replica identity).
@@ -28,7 +28,15 @@ from integrator.arrow.arrays import Mask, mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
-from integrator.decode.dialects.debezium_coding import EMPTY, DebeziumCoding, fields_of, placeholders
+from integrator.decode.dialects.debezium_coding import (
+    EMPTY,
+    MYSQL,
+    NAMED,
+    DebeziumCoding,
+    databases,
+    fields_of,
+    placeholders,
+)
 from integrator.decode.dialects.debezium_kinds import (
     EXPECTED,
     MARKS,
@@ -104,7 +112,8 @@ class Events:
 def changes(events: Events, where: Where, reading: Reading) -> Records:
     """Return the changes of events, which are at `where`. Raises DataError."""
     schemas, source, modes = events.schemas, events.source, reading.debezium
-    is_mysql = source.labels("connector").are("mysql", "mariadb")
+    connectors = source.labels("connector")
+    is_mysql = databases(connectors) == NAMED.index(MYSQL)
     used = [schemas.codes == code for code in range(len(schemas.texts))]
     fields = [fields_of(text, where, of) if of.any() else {} for text, of in zip(schemas.texts, used, strict=True)]
     found = Records(
@@ -121,9 +130,9 @@ def changes(events: Events, where: Where, reading: Reading) -> Records:
             unavailable=placeholders(modes.unavailable_value),
             key_only=modes.old_images,
             empty=EMPTY,
-            variant=(schemas.codes.astype(np.int64) + 1) * 4 + is_mysql * 2 + events.flat,
+            variant=(schemas.codes.astype(np.int64) + 1) * 8 + databases(connectors) * 2 + events.flat,
         ),
-        old=events.before.has_object & (events.action == "U"),
+        old=events.before.filled & (events.action == "U"),
         line=where.line,
         cap_tstamp=_time(source, where),
         cap_user=source.text("user_name"),
@@ -177,6 +186,7 @@ class Blocks:
         blocks = objects.where(~flat) if is_flat else objects
         self._blocks = blocks.inner("source", EXPECTED).find(*SOURCE)
         self._objects = objects if is_flat else None
+        self.partial = flat
 
     def text(self, name: str) -> pa.Array:
         """Return a field of each."""

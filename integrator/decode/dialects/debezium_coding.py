@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import cast
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,19 +21,9 @@ from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.coding import check_nested, read_plain
 from integrator.decode.dialects.debezium_decimals import UNSIGNED
-from integrator.decode.dialects.debezium_values import (
-    BITS,
-    DAYS,
-    DECIMAL,
-    NO_FIELD,
-    PER_SECOND,
-    VARIABLE,
-    Field,
-    convert,
-    is_precise,
-    unit_of,
-    unsigned_bigint,
-)
+from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NO_FIELD, VARIABLE, Field
+from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
+from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
 from integrator.decode.json.lines import cut
@@ -39,9 +31,9 @@ from integrator.decode.json.moments import read_moments
 from integrator.decode.json.names import json_text
 from integrator.decode.json.numbers import read_unscaled, read_whole
 from integrator.decode.json.placeholders import Placeholders
-from integrator.decode.json.slices import Slices, texts_of
+from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.errors import DataError
-from integrator.schema import Column, Type, arrow_type
+from integrator.schema import Column, Table, Type, arrow_type
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
 _EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
@@ -51,21 +43,38 @@ EMPTY = Placeholders.of(
 """What Debezium writes in columns that cannot be null: the empty value of each type."""
 
 
+MYSQL, OTHER, NOT_KNOWN = "mysql", "other", ""
+NAMED = (NOT_KNOWN, MYSQL, OTHER)
+"""What the connector that an event names says of its database: nothing, that it is like MySQL, or that it is not."""
+_CONNECTORS = dict.fromkeys(("mysql", "mariadb", "TiCDC"), MYSQL) | dict.fromkeys(
+    ("postgresql", "sqlserver", "oracle", "db2", "informix", "mongodb"), OTHER
+)
+_OF_MYSQL = "ADAPTIVE_TIME_MICROSECONDS"
+
+
+def databases(connectors: Labels) -> npt.NDArray[np.int64]:
+    """Return the places in `NAMED` of the databases of events, by what their connectors are called."""
+    known = [NAMED.index(_CONNECTORS.get(name, NOT_KNOWN)) for name in connectors.texts]
+    return np.array([*known, 0], np.int64)[connectors.codes]
+
+
 @dataclass(frozen=True)
 class DebeziumCoding:
     """Values of events. fields: of each schema. modes: how the connector was set.
 
-    A variant is four times the number of the schema, from 1 on (0: none), 2 more for events of MySQL or MariaDB, and 1
-    more for flattened ones.
+    A variant is eight times the number of the schema, from 1 on (0: none), and twice the number of the database in
+    `NAMED`, and 1 more for flattened events.
     """
 
     fields: Sequence[Mapping[str, Field]]
     modes: DebeziumModes
 
     @cached_property
-    def _modes_of_mysql(self) -> DebeziumModes:
-        adaptive = self.modes.time_precision_mode == "ADAPTIVE"  # which these do not have any more
-        return replace(self.modes, time_precision_mode="ADAPTIVE_TIME_MICROSECONDS") if adaptive else self.modes
+    def _modes(self) -> dict[str, DebeziumModes]:
+        """The modes by database: what the default, ADAPTIVE, is for MySQL, and where the database is not known."""
+        adaptive = self.modes.time_precision_mode == "ADAPTIVE"
+        mysql, unknown = (replace(self.modes, time_precision_mode=mode) for mode in (_OF_MYSQL, NOT_KNOWN))
+        return {MYSQL: mysql, NOT_KNOWN: unknown} if adaptive else {}
 
     @property
     def key(self) -> Hashable:
@@ -73,23 +82,25 @@ class DebeziumCoding:
         return "debezium", self.modes
 
     def variant_key(self, variant: int) -> Hashable:
-        """Return the fields of a variant."""
-        return (variant & 3, *self._fields(variant).items())
+        """Return the database and the fields of a variant."""
+        return (variant & 7, *self._fields(variant).items())
 
-    def kind(self, column: Column, variant: int) -> Hashable:
-        """Return the type of a column, what the schema has of it, and whether MySQL or MariaDB wrote it."""
-        return column.type, self._fields(variant).get(column.name, NO_FIELD), bool(variant & 2)
+    def kind(self, table: Table, column: Column, variant: int) -> Hashable:
+        """Return the type of a column, what the schema has of it, and the database, as the event or the table says."""
+        named = NAMED[variant >> 1 & 3]
+        database = named or (MYSQL if table.database == MYSQL else OTHER if table.database else NOT_KNOWN)
+        return column.type, self._fields(variant).get(column.name, NO_FIELD), database
 
     def _fields(self, variant: int) -> Mapping[str, Field]:
-        return self.fields[(variant >> 2) - 1] if variant > 3 else {}
+        return self.fields[(variant >> 3) - 1] if variant > 7 else {}
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values in their type. Raises ValueRefused."""
-        own, field, mysql = cast("tuple[Type, Field, bool]", kind)
-        modes = self._modes_of_mysql if mysql else self.modes
+        own, field, database = cast("tuple[Type, Field, str]", kind)
+        modes = self._modes.get(database, self.modes)
         check_nested(text, at, own, (schema.String if is_number_text(own) else schema.Decimal,))
-        if mysql and own == UNSIGNED and field.kind in ("", "int64"):
-            return unsigned_bigint(texts_of(text, at), at.are_texts(text), field, modes)
+        if database != OTHER and own == UNSIGNED and field.kind in ("", "int64"):
+            return unsigned_bigint(texts_of(text, at), at.are_texts(text), field, modes, known=database == MYSQL)
         found = _read(text, at, own, field, modes)
         return convert(texts_of(text, at), at.are_texts(text), own, field, modes) if found is None else found
 

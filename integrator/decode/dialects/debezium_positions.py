@@ -34,6 +34,11 @@ SOURCE = (
 class Source(Protocol):
     """The source blocks of events."""
 
+    @property
+    def partial(self) -> Mask:
+        """Which have only the fields that were asked for (add.fields)."""
+        ...
+
     def text(self, name: str) -> pa.Array:
         """Return a field of each."""
         ...
@@ -59,15 +64,17 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, 
     status: of all events, what marks say.
     """
     by_connector = _by_fields(source)
-    where = Where(file.path, found.line)
+    where, lines = Where(file.path, found.line), by_line(file.number, found.line)
     if by_connector is None:
         connector = source.text("connector")
-        odd = mask(pc.is_in(connector, _WITH_POSITIONS))
+        odd = mask(pc.is_in(connector, _WITH_POSITIONS)) & ~source.partial
         where.check(connector, odd, "source.connector", "with it, its position in the source block, as it writes it")
         nothing = pa.nulls(len(at), pa.string())
-        transaction, commit, segment = nothing, by_line(file.number, found.line), pa.repeat(NO_TRANSACTION, len(at))
+        transaction, commit, segment = nothing, lines, pa.repeat(NO_TRANSACTION, len(at))
     else:
         transaction, commit, segment = by_connector(source.text, where)
+        nowhere = pc.fill_null(pc.equal(source.text("file"), ""), fill_value=False)
+        commit = pc.if_else(nowhere, lines, commit)
     lost = np.flatnonzero(mask(pc.is_null(commit)))
     if len(lost):
         raise DataError(
@@ -83,7 +90,7 @@ _WITH_POSITIONS = pa.array(["postgresql", "mysql", "mariadb", "sqlserver", "orac
 
 def _by_fields(source: Source) -> Callable[[Text, Where], Place] | None:
     """Choose by the field that only one kind of database has."""
-    for name, place in {"commit_lsn": _sql_server, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
+    for name, place in {"commit_lsn": _log_sequence, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
         if source.has(name):
             return place
     return None
@@ -154,6 +161,7 @@ def _snapshot(text: Text) -> Mask:
 
 def _mysql(text: Text, where: Where) -> Place:
     file, pos, gtid = text("file"), text("pos"), text("gtid")
+    file = pc.if_else(pc.equal(file, ""), None, file)  # of snapshots of Flink CDC, and of TiCDC
     where.check(pos, mask(pc.match_substring(pos, ":")), "source.pos", "a number")  # else it could be a place itself
     place = pc.binary_join_element_wise(file, pos, ":")
     commit, transaction = binlog(place, where, "source.file and source.pos"), pc.coalesce(gtid, place)
@@ -161,11 +169,24 @@ def _mysql(text: Text, where: Where) -> Place:
     return transaction, commit, number(of_gtid)
 
 
-def _sql_server(text: Text, where: Where) -> Place:
+_DIGIT = "[0-9a-fA-F]"
+_LSN = rf"^(?P<high>{_DIGIT}{{1,8}}):(?P<middle>{_DIGIT}{{1,8}}):(?P<low>{_DIGIT}{{1,16}})$"
+_DIGITS_OF_LSN = (("high", 8), ("middle", 8), ("low", 4))
+_LONG = 16
+"""Digits of the last part of Db2's positions, of 16 bytes, of which the first six are zeros: others have no place."""
+
+
+def _log_sequence(text: Text, where: Where) -> Place:
     lsn = text("commit_lsn")
-    wrong = ~mask(pc.match_substring_regex(lsn, r"^[0-9a-fA-F]{1,8}:[0-9a-fA-F]{1,8}:[0-9a-fA-F]{1,4}$"))
-    where.check(lsn, wrong, "source.commit_lsn", "a position such as 00000027:00000ac0:0002")
-    commit = pc.utf8_upper(pc.utf8_lpad(pc.replace_substring(lsn, ":", ""), SEQUENCE_WIDTHS[0], "0"))
+    parts = pc.extract_regex(lsn, _LSN)
+    where.check(lsn, mask(pc.is_null(parts)), "source.commit_lsn", "a position such as 00000027:00000ac0:0002")
+    padded = [pc.utf8_lpad(pc.struct_field(parts, name), width, "0") for name, width in _DIGITS_OF_LSN]
+    is_long = pc.greater(pc.binary_length(padded[-1]), _DIGITS_OF_LSN[-1][1])
+    padded[-1] = pc.if_else(is_long, pc.utf8_lpad(padded[-1], _LONG, "0"), padded[-1])
+    digits_of = pc.utf8_lpad(pc.binary_join_element_wise(*padded, ""), 2 * _LONG, "0")
+    beyond = ~mask(pc.match_substring_regex(digits_of, f"^0{{{2 * _LONG - SEQUENCE_WIDTHS[0]}}}"))
+    where.check(lsn, beyond, "source.commit_lsn", f"a position of at most {SEQUENCE_WIDTHS[0]} digits")
+    commit = pc.utf8_upper(pc.utf8_slice_codeunits(digits_of, 2 * _LONG - SEQUENCE_WIDTHS[0]))
     return lsn, commit, pa.repeat(NO_TRANSACTION, len(lsn))
 
 

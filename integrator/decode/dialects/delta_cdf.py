@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
-from integrator.decode.coding import TextCoding, stamps, utc_typed
+from integrator.decode.coding import INSTANT, TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, Parts, mark, of_parts
-from integrator.decode.fields import INSTANT, Where, digits, integers
+from integrator.decode.fields import Where, digits, integers
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
 from integrator.decode.json.files import BLOCK_BYTES, open_file
@@ -35,12 +35,11 @@ from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Values
 from integrator.decode.table_files import batches, control
 from integrator.errors import DataError, PublicDataError
-from integrator.schema import Column, Table
+from integrator.schema import Table, arrow_type
 
 CODING = TextCoding("delta-cdf", utc_typed, zoned="utc")
 TYPE, VERSION, STAMP = "_change_type", "_commit_version", "_commit_timestamp"
 CHANGES = ("delete", "update_preimage", "update_postimage", "insert")
-_STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
 def parts(file: File, reading: Reading) -> Parts:
@@ -105,14 +104,14 @@ def _decoded(
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
             raise PublicDataError(f"{file.path}:{line[lost]}: the row has no {name}")
-    kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), pa.string())
+    kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), schema.String())
     written = rows[VERSION].combine_chunks()
     where = Where(file.path, line)
     if pa.types.is_string(written.type):
         where.check(written, mask(pc.starts_with(written, "-")), VERSION, "a whole number from 0 on")
         numbered = integers(written, where, VERSION)
     else:
-        numbered = control(file.path, line, VERSION, written, pa.int64())
+        numbered = control(file.path, line, VERSION, written, schema.Integer(64))
     version, numbers = numbered.cast(pa.string()), numbered.to_numpy()
     wrong = first(pc.invert(pc.is_in(kind, pa.array(CHANGES))))
     if wrong is not None:
@@ -134,12 +133,12 @@ def _decoded(
     phase = np.where(action == "I", 2, np.where(action == "U", 1, 0))
     order = np.lexsort((np.arange(len(rows)), phase, numbers))
     order = order[~used[order]]
-    stamp = pa.nulls(len(rows), INSTANT)
+    stamp = pa.nulls(len(rows), arrow_type(INSTANT))
     if STAMP in rows.column_names:
         moments = rows[STAMP].combine_chunks()
         is_text = pa.types.is_string(moments.type)
         stamp = (
-            stamps(file.path, line, _STAMP, moments, "UTC")
+            stamps(file.path, line, STAMP, moments, "UTC")
             if is_text
             else control(file.path, line, STAMP, moments, INSTANT)
         )

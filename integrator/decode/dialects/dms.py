@@ -33,11 +33,10 @@ from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
 from integrator.decode.table_files import Csv, Ints, batches, control, first_row, numbered
 from integrator.errors import PublicDataError
-from integrator.schema import Column, Table
+from integrator.schema import Table
 
 OP, STAMP = "Op", "dms_timestamp"
 OPERATIONS = Operations({"I": "I", "U": "U", "D": "D", "INSERT": "I", "UPDATE": "U", "DELETE": "D"})
-_STAMP = Column(STAMP, schema.Timestamp("us", zoned=True))
 
 
 def parts(file: File, reading: Reading) -> Parts:
@@ -84,13 +83,13 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     size = len(rows)
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
     action, _, ignored = OPERATIONS.sort(
-        Labels.of(control(file.path, line, OP, words, pa.string())), Where(file.path, line), OP
+        Labels.of(control(file.path, line, OP, words, schema.String())), Where(file.path, line), OP
     )
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:
-        texts = control(file.path, line, name, rows[name].combine_chunks(), pa.string())
-        stamp = stamps(file.path, line, _STAMP, texts, "UTC")
+        texts = control(file.path, line, name, rows[name].combine_chunks(), schema.String())
+        stamp = stamps(file.path, line, name, texts, "UTC")
     every = np.arange(size)
     found = Records(
         file=file.path,

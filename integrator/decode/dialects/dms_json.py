@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from integrator import schema
 from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
@@ -16,7 +15,7 @@ from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
 from integrator.decode.text.binary import from_hex
-from integrator.schema import Column, Type
+from integrator.schema import Type
 
 EXPECTED = "a message of DMS"
 CONTROL = ("create-table", "rename-table", "drop-table", "change-columns", "add-column", "drop-column", "rename-column")
@@ -24,7 +23,6 @@ OPERATIONS = Operations(
     actions={"load": "I", "insert": "I", "update": "U", "delete": "D"},
     ignored=dict.fromkeys((*CONTROL, "column-type-change"), "control records"),
 )
-_STAMP = Column("timestamp", schema.Timestamp("us", zoned=True))
 
 
 def decode(document: Document, file: File, _reading: Reading) -> Decoded:
@@ -36,7 +34,6 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     objects, metadata = objects.take(at), metadata.take(at)
     line = objects.numbers
     data, before = objects.inner("data", COLUMNS), objects.inner("before-image", COLUMNS, action == "U")
-    has_before = before.has_object & (before.begin < before.stop)
     stamp = metadata.first_text(["commit-timestamp", "timestamp"])
     found = Records(
         file=file.path,
@@ -44,9 +41,9 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
         schema=metadata.text("schema-name"),
         table=metadata.text("table-name"),
         values=JsonImages(data, data.either(action == "D", before), CODING),
-        old=has_before & (action == "U"),
+        old=before.filled & (action == "U"),
         line=line,
-        cap_tstamp=stamps(file.path, line, _STAMP, stamp, "UTC"),
+        cap_tstamp=stamps(file.path, line, "timestamp", stamp, "UTC"),
         new_of_changes=False,
         ignored=ignored,
     )

@@ -34,7 +34,7 @@ from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.errors import DataError
-from integrator.schema import Column, Type, describe
+from integrator.schema import Type, describe
 
 EXPECTED = "an operation of GoldenGate"
 OPERATIONS = Operations({word: word[0] for word in (*"IUDT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")})
@@ -55,7 +55,6 @@ _META = frozenset(
     ]
 )
 _MISSING = "_isMissing"
-_STAMP = Column("op_ts", schema.Timestamp("us", zoned=True))
 
 
 def decode(document: Document, file: File, reading: Reading) -> Decoded:
@@ -89,9 +88,9 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             variant=in_row_mode.astype(np.int64),
             hidden=_missing(document, after, before),
         ),
-        old=before.has_object & (action == "U"),
+        old=before.filled & (action == "U"),
         line=where.line,
-        cap_tstamp=stamps(file.path, where.line, _STAMP, _micros(objects.text("op_ts")), zone),
+        cap_tstamp=stamps(file.path, where.line, "op_ts", _micros(objects.text("op_ts")), zone),
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]), objects.text("pos")

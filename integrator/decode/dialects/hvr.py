@@ -37,6 +37,7 @@ from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import read_lines
+from integrator.decode.records import truncated_partitions
 from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
@@ -115,6 +116,9 @@ def _changes(
 ) -> tuple[list[AnyChanges], dict[str, int]]:
     """Return the rows of tables of the channel, and the values of unknown columns; others are counted in `ignored`."""
     found, of_record = _tables(records, tables, ignored)
+    names, codes = [("", "", name) for name in records.table.texts], records.table.codes.astype(np.int64)
+    truncates = mask(pc.equal(meta.op, TRUNCATE))
+    of_record[truncated_partitions(truncates, codes, names, tables, ignored)] = -1
     kept = np.flatnonzero(of_record >= 0)
     if not len(kept):
         return [], {}

@@ -64,7 +64,7 @@ def _meta(file: str, batch: pa.Table, name: str, numbers: npt.NDArray[np.int64])
     """Return an hvr_ column in its type; all null where the file does not have it. Raises DataError with the line."""
     if name not in batch.column_names:
         return pa.nulls(batch.num_rows, arrow_type(META[name]))
-    return control(file, numbers, name, batch[name].combine_chunks(), arrow_type(META[name]))
+    return control(file, numbers, name, batch[name].combine_chunks(), META[name])
 
 
 def _tables(file: str, names: pa.Array, numbers: npt.NDArray[np.int64], reading: Reading) -> Labels:

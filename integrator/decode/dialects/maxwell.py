@@ -6,26 +6,38 @@ in the new one. Maxwell says nothing of truncates. Definitions (table-alter …)
 Positions: the place in the binlog, `position`, of the transaction's first row (output_binlog_position), or the order of
 files and lines; a transaction is what has one `xid`, to the row with `commit`.
 
-Values: dates and times as MySQL prints them, moments of TIMESTAMP columns in UTC; bytes in base64; sets as JSON.
+Values: dates and times as MySQL prints them, moments of TIMESTAMP columns in UTC; bytes in base64; bits as numbers;
+sets as lists of their labels, which become text as MySQL prints it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.decode.coding import TextCoding, utc_typed
+from integrator import schema
+from integrator.arrow.arrays import Mask, Octets, first
+from integrator.decode.coding import TextCoding, check_nested, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
+from integrator.decode.json.grammar import LIST
+from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.objects import Objects
+from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, binlog, by_line, number
 from integrator.decode.records import Records
+from integrator.decode.text.binary import bits_of_numbers
+from integrator.decode.text.refused import ValueRefused, each, guarded
+from integrator.schema import Type, describe
 
 EXPECTED = "a record of Maxwell"
-CODING = TextCoding("maxwell", utc_typed, zoned="utc")
 OPERATIONS = Operations(
     actions={"insert": "I", "bootstrap-insert": "I", "update": "U", "delete": "D"},
     ignored={
@@ -37,6 +49,41 @@ OPERATIONS = Operations(
         ),
     },
 )
+
+
+def _typed(kind: Type, values: pa.Array) -> pa.Array:
+    if isinstance(kind, schema.String) and kind.role == "bits":
+        return guarded(values, lambda part: bits_of_numbers(part, kind.length), describe(kind))
+    return utc_typed(kind, values)
+
+
+def _labels(values: pa.Array) -> pa.Array:
+    """Return sets, which are lists of labels in JSON, as text: the labels with commas between. Raises ValueRefused."""
+    labels = from_json_list(values, schema.String(), _text)
+    return pc.binary_join(labels, ",")
+
+
+def _text(items: pa.Array, quoted: Mask) -> pa.Array:
+    wrong = first(~quoted)
+    if wrong is not None:
+        raise ValueRefused(wrong, "expected the labels of a set")
+    return items
+
+
+class MaxwellCoding(TextCoding):
+    """Values as text, and sets as lists."""
+
+    def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
+        """Return values in their type. Raises ValueRefused."""
+        lists = (at.first_bytes(text) == LIST) & (at.end > 0)
+        if kind != _LABELS or not lists.any():
+            return super().convert(text, at, kind)
+        check_nested(text, Slices(at.start, np.where(lists, 0, at.end), at.escaped), _LABELS)
+        return each(texts_of(text, at), [(lists, _labels), (None, lambda labels: labels)])
+
+
+_LABELS = schema.String(None, "enum")
+CODING = MaxwellCoding("maxwell", _typed, zoned="utc")
 
 
 def decode(document: Document, file: File, _reading: Reading) -> Decoded:

@@ -1,7 +1,8 @@
 """OpenCDC records as JSON lines, as Conduit writes them (https://conduit.io/docs/using/opencdc-record).
 
 Operations: create and snapshot insert, update, delete. A delete without a before image deletes by its key. Raw images
-and keys (base64) are taken where they hold a JSON object.
+and keys (base64) are taken where they hold a JSON object, or nothing; a raw key that holds anything else is passed over
+where the images are objects, and it is not needed.
 
 Positions: the order of files and lines, for what a record's position means is its source's own business; there are no
 transactions.
@@ -12,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import first, mask
+from integrator.arrow.arrays import Mask, first, mask
 from integrator.decode.coding import TextCoding, json_typed, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
@@ -33,6 +35,7 @@ from integrator.errors import DataError
 from integrator.schema import Type, describe
 
 EXPECTED = "an OpenCDC record"
+_EMPTY = '""'
 OPERATIONS = Operations({"create": "I", "snapshot": "I", "update": "U", "delete": "D"})
 
 
@@ -43,10 +46,9 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     objects = objects.take(at)
     where = Where(file.path, objects.numbers)
     payload, metadata = objects.inner("payload", EXPECTED), objects.inner("metadata", EXPECTED)
-    after, before, key = _images(
-        [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
-    )
-    before = before.either(before.has_object | (action != "D"), key)
+    members = [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
+    after, before, key = _images(members, _needs_key(payload, action))
+    before = before.either(before.filled | (action != "D"), key)
     names = qualified(metadata.text("opencdc.collection"))
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
@@ -56,7 +58,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         schema=names.schema,
         table=pc.coalesce(names.table, pa.scalar(reading.default_table, pa.string())),
         values=JsonImages(after, before, CODING),
-        old=before.has_object & (action == "U"),
+        old=before.filled & (action == "U"),
         line=where.line,
         cap_tstamp=instants(nanos, where, "opencdc.createdAt or opencdc.readAt", "ns"),
         ignored=ignored,
@@ -66,21 +68,36 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
 
 
-def _images(members: Sequence[tuple[Objects, str, str]]) -> list[Objects]:
+def _needs_key(payload: Objects, action: npt.NDArray[np.str_]) -> Mask:
+    """Return of which records the key is read: deletes without a before image, and those whose images are raw."""
+    text = payload.document.text
+    before, after = (payload.slices(name) for name in ("before", "after"))
+    there = payload.inner("before", "an object or raw", ~before.are_texts(text)).filled
+    raw = [at.are_texts(text) & (at.end - at.start > len(_EMPTY)) for at in (before, after)]
+    return np.asarray((action == "D") & ~there | raw[0] | raw[1], np.bool_)
+
+
+def _images(members: Sequence[tuple[Objects, str, str]], needs_key: Mask) -> list[Objects]:
     """Return images that are objects as they are; where one is raw, all as objects of a document of their own."""
     if not any(one.slices(name).are_texts(one.document.text).any() for one, name, _ in members):
         return [one.inner(name, f"an object as {shown}") for one, name, shown in members]
-    texts, sizes = [_objects(one, name, shown) for one, name, shown in members], len(members[0][0])
-    every = np.tile(members[0][0].line, len(members))
-    found = Objects.of_texts(pa.concat_arrays(texts), members[0][0].lines, every, "an object")
+    every, sizes = np.ones(len(needs_key), np.bool_), len(members[0][0])
+    used = (every, every, needs_key)
+    texts = [_objects(one, name, shown, which) for (one, name, shown), which in zip(members, used, strict=True)]
+    lines = np.tile(members[0][0].line, len(members))
+    found = Objects.of_texts(pa.concat_arrays(texts), members[0][0].lines, lines, "an object")
     return [found.take(np.arange(sizes) + place * sizes) for place in range(len(members))]
 
 
-def _objects(objects: Objects, name: str, shown: str) -> pa.Array:
-    """Return images that are objects as they are, and raw ones decoded. Raises DataError for what is no object."""
+def _objects(objects: Objects, name: str, shown: str, which: Mask) -> pa.Array:
+    """Return images that are objects as they are, and raw ones decoded, of the records of `which`; others are null.
+
+    Raises DataError for what is no object.
+    """
     texts, raw = objects.raw(name), objects.slices(name).are_texts(objects.document.text)
     try:
-        encoded = pc.if_else(pa.array(raw), objects.text(name), None)
+        encoded = pc.if_else(pa.array(raw & which), objects.text(name), None)
+        encoded = pc.if_else(pc.equal(encoded, ""), None, encoded)
         decoded = guarded(encoded, _decoded, "base64 of a JSON object")
     except ValueRefused as error:
         raise DataError(f"{objects.lines.file}:{objects.numbers[error.index]}: {shown} is raw: {error}") from None

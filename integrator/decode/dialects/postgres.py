@@ -7,14 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator import schema
 from integrator.arrow.arrays import Octets, mask
 from integrator.arrow.compiled import compiled
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
 from integrator.decode.coding import stamps
 from integrator.decode.fields import Where, bytes_of, whole_numbers
 from integrator.decode.json.grammar import HEX
-from integrator.schema import Column
+from integrator.decode.text.moments import ZONE
 
 Ints = npt.NDArray[np.int64]
 
@@ -60,12 +59,9 @@ def _lsns(octets: Octets, offsets: Ints, values: npt.NDArray[np.uint64]) -> bool
 
 def instants(texts: pa.Array, where: Where) -> pa.Array:
     """Return commit times, as PostgreSQL prints them with a zone, as timestamp(us, UTC). Raises DataError."""
-    zoned = mask(pc.match_substring_regex(texts, r":\d\d(\.\d+)?([Zz]|[+-]\d\d(:?\d\d)?)$"))
+    zoned = mask(pc.match_substring_regex(texts, rf":\d\d(\.\d+)?{ZONE}$"))
     where.check(texts, ~zoned, "timestamp", "a moment with a zone, such as 2026-01-18 03:15:30.139317+00")
-    return stamps(where.file, where.line, _STAMP, texts, "UTC")
-
-
-_STAMP = Column("timestamp", schema.Timestamp("us", zoned=True))
+    return stamps(where.file, where.line, "timestamp", texts, "UTC")
 
 
 def commit_of(lsn: str) -> str:

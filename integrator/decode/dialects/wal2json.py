@@ -96,6 +96,7 @@ DIALECT = Dialect(
     names_tables=True,
     commit_positions=True,
     connector="postgresql",
+    finite=True,
     check=check,
     transactions=TransactionMarks(re.compile(rb'"action"\s*:\s*"B"'), re.compile(rb'"action"\s*:\s*"C"')),
 )

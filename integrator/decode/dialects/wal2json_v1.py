@@ -50,7 +50,7 @@ def records(document: Document) -> tuple[Records, Sequenced]:
         schema=changes.text("schema"),
         table=changes.text("table"),
         values=JsonImages(after, before, CODING),
-        old=keys.has_object,
+        old=images[1].counts > 0,
         line=changes.numbers,
         cap_tstamp=postgres.instants(lines.text("timestamp"), where).take(parent),
     )

@@ -51,7 +51,7 @@ def records(document: Document, position: Position) -> tuple[Records, Sequenced]
     plain = plain_names(document, np.concatenate([image.name for image in images]), EXPECTED)
     if plain is not None:
         return records(plain, position)
-    actions, has_old = _actions(objects), images[1].has
+    actions, has_old = _actions(objects), images[1].counts > 0
     rows = _row_counts(actions, has_old)
     begins = _Begins.of(objects)
     where = Where(document.lines.file, objects.numbers)
@@ -77,14 +77,14 @@ def _objects(document: Document) -> Objects:
 
 
 def _lists_of(objects: Objects, name: str) -> Mask:
-    """Return which records have a list of that name. Raises DataError for what is neither a list nor null."""
-    at, text = objects.slices(name), objects.document.text
+    """Return which records have a list of that name with something in it. Raises DataError for what is no list."""
+    at, text, node = objects.slices(name), objects.document.text, objects.node(name)
     is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
     wrong = first(~(is_list | at.nulls(text)))
     if wrong is not None:
         where = f"{objects.lines.file}:{objects.numbers[wrong]}"
         raise DataError(f"{where}: {name} is no list of names and values; expected {EXPECTED}")
-    return is_list
+    return np.asarray(is_list & (objects.document.nodes.after[node] > node + 1), np.bool_)
 
 
 def _named(objects: Objects, name: str) -> NamedLists:

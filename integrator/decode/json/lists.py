@@ -15,7 +15,7 @@ from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, as_lines
 from integrator.decode.json.slices import Slices, raw_of, texts_of
-from integrator.decode.text.literals import in_words, parse_array
+from integrator.decode.text.literals import in_words, read_arrays
 from integrator.decode.text.refused import ValueRefused, each, guarded
 from integrator.errors import DataError
 from integrator.schema import Type
@@ -29,7 +29,7 @@ def from_json_list(values: pa.Array, item: Type, convert: Callable[[pa.Array, Ma
     literal = mask(pc.starts_with(values, "{"))
 
     def of_literals(part: pa.Array) -> pa.Array:
-        lists = guarded(part, _parsed_literals, "array literal")
+        lists = guarded(part, read_arrays, "array literal")
         return _converted(lists, lambda items: convert(in_words(items, item), _all(items)))
 
     def of_json(part: pa.Array) -> pa.Array:
@@ -60,11 +60,6 @@ def _converted(lists: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.A
     except ValueRefused as error:
         raise ValueRefused(pc.list_parent_indices(lists)[error.index].as_py(), str(error)) from None
     return pa.ListArray.from_arrays(lists.offsets, items, mask=pc.is_null(lists))
-
-
-def _parsed_literals(values: pa.Array) -> pa.Array:
-    lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
-    return pa.array(lists, pa.list_(pa.string()))
 
 
 def _split(values: pa.Array) -> pa.Array:

@@ -35,6 +35,8 @@ _DAYS_IN_400 = 146_097
 _DAYS_TO_1970 = 719_468
 """From the first of March of year 0."""
 _BAD = -(1 << 63)
+_SECONDS = (-62_135_596_800, 253_402_300_799)
+"""The first and the last of the years 1 to 9999, out of which an offset may move a moment."""
 
 
 def read_dates(text: Octets, at: Slices) -> pa.Array | None:
@@ -114,6 +116,23 @@ def _moments(text: Octets, start: Places, end: Places, kind: tuple[int, int], mo
 
 
 @compiled
+def _offset(text: Octets, at: int, size: int) -> int:
+    """Return an offset in seconds, of hours, minutes and seconds, with colons or without; -1 for what is none."""
+    hours, minutes, seconds = _two(text, at) if size >= 2 else -1, 0, 0
+    if size in (4, 6):
+        minutes = _two(text, at + 2)
+        seconds = _two(text, at + 4) if size == 6 else 0
+    elif size in (5, 8) and text[at + 2] == _COLON and text[at + size - 3] == _COLON:
+        minutes = _two(text, at + 3)
+        seconds = _two(text, at + 6) if size == 8 else 0
+    elif size != 2:
+        return -1
+    if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= seconds < 60):
+        return -1
+    return hours * 3_600 + minutes * 60 + seconds
+
+
+@compiled
 def _moment(text: Octets, at: int, end: int, digits: int, zone: int) -> int:  # noqa: C901, PLR0912
     """Return a moment in units of so many digits of a second; _BAD for what is none."""
     at, end = at + 1, end - 1
@@ -152,17 +171,10 @@ def _moment(text: Octets, at: int, end: int, digits: int, zone: int) -> int:  # 
             if left != 1:
                 return _BAD
         else:
-            hours = _two(text, at) if left >= 3 else -1
-            minutes = 0
-            if left == 6 and text[at + 2] == _COLON:
-                minutes = _two(text, at + 3)
-            elif left == 5:
-                minutes = _two(text, at + 2)
-            elif left != 3:
+            offset = _offset(text, at, left - 1)
+            if sign not in (_PLUS, _MINUS) or offset < 0:
                 return _BAD
-            if sign not in (_PLUS, _MINUS) or not 0 <= hours < 24 or not 0 <= minutes < 60:
-                return _BAD
-            offset = (hours * 60 + minutes) * (-60 if sign == _MINUS else 60)
+            offset = -offset if sign == _MINUS else offset
             if zone == _ANY and (sign != _PLUS or offset or left == 3):
                 return _BAD
     if (zone == _NONE and has_zone) or (zone == _OWN and not has_zone):
@@ -170,4 +182,7 @@ def _moment(text: Octets, at: int, end: int, digits: int, zone: int) -> int:  # 
     unit = np.int64(1)
     for _ in range(digits):
         unit *= 10
-    return int((day * 86_400 + hour * 3_600 + minute * 60 + second - offset) * unit + fraction)
+    seconds = day * 86_400 + hour * 3_600 + minute * 60 + second - offset
+    if not _SECONDS[0] <= seconds <= _SECONDS[1]:
+        return _BAD
+    return int(seconds * unit + fraction)

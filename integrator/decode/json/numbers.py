@@ -49,6 +49,12 @@ def read_integers(text: Octets, at: Slices, kind: Integer, *, quoted: bool) -> p
         return None
 
 
+def read_truth(text: Octets, at: Slices, kind: Integer) -> pa.Array | None:
+    """Return booleans of JSON as 1 and 0 of a type; None where a value is none."""
+    found = read_booleans(text, at)
+    return None if found is None else found.cast(arrow_type(kind))
+
+
 def read_booleans(text: Octets, at: Slices) -> pa.Array | None:
     """Return booleans of JSON; None where a value is none."""
     size = len(at.start)

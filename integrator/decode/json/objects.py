@@ -107,6 +107,11 @@ class Objects:
             self.has_object & which,
         )
 
+    @property
+    def filled(self) -> Mask:
+        """Which records have an object with a member, or more."""
+        return np.asarray(self.has_object & (self.begin < self.stop), np.bool_)
+
     def find(self, *names: str) -> Objects:
         """Return the same: find the members of several names in one pass, for they will be asked for."""
         new = [name for name in names if name not in self._found]

@@ -37,13 +37,13 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
     found: pa.Array | None = None
     match kind:
         case schema.String() if is_number_text(kind):
-            return _exact_numbers(text, at)
+            return _exact_numbers(text, at, kind)
+        case schema.String(role="bits" | "varbits"):
+            return from_text(read_text(text, at), kind)
         case schema.String():
             return read_text(text, at)
         case schema.Integer():
-            found = read_integers(text, at, kind, quoted=False)
-            if found is None:  # a check here costs less than a search with Arrow's parser
-                _check(text, at, _are_numbers(text, at))
+            found = _integers(text, at, kind)
         case schema.Boolean():
             found = read_booleans(text, at)
         case schema.Float():
@@ -60,6 +60,17 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
     return typed(_others(text, at, json_type(kind)), kind) if found is None else found
 
 
+def _integers(text: Octets, at: Slices, kind: schema.Integer) -> pa.Array | None:
+    """Return integers; None where one is written otherwise than most. Raises ValueRefused."""
+    found = read_integers(text, at, kind, quoted=False)
+    if found is None and kind.one_digit:
+        _check(text, at, ~at.are_texts(text))
+        return from_text(texts_of(text, at), kind)
+    if found is None:  # a check here costs less than a search with Arrow's parser
+        _check(text, at, _are_numbers(text, at))
+    return found
+
+
 def _check(text: Octets, at: Slices, right: Mask) -> None:
     """Raise ValueRefused for the values that are neither `right` nor null."""
     wrong = [] if right.all() else np.flatnonzero(~right & ~at.nulls(text)).tolist()
@@ -67,10 +78,10 @@ def _check(text: Octets, at: Slices, right: Mask) -> None:
         raise ValueRefused(wrong[0], "", wrong)
 
 
-def _exact_numbers(text: Octets, at: Slices) -> pa.Array:
-    """Return numbers as the text that they are written in, and texts as theirs."""
+def _exact_numbers(text: Octets, at: Slices, kind: Type) -> pa.Array:
+    """Return numbers as the text that they are written in, and texts of numbers as theirs. Raises ValueRefused."""
     _check(text, at, at.are_texts(text) | _are_numbers(text, at))
-    return texts_of(text, at)
+    return from_text(texts_of(text, at), kind)
 
 
 def _are_numbers(text: Octets, at: Slices) -> Mask:

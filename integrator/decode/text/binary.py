@@ -1,4 +1,4 @@
-"""Bytes as hex digits and as base64, and numbers as bytes."""
+"""Bytes as hex digits and as base64, numbers as bytes, and bits as zeros and ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import flat, from_flat, mask
+from integrator.arrow.arrays import flat, from_flat, mask, of_width
 
 _NIBBLE = np.full(256, 255, np.uint8)
 _NIBBLE[list(b"0123456789abcdef")] = np.arange(16)
@@ -84,3 +84,56 @@ def from_unscaled(values: pa.Array, scale: int) -> pa.Array:
     validity = pc.is_valid(values).to_numpy(zero_copy_only=False)
     bits = pa.py_buffer(np.packbits(validity, bitorder="little"))
     return pa.Array.from_buffers(kind, len(length), [bits, pa.py_buffer(little)])
+
+
+_MOST_BITS = 64
+"""Of a number that stands for bits: MySQL has no more."""
+
+
+def bits(values: pa.Array, length: int | None, *, varying: bool = False) -> pa.Array:
+    """Return bits that are written as zeros and ones: `length` of them, or at most so many where that is `varying`.
+
+    Raises ValueError.
+    """
+    size = pc.binary_length(values)
+    wrong = mask(pc.invert(pc.match_substring_regex(values, "^[01]*$")))
+    if length is not None:
+        wrong |= mask(pc.greater(size, length) if varying else pc.not_equal(size, length))
+    if wrong.any():
+        number = "" if length is None else f"at most {length} " if varying else f"{length} "
+        raise ValueError(f"expected {number}zeros and ones")
+    return values
+
+
+def bits_of_numbers(values: pa.Array, length: int | None) -> pa.Array:
+    """Return bits that are written as numbers, or as `length` zeros and ones, in zeros and ones. Raises ValueError.
+
+    No number of two digits and more that is written in zeros and ones fits as many bits.
+    """
+    most = min(length or _MOST_BITS, _MOST_BITS)
+    in_digits = mask(pc.match_substring_regex(values, r"^(0|[1-9]\d{0,19})$"))
+    in_digits &= ~mask(pc.and_(pc.equal(pc.binary_length(values), most), pc.match_substring_regex(values, "^[01]+$")))
+    if not in_digits.any():
+        return bits(values, length)
+    numbers = pc.fill_null(pc.if_else(pa.array(in_digits), values, None), "0").cast(pa.uint64()).to_numpy()
+    if most < _MOST_BITS and (numbers >> np.uint64(most)).any():
+        raise ValueError(f"it has more than {most} bits")
+    digits = (numbers[:, np.newaxis] >> np.arange(most - 1, -1, -1, dtype=np.uint64)) & np.uint64(1)
+    written = of_width((digits + ord("0")).astype(np.uint8))
+    return pc.if_else(pa.array(in_digits), written, bits(pc.if_else(pa.array(in_digits), None, values), length))
+
+
+def bits_of_bytes(values: pa.Array, length: int | None) -> pa.Array:
+    """Return bits whose bytes come the least one first, as `length` zeros and ones, or all. Raises ValueError."""
+    data, offsets = flat(values)
+    given = np.diff(offsets) * 8
+    width = np.where(mask(pc.is_valid(values)), given if length is None else length, 0)
+    ends = np.concatenate([[0], np.cumsum(width)])
+    row = np.repeat(np.arange(len(given)), given)
+    rank = np.arange(len(row)) - offsets[:-1][row] * 8
+    ones = np.unpackbits(data, bitorder="little") == 1
+    if (ones & (rank >= width[row])).any():
+        raise ValueError(f"it has more than {length} bits")
+    written = np.full(ends[-1], ord("0"), np.uint8)
+    written[(ends[1:][row] - 1 - rank)[ones]] = ord("1")
+    return from_flat(written, ends, pa.string(), values)

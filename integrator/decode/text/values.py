@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import first, mask, plain_text, to_decimal
-from integrator.decode.text.binary import from_hex
+from integrator.arrow.arrays import mask, plain_text, to_decimal
+from integrator.decode.text import moments
+from integrator.decode.text.binary import bits, from_hex
 from integrator.decode.text.intervals import intervals
-from integrator.decode.text.literals import in_words, parse_array
+from integrator.decode.text.literals import in_words, read_arrays
 from integrator.decode.text.refused import guarded
 from integrator.schema import Type, arrow_type, describe
 
@@ -25,12 +26,14 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:  # noqa: PLR0912 -
     match kind:
         case schema.String(role="number" | "unconstrained"):
             return _number_text
+        case schema.String(length, "bits" | "varbits" as role):
+            return lambda values: bits(values, length, varying=role == "varbits")
         case schema.String():
             return lambda values: values
         case schema.Bytes():
             return from_hex
         case schema.Time():
-            return lambda values: _time(values, kind)
+            return lambda values: moments.time_of_day(values, kind)
         case schema.Interval():
             return intervals
         case schema.Decimal(role="money"):
@@ -44,16 +47,11 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:  # noqa: PLR0912 -
         case schema.Float():
             return lambda values: _float(values, kind)
         case schema.Timestamp():
-            return lambda values: _timestamp(values, kind)
+            return lambda values: moments.timestamp(values, kind)
         case schema.Date():
-            return _date
+            return moments.date
         case _:
             return lambda values: pc.cast(values, arrow_type(kind))
-
-
-def _time(values: pa.Array, kind: schema.Time) -> pa.Array:
-    moments = _timestamp(pc.binary_join_element_wise("1970-01-01 ", values, ""), schema.Timestamp(kind.unit))
-    return moments.cast(arrow_type(kind))
 
 
 def _money(values: pa.Array) -> pa.Array:
@@ -75,8 +73,13 @@ def _number_text(values: pa.Array) -> pa.Array:
     return values
 
 
+_WORDS, _DIGITS = pa.array(["true", "false"]), pa.array(["1", "0"])
+
+
 def _integer(values: pa.Array, kind: schema.Integer) -> pa.Array:
     """Return text as integers. Raises ValueError for text that is not digits alone, as 0x1F, which Arrow would take."""
+    if kind.one_digit:
+        values = pc.coalesce(_DIGITS.take(pc.index_in(values, _WORDS)), values)
     if not pc.all(pc.match_substring_regex(values, r"^[+-]?\d+$")).as_py() and values.null_count < len(values):
         raise ValueError("expected digits")
     return pc.cast(values, arrow_type(kind))
@@ -97,51 +100,11 @@ def _float(values: pa.Array, kind: schema.Float) -> pa.Array:
     return numbers
 
 
-def _timestamp(values: pa.Array, kind: schema.Timestamp) -> pa.Array:
-    """Return text as moments. Raises ValueError."""
-    check_moments(values)
-    return pc.cast(without_zeros(values, kind.unit), arrow_type(kind))
-
-
-_DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
-"""Of a fraction of a second, by unit."""
-
-
-def without_zeros(values: pa.Array, unit: str) -> pa.Array:
-    """Return moments as text without zeros that are finer than a unit, which Arrow refuses."""
-    digits = _DIGITS[unit]
-    if digits == 9:
-        return values
-    kept = rf"(\.\d{{{digits}}})" if digits else r"()\."
-    return pc.replace_substring_regex(values, rf"{kept}0{{1,{9 - digits}}}($|[^0-9])", r"\1\2")
-
-
-def check_moments(values: pa.Array) -> None:
-    """Raise ValueError for what Arrow would take for a moment: a date with hours alone; the year 0, which is 1 BC."""
-    if pc.any(pc.match_substring_regex(values, r"^[^ T]*[ T]\d\d([^:]|$)")).as_py():
-        raise ValueError("a time of day needs minutes: expected YYYY-MM-DD HH:MM:SS")
-    if pc.any(pc.starts_with(values, "0000")).as_py():
-        raise ValueError("expected a year from 0001 to 9999")
-
-
-def _date(values: pa.Array) -> pa.Array:
-    check_moments(values)
-    return pc.cast(values, pa.date32())
-
-
 def _array(values: pa.Array, item: Type) -> pa.Array:
     """Return PostgreSQL's array literals as lists (https://www.postgresql.org/docs/15/arrays.html#ARRAYS-IO)."""
-    # quoted, escaped, nested, empty, NULL, or no array at all: taken apart one by one; the rest is split at commas
-    odd = pc.match_substring_regex(values, r'(?is)["\\]|^.+\{|^\{\}$|\bnull\b|^[^{]|[^}]$|^$|[,{]\s*[,}]')
-    if first(odd) is not None:
-        lists = [None if text is None else parse_array(text) for text in values.to_pylist()]
-        split = pa.array(lists, pa.list_(pa.string()))
-    else:
-        split = pc.split_pattern(pc.utf8_slice_codeunits(values, 1, -1), ",")
-    items = from_text(in_words(pc.list_flatten(split), item), item)
-    offsets = split.offsets
-    result = pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
-    return pc.if_else(pc.is_valid(values), result, pa.scalar(None, result.type)) if values.null_count else result
+    split = read_arrays(values)
+    items = from_text(in_words(split.flatten(), item), item)
+    return pa.ListArray.from_arrays(split.offsets, items, mask=pc.is_null(values))
 
 
 def from_column(values: pa.Array, kind: Type) -> pa.Array:
@@ -150,4 +113,12 @@ def from_column(values: pa.Array, kind: Type) -> pa.Array:
         return from_text(values, kind)
     if pa.types.is_decimal(values.type) and isinstance(kind, schema.String):
         return plain_text(values)
-    return guarded(values, lambda part: part.cast(arrow_type(kind)), describe(kind))
+    return guarded(values, lambda part: _typed(part, arrow_type(kind)), describe(kind))
+
+
+def _typed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Return values of a type as another. Raises ValueError for a year that text cannot say in four digits."""
+    of_days = pa.types.is_date(values.type) or pa.types.is_timestamp(values.type)
+    if of_days and moments.beyond(values) is not None:
+        raise ValueError("expected a year from 0001 to 9999")
+    return values.cast(wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -46,6 +47,18 @@ def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterato
         if not operations & _ALLOWING:
             yield f"{topic}: our user may not write; who runs the brokers must allow it: ACL Write on the topic"
     yield from _limits(client, properties, {topic: _replicas(there.topics[topic]) for topic in found})
+
+
+def compacted(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
+    """Return which of the topics that are there are compacted, as far as our user may see it."""
+    client, there = connected(properties)
+    resources = [ConfigResource(ResourceType.TOPIC, topic) for topic in topics if topic in there.topics]
+    found = []
+    for resource, future in client.describe_configs(resources, request_timeout=TIMEOUT_S).items() if resources else ():
+        with contextlib.suppress(KafkaException):
+            if "compact" in future.result()["cleanup.policy"].value:
+                found.append(resource.name)
+    return sorted(found)
 
 
 def creation_problems(properties: dict[str, str], creation: TopicCreation) -> Iterator[str]:

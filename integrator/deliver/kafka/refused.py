@@ -24,6 +24,8 @@ _BEGINS = re.compile(r"\s*-?\d")
 _ALIASES = ("linger.ms", "retries", "max.in.flight", "max.in.flight.requests.per.connection")
 """Names that librdkafka knows beside those that it lists, and that are numbers."""
 _TEXT_BYTES = 512
+_NO_SUCH = -2
+"""RD_KAFKA_CONF_UNKNOWN of librdkafka's rdkafka.h."""
 
 
 def refused(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -44,6 +46,17 @@ def refused(properties: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         loaded.rd_kafka_conf_destroy(configuration)
     if good:
         yield from _together(properties)
+
+
+def is_known(name: str) -> bool:
+    """Return whether librdkafka has a property of that name, whatever its value may be."""
+    loaded, text = library(), ctypes.create_string_buffer(_TEXT_BYTES)
+    configuration = loaded.rd_kafka_conf_new()
+    try:
+        found: int = loaded.rd_kafka_conf_set(configuration, name.encode(), b"", text, len(text))
+    finally:
+        loaded.rd_kafka_conf_destroy(configuration)
+    return found != _NO_SUCH
 
 
 def _unknown(name: str) -> str:

@@ -101,7 +101,7 @@ def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation)
     new = [
         NewTopic(
             topic,
-            num_partitions=creation.Partitions,
+            num_partitions=creation.Topic_Partitions.get(topic, creation.Partitions),
             replication_factor=creation.Replication_Factor,
             config=creation.Topic_Config,
         )

@@ -146,12 +146,10 @@ def _is_done(record: CycleRecord | None, last: CycleRecord | None) -> bool:
 
 def older_state(cycle: int, last: CycleRecord) -> EnvironmentFault:
     """Return the error for a cycle that is not the one which the brokers have under its number, or is before that."""
-    what = (
-        f"messages of cycle {last.cycle} with other change files are"
-        if last.cycle == cycle
-        else f"cycle {last.cycle} is"
-    )
+    what = f"cycle {last.cycle} is committed at the brokers"
+    if last.cycle == cycle:
+        what = f"messages of cycle {cycle} with other change files are committed at the brokers"
     return EnvironmentFault(
-        f"cycle {cycle}: {what} committed at the brokers: the state directory is of an earlier time than they are; use "
-        "the newest one, or remove shards.json from this one: then the rows that came after it are sent again"
+        f"cycle {cycle}: {what}: the state directory is of an earlier time than they are; use the newest one, or "
+        "remove shards.json from this one: then the rows that came after it are sent again"
     )

@@ -19,7 +19,19 @@ def rows(tree: Any, line: Line) -> list[Row]:
     """Return the rows of a record. Raises Wrong."""
     members = an_object(tree, "the record")
     actions = {"INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"}
-    others = ["CREATE", "ALTER", "ERASE", "RENAME", "CINDEX", "DINDEX", "QUERY", "GTID", "XACOMMIT", "XAROLLBACK"]
+    others = [
+        "CREATE",
+        "ALTER",
+        "ERASE",
+        "RENAME",
+        "CINDEX",
+        "DINDEX",
+        "QUERY",
+        "GTID",
+        "XACOMMIT",
+        "XAROLLBACK",
+        "TIDB_WATERMARK",
+    ]
     kind = envelope.word(members, "type", [*actions, *others])
     if kind not in actions:
         return []

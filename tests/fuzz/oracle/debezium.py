@@ -36,6 +36,9 @@ def postgres_position(source: dict[str, Any], notes: Notes) -> None:
 def mysql_position(source: dict[str, Any], notes: Notes) -> None:
     """Check where an event of MySQL stands."""
     file = source.get("file")
+    if file == "":
+        notes.add("an event without a position among others")
+        return
     number = re.fullmatch(r".*\.(\d{1,20})", file, re.ASCII) if isinstance(file, str) else None
     if number is None or int(number[1]) >= 2**32:
         raise Wrong("no file of the binlog")
@@ -46,6 +49,12 @@ def mysql_position(source: dict[str, Any], notes: Notes) -> None:
         notes.add("a gtid that is no text")
     if (file, source.get("pos"), gtid) != ("binlog.000001", "5000", None):
         notes.add("another position, which may not ascend")
+
+
+def no_position(source: dict[str, Any], notes: Notes) -> None:
+    """Note positions where recorded events have none."""
+    if any(source.get(name) is not None for name in ("file", "lsn", "scn", "commit_lsn", "sequence", "pos")):
+        notes.add("a position where other events have none")
 
 
 def event(

@@ -193,9 +193,12 @@ def _variable(tree: dict[str, Any], kind: Kind, notes: Notes) -> Any:
 
 def _unsigned(text: str, notes: Notes) -> Decimal:
     """Return MySQL's bigint unsigned, of which the upper half is negative."""
-    if re.fullmatch(r"\d*[.eE]\d*|-0.*", text):
+    if not re.fullmatch(r"-?\d+", text) or text == "-0":
         notes.add("an integer written with a point, an exponent, or as minus zero")
-        return numbers.decimal(text, 20, 0, notes)
+        number = numbers.decimal(text, 20, 0, notes)
+        if text.startswith("-") and number:
+            raise Wrong("a negative number that long mode does not write so")
+        return number
     if not re.fullmatch(r"-?(0|[1-9]\d{0,19})", text) or not -(2**63) <= int(text) < 2**64:
         raise Wrong("no unsigned bigint")
     return Decimal(int(text) % 2**64)

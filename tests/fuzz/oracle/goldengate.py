@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from tests.fuzz.oracle import envelope, moments, octets
@@ -15,8 +16,8 @@ from tests.fuzz.oracle.verdict import Row, Wrong
 Notes = set[str]
 
 
-def rows(tree: Any, line: Line) -> list[Row]:
-    """Return the rows of a record. Raises Wrong."""
+def rows(tree: Any, line: Line, *, zone: str = "utc") -> list[Row]:
+    """Return the rows of a record, whose moments are of a zone. Raises Wrong."""
     members = an_object(tree, "the record")
     actions = {"I": "I", "U": "U", "D": "D", "T": "T", "INSERT": "I", "UPDATE": "U", "DELETE": "D", "TRUNCATE": "T"}
     action = actions[envelope.word(members, "op_type", actions)]
@@ -25,7 +26,7 @@ def rows(tree: Any, line: Line) -> list[Row]:
         if not isinstance(stamp, str) or isinstance(stamp, Number):
             raise Wrong("a moment of the envelope is no text")
         cut = re.sub(r"(\.\d{6})\d{1,3}", r"\1", re.sub(r"^(\d{4}-\d\d-\d\d):", r"\1 ", text_of(stamp)))
-        moments.timestamptz(cut, 6, line.notes, bare="utc")
+        moments.timestamptz(cut, 6, line.notes, bare=zone)
     place = members.get("pos")
     if place is not None and not (isinstance(place, str) and re.fullmatch(r"\d{20}", place, re.ASCII)):
         raise Wrong("no position in the trail")
@@ -65,7 +66,9 @@ def rows(tree: Any, line: Line) -> list[Row]:
     new, old = (_folded(image, line) for image in (new, old))
     if row_mode:
         line.notes.add("row mode in a block with others")
-    return rows_of(line, Record(action, schema, table, new, old, apart=apart), _oracle)
+    texts = Texts(octets.from_base64, bare=zone)
+    convert = partial(_oracle, texts)
+    return rows_of(line, Record(action, schema, table, new, old, apart=apart), convert)
 
 
 def _folded(image: Any, line: Line) -> Any:
@@ -82,11 +85,11 @@ def _folded(image: Any, line: Line) -> Any:
     return folded
 
 
-def _oracle(tree: Any, _name: str, kind: Kind, notes: Notes) -> Any:
+def _oracle(texts: Texts, tree: Any, _name: str, kind: Kind, notes: Notes) -> Any:
     """Return a value as Oracle prints it: dates have a time, moments may have a colon after the day."""
     if isinstance(tree, str) and not isinstance(tree, Number):
         if kind.name == "date":
             tree = re.sub(r"[ :T]00:00:00(\.0+)?$", "", tree)
         elif kind.name in ("timestamp", "timestamptz"):
             tree = re.sub(r"^(\d{4}-\d\d-\d\d):", r"\1 ", tree)
-    return Texts(octets.from_base64).of_json(tree, kind, notes)
+    return texts.of_json(tree, kind, notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from zoneinfo import ZoneInfo
 
 from tests.fuzz.oracle.verdict import Wrong
 
@@ -66,14 +67,14 @@ def timestamp(text: str, digits: int, notes: Notes, *, zone: str = "refused") ->
 
 
 def timestamptz(text: str, digits: int, notes: Notes, *, bare: str = "refused") -> int:
-    """Return an instant. bare: whether one without a zone is `refused`, or of `utc`."""
+    """Return an instant. bare: whether one without a zone is `refused`, or of `utc`, or of the zone of that name."""
     value, found = _moment(text, digits, notes)
     if not found:
         if bare == "refused":
             raise Wrong("a moment without a zone")
-        return value
-    if len(found.replace(":", "")) > 5 or (found[0] in "+-" and _offset(found) >= 16 * 3600) or found == "z":
-        notes.add("a zone with seconds, far out, or in small letters")
+        return value if bare == "utc" else value - _offset_in(ZoneInfo(bare), value // 10**digits) * 10**digits
+    if found.count(":") < len(found) // 3 - 1 or abs(_offset(found)) >= 16 * 3600 or found == "z":
+        notes.add("a zone without colons between minutes and seconds, far out, or in small letters")
     value -= _offset(found) * 10**digits
     if digits == 9 and not -(2**63) <= value < 2**63:
         raise Wrong("a moment out of range")
@@ -81,8 +82,20 @@ def timestamptz(text: str, digits: int, notes: Notes, *, bare: str = "refused") 
         (datetime.date(*day).toordinal() - _EPOCH) * 86400 * 10**digits for day in ((1, 1, 1), (9999, 12, 31))
     )
     if not first <= value < after + 86400 * 10**digits:
-        notes.add("a moment that its zone moves out of the years 1 to 9999")
+        raise Wrong("a moment that its zone moves out of the years 1 to 9999")
     return value
+
+
+def _offset_in(zone: ZoneInfo, second: int) -> int:
+    """Return the offset of a zone where its clocks show this second, in seconds. Raises Wrong for none, or two."""
+    clock = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=second)
+    try:
+        both = {round(clock.replace(tzinfo=zone, fold=fold).utcoffset().total_seconds()) for fold in (0, 1)}
+    except OverflowError:
+        raise Wrong("a moment that its zone moves out of the years 1 to 9999") from None
+    if len(both) > 1:
+        raise Wrong("an hour that clocks show twice, or never")
+    return both.pop()
 
 
 def _moment(text: str, digits: int, notes: Notes) -> tuple[int, str | None]:

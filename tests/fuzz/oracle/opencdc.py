@@ -22,9 +22,12 @@ def rows(tree: Any, line: Line) -> list[Row]:
     action = actions[envelope.word(members, "operation", actions)]
     payload = _or_none(members.get("payload"), "payload") or {}
     metadata = _or_none(members.get("metadata"), "metadata") or {}
-    images = [_raw(payload.get(name), line.notes) for name in ("after", "before")] + [
-        _raw(members.get("key"), line.notes)
-    ]
+    written = [payload.get("after"), payload.get("before")]
+    new, old = (_raw(image, line.notes) for image in written)
+    is_raw = any(isinstance(image, str) and image for image in written)
+    key = members.get("key")
+    needed = is_raw or (action == "D" and not old)
+    key = _raw(key, line.notes) if needed or not isinstance(key, str) or isinstance(key, Number) else None
     for name in ("opencdc.createdAt", "opencdc.readAt"):
         stamp = metadata.get(name)
         if stamp is not None and not (isinstance(stamp, str) and re.fullmatch(r"-?\d{1,400}", stamp, re.ASCII)):
@@ -33,8 +36,7 @@ def rows(tree: Any, line: Line) -> list[Row]:
             raise Wrong("a time of the envelope out of range")
         if stamp is not None and re.match(r"-?0.", stamp):
             line.notes.add("a time with zeros before it")
-    new, old, key = images
-    if action == "D" and old is None:
+    if action == "D" and not old:
         old = key
     schema, _, table = (metadata.get("opencdc.collection"), "", metadata.get("opencdc.collection"))
     if isinstance(table, str):
@@ -50,6 +52,8 @@ def _or_none(tree: Any, what: str) -> dict[str, Any] | None:
 def _raw(image: Any, notes: Notes) -> dict[str, Any] | None:
     """Return an image that is an object, or the base64 of one."""
     if isinstance(image, str) and not isinstance(image, Number):
+        if not image:
+            return None
         try:
             image = parse(octets.from_base64(image, notes).decode())
         except UnicodeDecodeError:

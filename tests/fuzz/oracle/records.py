@@ -80,8 +80,8 @@ def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
             line.notes.add("a truncate with an image")
         return [Row(TRUNCATE, table.name, None)]
     new = None if record.action == "D" else _known(line, table, record.new, record)
-    old = None
-    if record.action == "D" or (record.action == "U" and record.old is not None):
+    old, is_none = None, record.old is None or (record.old == {} and not record.of_changes)
+    if record.action == "D" or (record.action == "U" and not is_none):
         old = _known(line, table, record.old, record)
         if record.lone_keys:
             old = _without_empty(line, table, old, convert)

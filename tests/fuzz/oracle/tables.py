@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Kind:
-    """A column's type. size: bits of an integer, digits of a decimal, or digits behind the second's point."""
+    """A column's type. size: bits of an integer, digits of a decimal, or digits behind the second's point.
+
+    scale: of a decimal; 1 of an integer that may be true and false.
+    """
 
     name: str
     size: int = 0
@@ -73,7 +76,7 @@ def kind_of(text: str, digits: int = 6) -> Kind:
     elif name in ("numeric", "decimal") and size:
         kind = Kind("decimal", int(size), int(scale or 0))
     else:
-        kind = _PLAIN.get(name, Kind("text"))
+        kind = Kind("integer", 16, 1) if (name, size) == ("tinyint", "1") else _PLAIN.get(name, Kind("text"))
     return Kind("array", item=kind) if is_list else kind
 
 

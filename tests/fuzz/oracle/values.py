@@ -12,6 +12,8 @@ from tests.fuzz.oracle.tree import Number, has_lone_surrogate, parse
 from tests.fuzz.oracle.verdict import JsonText, Wrong
 
 Notes = set[str]
+_SPACES, _AROUND = " \t\n\v\f\r", "white space around an item of a list's literal"
+_ONE_DIGIT = {"true": "1", "false": "0"}
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Texts:
 
     octets: Callable[[str, Notes], bytes] = octets.from_hex
     zone: str = "read"  # of a zone of UTC in a column without one: refused, loose, read
-    bare: str = "utc"  # of a moment without a zone in a column with one: refused, utc
+    bare: str = "utc"  # of a moment without a zone in a column with one: refused, utc, or the zone that it is of
     booleans: str = ""  # letters or digits for true and false
     json_lists: bool = True  # lists are also the text of JSON arrays
 
@@ -28,7 +30,7 @@ class Texts:
         """Return text as databases print it as a value of the type. Raises Wrong."""
         match kind.name:
             case "integer":
-                return numbers.integer(text, kind.size, notes)
+                return numbers.integer(_ONE_DIGIT.get(text, text) if kind.scale else text, kind.size, notes)
             case "decimal":
                 return numbers.decimal(text, kind.size, kind.scale, notes)
             case "number":
@@ -106,7 +108,7 @@ def strict(tree: Any, kind: Kind, notes: Notes) -> Any:
                 raise Wrong("no boolean")
             return tree
         case "integer" | "real" | "double":
-            if not isinstance(tree, Number):
+            if not isinstance(tree, Number) and not (isinstance(tree, bool) and kind.scale):
                 raise Wrong("no number")
         case "decimal" | "number":
             if isinstance(tree, (bool, list, dict)):
@@ -121,11 +123,13 @@ def literal(text: str, notes: Notes) -> list[str | None]:
     """Return the items of PostgreSQL's literal of a list, of one dimension."""
     if len(text) < 2 or not (text.startswith("{") and text.endswith("}")):
         raise Wrong("no literal of a list")
-    if text == "{}":
+    if not text[1:-1].strip(_SPACES):
+        notes |= {_AROUND} if text != "{}" else set()
         return []
     items: list[str | None] = []
     at = 1
     while True:
+        at = _after_spaces(text, at, notes)
         if text[at] == '"':
             at, item = _quoted(text, at + 1)
             items.append(item)
@@ -133,13 +137,14 @@ def literal(text: str, notes: Notes) -> list[str | None]:
             stop = at
             while text[stop] not in ',}{"\\':
                 stop += 1
-            word = text[at:stop]
+            word = text[at:stop].rstrip(_SPACES)
             if text[stop] in '{"\\' or not word:
                 raise Wrong("no literal of a list of one dimension")
-            if word.strip() != word:
-                notes.add("white space around an item of a list's literal")
+            if word != text[at:stop]:
+                notes.add(_AROUND)
             items.append(None if word.upper() == "NULL" else word)
             at = stop
+        at = _after_spaces(text, at, notes)
         if text[at] == "}":
             if at != len(text) - 1:
                 raise Wrong("text after a list's literal")
@@ -147,6 +152,14 @@ def literal(text: str, notes: Notes) -> list[str | None]:
         if text[at] != ",":
             raise Wrong("no comma between items")
         at += 1
+
+
+def _after_spaces(text: str, at: int, notes: Notes) -> int:
+    begin = at
+    while text[at] in _SPACES:
+        at += 1
+    notes |= {_AROUND} if at > begin else set()
+    return at
 
 
 def _quoted(text: str, at: int) -> tuple[int, str]:

@@ -119,6 +119,12 @@ CASES = [
         ("{hvr_schema}.", ""),
     ),
     broken(
+        "partitions of a topic that no table has",
+        ("    Create_Topics: {", "    Create_Topics: {Topic_Partitions: {shop.order: 12}, "),
+        "11: $.locations.kaf.Create_Topics.Topic_Partitions.shop.order: 'shop.order' is no topic of the channel's tables; do you mean shop.orders?",
+        ("shop.order:", "shop.orders:"),
+    ),
+    broken(
         "a word in small letters",
         ("    Create_Topics", "    Kafka_Message_Compress: gzip\n    Create_Topics"),
         "11: $.locations.kaf.Kafka_Message_Compress: 'gzip' is not one of 'NONE', 'LZ4', 'GZIP', 'SNAPPY' or 'ZSTD'; do you mean GZIP?",
@@ -136,7 +142,7 @@ CASES = [
     broken(
         "topics to be created without saying how",
         ("{Partitions: 4, Replication_Factor: 3}", "true"),
-        "11: $.locations.kaf.Create_Topics: a mapping is wanted here, with the keys Partitions, Replication_Factor, Topic_Config; found True",
+        "11: $.locations.kaf.Create_Topics: a mapping is wanted here, with the keys Partitions, Replication_Factor, Topic_Config, Topic_Partitions; found True",
         ("Create_Topics: true", "Create_Topics: {Partitions: 4, Replication_Factor: 3}"),
     ),
     broken(

@@ -136,7 +136,7 @@ CASES = [
     broken(
         "a text for a number",
         column("hello", "integer"),
-        "28: $.actions[2].IntegrateExpression: table customers: 'hello' cannot become integer: Failed to parse string: 'hello' as a scalar of type int32; write one that is, or Datatype: varchar",
+        "28: $.actions[2].IntegrateExpression: table customers: 'hello' cannot become integer: expected digits; write one that is, or Datatype: varchar",
         ("hello", "'5'"),
     ),
     broken(

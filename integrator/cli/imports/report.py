@@ -1,0 +1,54 @@
+"""What an import prints: what is to be done first, then what differs, then what is ignored, each reason once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Report:
+    """What the author of an imported channel must know.
+
+    todos: what is to be done before the channel runs, because it cannot run without, or because values would be sent
+    that were kept back. differences: what consumers may notice. ignored: what the channel does without. The last two
+    are reasons, with the names of what they hold for; a difference may have no names.
+    """
+
+    todos: list[str] = field(default_factory=list)
+    differences: dict[str, list[str]] = field(default_factory=dict)
+    ignored: dict[str, list[str]] = field(default_factory=dict)
+
+    def todo(self, text: str) -> None:
+        """Add what is to be done."""
+        if text not in self.todos:
+            self.todos.append(text)
+
+    def differ(self, what: str, *names: str) -> None:
+        """Add a difference, and what it holds for."""
+        _add(self.differences, what, names)
+
+    def ignore(self, name: str, why: str) -> None:
+        """Add a name of the other product that does nothing here. why: a clause, which stands after "because"."""
+        _add(self.ignored, why, (name,))
+
+    def text(self, head: str, remarks: Sequence[str] = ()) -> str:
+        """Return the lines under `head`. remarks: those of check, which stand with the differences."""
+        return "\n".join([head, *self._lines(remarks)])
+
+    def _lines(self, remarks: Sequence[str]) -> Iterator[str]:
+        differences = [f"{', '.join(names)}: {what}" if names else what for what, names in self.differences.items()]
+        ignored = [f"{', '.join(names)}: ignored, because {why}" for why, names in self.ignored.items()]
+        for title, found in (
+            ("To do", self.todos),
+            ("Different from before", [*remarks, *differences]),
+            ("Without a counterpart", ignored),
+        ):
+            if found:
+                yield f"  {title}:"
+                yield from (f"    {line}" for line in found)
+
+
+def _add(found: dict[str, list[str]], text: str, names: Sequence[str]) -> None:
+    known = found.setdefault(text, [])
+    known.extend(name for name in names if name not in known)

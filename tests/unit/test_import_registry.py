@@ -1,0 +1,162 @@
+"""`import debezium`: a schema registry is reached without a secret in the channel, and a producer's properties are taken."""
+
+import pytest
+
+from tests.parts import imports
+
+AVRO = "io.confluent.connect.avro.AvroConverter"
+URL = "value.converter.schema.registry.url"
+INFO = "value.converter.basic.auth.user.info"
+SOURCE = "value.converter.basic.auth.credentials.source"
+CONFIG = {
+    "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+    "topic.prefix": "shop",
+    "producer.override.bootstrap.servers": "b1:9092",
+    "value.converter": AVRO,
+    URL: "http://r:8081",
+}
+DDL = "create table public.orders(id int primary key, sku text);"
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Import a configuration; return the channel, what was printed, and the exit code."""
+
+    def called(more):
+        channel, code = imports.of_debezium(tmp_path, CONFIG | more, DDL)
+        return channel, "".join(capsys.readouterr()), code
+
+    return called
+
+
+PASSWORD = 'Kafka_Schema_Registry_Password: "${SCHEMA_REGISTRY_PASSWORD}"'
+USERS = [
+    ({URL: "http://me:pl4nted@r:8081"}, ('Kafka_Schema_Registry: "http://r:8081"', "Kafka_Schema_User: me", PASSWORD)),
+    ({URL: "https://me%40eu:pl4nted%3A@r1, https://me%40eu:pl4nted%3A@r2/x"},
+     ('Kafka_Schema_Registry: ["https://r1", "https://r2/x"]', 'Kafka_Schema_User: "me@eu"', PASSWORD)),
+    ({URL: "http://me:${file:/opt/secrets:pl4nted}@r:8081"}, ('Kafka_Schema_Registry: "http://r:8081"', "Kafka_Schema_User: me", PASSWORD)),
+    ({URL: "http://url:pl4nted@r:8081", INFO: "me:pl4nted-2", SOURCE: "USER_INFO"}, ("Kafka_Schema_User: me", PASSWORD)),
+    ({URL: "http://me:pl4nted@r:8081", INFO: "info:pl4nted-2", SOURCE: "URL"}, ("Kafka_Schema_User: me", PASSWORD)),
+    ({INFO: "me:pl4nted"}, ("Kafka_Schema_User: me", PASSWORD)),
+    ({INFO: "${file:/opt/secrets:pl4nted}"}, ('Kafka_Schema_User: "${SCHEMA_REGISTRY_USER}"', PASSWORD)),
+    ({INFO: "${env:USER}:${env:pl4nted}"}, ('Kafka_Schema_User: "${SCHEMA_REGISTRY_USER}"', PASSWORD)),
+    ({URL: "${file:/opt/pl4nted:url}"}, ('Kafka_Schema_Registry: "${SCHEMA_REGISTRY_URL}"',)),
+    ({"value.converter": "io.apicurio.registry.utils.converter.AvroConverter",
+      "value.converter.apicurio.registry.url": "http://me:pl4nted@a:8080/apis/registry/v2", URL: ""},
+     ('Kafka_Schema_Registry: "http://a:8080/apis/ccompat/v7"', "Kafka_Schema_User: me", PASSWORD)),
+    # any other URL
+    ({"producer.override.sasl.mechanism": "OAUTHBEARER", "producer.override.security.protocol": "SASL_SSL",
+      "producer.override.sasl.oauthbearer.token.endpoint.url": "https://me:pl4nted@idp/token?api_key=pl4nted-2"},
+     ('Kafka_Oauth_Token_Url: "https://me:${URL_PASSWORD}@idp/token?api_key=${URL_PASSWORD_2}"',)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), USERS)
+def test_no_password_of_a_url_is_in_the_channel(more, wanted, run):
+    channel, printed, _ = run(more)
+    assert not [text for text in wanted if text not in channel], channel
+    assert imports.SECRET not in channel + printed  # I7
+
+
+REGISTRIES = [
+    ({"key.converter": AVRO, "key.converter.schema.registry.url": "http://other:8081"}, "key.converter.schema.registry.url is another than that of values"),
+    ({"key.converter": AVRO, "key.converter.auto.register.schemas": "false"}, "key.converter.auto.register.schemas is another than that of values"),
+    ({SOURCE: "SASL_INHERIT"}, "the registry's user is that of sasl.jaas.config: give Kafka_Schema_User"),
+    ({INFO: "me"}, "value.converter.basic.auth.user.info has no password: give Kafka_Schema_User"),
+    ({"value.converter.schema.registry.ssl.truststore.location": "/x.jks"}, "value.converter.schema.registry.ssl.truststore.location is not taken: Schema_Registry of the Kafka location has TLS"),
+    ({"value.converter.schemas.cache.size": "9"}, "value.converter.schemas.cache.size: ignored, because schemas are made once"),
+    ({}, "values that a record leaves out (PostgreSQL's unchanged large values, images of which the key alone is recorded) are null"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), REGISTRIES)
+def test_what_the_report_says_of_a_registry(more, wanted, run):
+    _, printed, code = run(more)
+    assert code == 0, printed
+    assert wanted in printed
+
+
+JSON_SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+TEXT = "org.apache.kafka.connect.storage.StringConverter"
+CHANGE = "keys, and so partitions, are others than the connector's"
+KEYS = [
+    # the converter of keys; the table's columns, of which ExtractField$Key takes k; the key's serializer; the report
+    (AVRO, "k int primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", ""),
+    (AVRO, "k text primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", ""),
+    (AVRO, "k uuid primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", "ExtractField$Key: t.k: the key's schema may be another"),
+    (AVRO, "k text, l int, primary key(k, l)", 'MessageKey: "{k}", MessageKeySerializer: KAFKA_AVRO', "table t: there are no tombstones"),
+    (AVRO, "k int, l int, primary key(k, l)", "MessageKeySerializer: KAFKA_AVRO_SCHEMA}", f"k alone cannot be a key with AvroConverter: keys are of the columns k, l, with their names; {CHANGE}"),
+    (JSON_SCHEMA, "k int primary key", "MessageKeySerializer: KAFKA_JSON_SCHEMA_COLUMN}", "ExtractField$Key: t.k: the key's schema may be another"),
+    (PROTOBUF, "k int primary key", "MessageKeySerializer: KAFKA_PROTOBUF_SCHEMA}", f"k alone cannot be a key with ProtobufConverter: keys are of the columns k, with their names; {CHANGE}"),
+    (JSON, "k text primary key", "MessageKeySerializer: CONNECT_SCHEMA_COLUMN}", ""),
+    (TEXT, "k int primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
+    (TEXT, "k date primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
+    (TEXT, "l int primary key", "MessageKeySerializer: CONNECT_PAYLOAD}", "table t has no column k: its key is its own"),
+    (AVRO, "k int not null", "MessageKeySerializer: NONE}", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("converter", "columns", "wanted", "said"), KEYS)
+def test_a_key_of_one_column_is_the_connectors_or_the_report_says_that_it_is_not(
+    converter, columns, wanted, said, tmp_path, capsys
+):
+    more = {
+        "key.converter": converter,
+        "transforms": "key",
+        "transforms.key.type": "org.apache.kafka.connect.transforms.ExtractField$Key",
+        "transforms.key.field": "k",
+    }
+    channel, code = imports.of_debezium(tmp_path, CONFIG | more, f"create table public.t({columns});")
+    printed = "".join(capsys.readouterr())
+    assert code == 0, printed
+    assert wanted in channel
+    assert said in printed
+    assert bool(said) is ("ExtractField$Key" in printed or "no tombstones" in printed)
+
+
+def properties(**given):
+    return {f"producer.override.{name.replace('_', '.')}": value for name, value in given.items()}
+
+
+TAKEN = [
+    (properties(acks="1"), "acks=1"),
+    (properties(acks="all", enable_idempotence="true", retries="7"), "acks=all;enable.idempotence=true;retries=7"),
+    (properties(acks="1", retries="0"), "acks=1;retries=0"),
+    (properties(enable_idempotence="false", max_in_flight_requests_per_connection="1"),
+     "enable.idempotence=false;max.in.flight.requests.per.connection=1"),
+    (properties(metadata_recovery_strategy="rebootstrap"), "metadata.recovery.strategy=rebootstrap"),
+    (properties(buffer_memory="1048576", send_buffer_bytes="-1"), "buffer.memory=1048576;send.buffer.bytes=-1"),
+    (properties(compression_type="gzip", compression_gzip_level="9"), "compression.gzip.level=9"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), TAKEN)
+def test_what_librdkafka_has_is_taken(more, wanted, run):
+    channel, printed, code = run(more)
+    assert code == 0, printed
+    assert f'Name: HVR_KAFKA_PROPERTY, Value: "{wanted}"' in channel
+    assert "producer.override" not in printed
+
+
+LEFT = [
+    (properties(acks="0"), "acks: ignored, because with acks=0 no message would be acknowledged"),
+    (properties(acks="1") | {"exactly.once.support": "required"}, "acks: ignored, because delivery: exactly_once needs acks=all and idempotence"),
+    (properties(enable_idempotence="false") | {"exactly.once.support": "required"}, "enable.idempotence: ignored, because delivery: exactly_once needs"),
+    (properties(retries="0"), "retries: ignored, because an idempotent producer tries again"),
+    (properties(max_in_flight_requests_per_connection="9"), "max.in.flight.requests.per.connection: ignored, because an idempotent producer has 5 requests in flight at most"),
+    (properties(acks="1", max_in_flight_requests_per_connection="5"), "max.in.flight.requests.per.connection: ignored, because more than one request in flight without idempotence"),
+    (properties(compression_type="zstd", compression_gzip_level="9"), "compression.gzip.level: ignored, because compression.type is not gzip"),
+    (properties(interceptor_classes="x.Y"), "interceptor.classes: ignored, because it names a class of Java's"),
+    (properties(partitioner_class="x.Y"), "partitioner.class: ignored, because the channel has for it: Kafka_Partitioner"),
+    (properties(no_such="1"), "no.such: ignored, because no counterpart is known"),
+    (properties(ssl_truststore_location="/no.jks"), "ssl.truststore.location: Java's key stores are not read: make PEM of it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "wanted"), LEFT)
+def test_why_a_producers_property_is_not_taken(more, wanted, run):
+    _, printed, code = run(more)
+    assert code == 0, printed
+    assert f"producer.override.{wanted}" in printed
