@@ -11,6 +11,7 @@ from integrator.channel.paths import ElsewhereError
 from integrator.channel.patterns import PATTERNS
 from integrator.channel.shape import field_at, keys_of, model_at, unit_of, words_of
 from integrator.names import foreign, listed, nearest
+from integrator.names.numbers import counted
 from integrator.names.units import in_unit
 
 _PLAIN = re.compile(r"[\w./-]+(:\w+)?")
@@ -115,7 +116,7 @@ def _short(found: Found) -> Mistake:
 
 def _long(found: Found) -> Mistake:
     most = found.context["max_length"]
-    return Mistake(found.path, f"{most} character{'' if most == 1 else 's'} at most; found {found.shown}")
+    return Mistake(found.path, f"{counted(most, 'character')} at most; found {found.shown}")
 
 
 def _said(found: Found) -> Mistake:

@@ -13,6 +13,7 @@ from integrator.channel.sources import FilesLocation, JdbcLocation, SocketLocati
 from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
+from integrator.names.numbers import are, counted
 from integrator.plan import Plan
 from integrator.plan.notes import COMPACTED
 
@@ -69,7 +70,7 @@ def _source(plan: Plan) -> Iterator[str]:
     if found:
         raise ConfigurationError(found)
     if isinstance(location, JdbcLocation):
-        yield f"{location.url.partition('?')[0]}: {len(plan.recipe.tables)} tables can be read"
+        yield f"{location.url.partition('?')[0]}: {counted(len(plan.recipe.tables), 'table')} can be read"
 
 
 def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
@@ -81,10 +82,11 @@ def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:
     if new and plan.create_topics is None:
         problems.append(topics.missing_text(properties, new))
     elif new and plan.create_topics is not None:
-        problems += probe.creation_problems(properties, plan.create_topics)
+        problems += probe.creation_problems(properties, plan.create_topics, new)
     if problems:
         raise EnvironmentFault("\n  ".join(("the brokers would not take all messages:", *problems)))
-    report = f"{plan.brokers} answers, {len(plan.topics) - len(absent)} of {len(plan.topics)} topics are there"
+    there = len(plan.topics) - len(absent)
+    report = f"{plan.brokers} answers, {there} of {counted(len(plan.topics), 'topic')} {are(there)} there"
     yield report + (f", to be created: {', '.join(absent)}" if absent else "")
     keyless = [table.topic for table in plan.recipe.tables if table.keyless]
     for topic in probe.compacted(properties, keyless):

@@ -11,6 +11,7 @@ import typer
 
 from integrator.channel.secret import Secrets
 from integrator.errors import ConfigurationError, Problem
+from integrator.names.numbers import counted
 
 JDBC = "jdbc:"
 _STDOUT = "stdout"
@@ -68,7 +69,7 @@ def tables(  # noqa: PLR0913, PLR0917 - each is an option of the command
     written = write(asked, to, secrets)
     plain = written.sql_dialect == "postgres"
     entry = to.name if plain else f"{{file: {to.name}, sql_dialect: {written.sql_dialect}}}"
-    count = f"{written.tables} table{'' if written.tables == 1 else 's'}"
+    count = counted(written.tables, "table")
     typer.echo(f"{to}: {count}. In a channel beside it: tables: [{entry}]", err=True)
 
 

@@ -15,6 +15,7 @@ from integrator.channel.secret import Secrets
 from integrator.cli import definitions, output
 from integrator.cli.local import local_timezone
 from integrator.errors import ConfigurationError
+from integrator.names.numbers import counted
 
 SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
 """Whose SQL a file may be in that no --sql-dialect is given for, in the order in which they are tried."""
@@ -72,7 +73,7 @@ def run(options: Options, timezone: str) -> str:
         options.channel.unlink()  # the problems are of the definitions: they name their own file
         raise
     count, place = len(made.recipe.tables), options.channel
-    of_file = f"{count} table{'' if count == 1 else 's'} of {options.definitions} ({dialect})"
+    of_file = f"{counted(count, 'table')} of {options.definitions} ({dialect})"
     notes = "".join(f"\nnote: {note}" for note in made.notes)
     return (
         f"{place}: channel {made.channel}, {of_file}{notes}\nNext:\n{_directory(options.changes)}"

@@ -23,6 +23,7 @@ from integrator.cli.imports import commands as importing
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
 from integrator.errors import ConfigurationError, Defect, IntegratorError, command
+from integrator.names.numbers import counted
 
 app = typer.Typer(
     help="Integrate database changes into Kafka. Without a command: integrate, continuously.",
@@ -139,7 +140,7 @@ def check(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if as_object:
         typer.echo(as_json.check(plan, channel, connected))
         return
-    report = f"{channel}: {len(plan.recipe.tables)} tables, no problems"
+    report = f"{channel}: {counted(len(plan.recipe.tables), 'table')}, no problems"
     report += "".join(f"\n{note}" for note in (*plan.notes, *filter(None, [connected])))
     output.console().print(plan.secrets.mask(report))
 
@@ -228,7 +229,9 @@ def main() -> int:
     except Exception as error:  # noqa: BLE001 - usage errors of the command line are the author's too
         if not hasattr(error, "format_message"):
             return _report(Defect.of(error, command()), secrets)
-        print(f"{error.format_message()}; see --help", file=sys.stderr)  # noqa: T201
+        if not (text := error.format_message()):  # the help was shown, for nothing was given
+            return 0
+        print(f"{text}; see --help", file=sys.stderr)  # noqa: T201
         return 2
     return ended if isinstance(ended, int) else 0
 

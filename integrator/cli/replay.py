@@ -13,6 +13,7 @@ from rich.console import Console
 
 from integrator.deliver.kafka.read_back import Begin
 from integrator.errors import ConfigurationError, DataError, shortened, shown
+from integrator.names.numbers import are, counted
 from integrator.plan import Plan
 from integrator.replay import exported, letters
 from integrator.replay.letters import Found, Letter
@@ -56,8 +57,8 @@ def run(plan: Plan, options: Options, console: Console) -> None:
         left = [letter for letter in found if letter.id not in given]
         exported.write(options.export, left)
         console.print(
-            f"{options.export}: {len(left)} dead letters; {len(found) - len(left)} were sent again before; mend the "
-            f"records, then: replay --file {options.export}",
+            f"{options.export}: {counted(len(left), 'dead letter')}; {len(found) - len(left)} sent again before; "
+            f"mend the records, then: replay --file {options.export}",
             highlight=False,
         )
         return
@@ -67,9 +68,9 @@ def run(plan: Plan, options: Options, console: Console) -> None:
     done = job.replay(plan, found)
     emptied = f", {done.emptied} without a record" if done.emptied else ""
     console.print(
-        f"{len(found)} dead letters: {done.given} sent again, {done.before} were before{emptied}; "
-        f"{done.rows} rows read, {done.messages} messages with those of the dead letter topic, "
-        f"{done.rejected} lines rejected again",
+        f"{counted(len(found), 'dead letter')}: {done.given} sent again, {done.before} were before{emptied}; "
+        f"{counted(done.rows, 'row')} read, {counted(done.messages, 'message')} with those of the dead letter topic, "
+        f"{counted(done.rejected, 'line')} rejected again",
         highlight=False,
     )
     _show_rejections(done.rejections, console)
@@ -77,8 +78,8 @@ def run(plan: Plan, options: Options, console: Console) -> None:
         console.print(_ORDER, highlight=False)
     if done.rejected:
         raise DataError(
-            f"{done.rejected} lines are rejected again, and are new dead letters in {plan.recipe.tolerance.topic}; "
-            "replay --export FILE has them with the reasons"
+            f"{counted(done.rejected, 'line')} {are(done.rejected)} rejected again, as new dead letters in "
+            f"{plan.recipe.tolerance.topic}; replay --export FILE has them with the reasons"
         )
 
 
@@ -90,8 +91,9 @@ def _show_rejections(rejections: Sequence[Rejection], console: Console) -> None:
 
 def _show_trial(found: Sequence[Letter], tried: Trial, console: Console) -> None:
     console.print(
-        f"{len(found)} dead letters, of which {tried.new} would be sent again: {tried.rows} rows; {tried.rejected} "
-        "lines would be rejected again; nothing was sent",
+        f"{counted(len(found), 'dead letter')}, of which {tried.new} would be sent again: "
+        f"{counted(tried.rows, 'row')}; {counted(tried.rejected, 'line')} "
+        "would be rejected again; nothing was sent",
         highlight=False,
     )
     _show_rejections(tried.rejections, console)
@@ -112,10 +114,10 @@ def _found(plan: Plan, options: Options, console: Console) -> Sequence[Letter]:
         return exported.read(options.file)
     found: Found = letters.read(plan, Begin(options.from_offset or 0, _time(options.since)))
     if found.of_others:
-        console.print(f"{found.of_others} messages of other channels are passed over", highlight=False)
+        console.print(f"passed over: {counted(found.of_others, 'message')} of other channels", highlight=False)
     if found.incomplete:
         console.print(
-            f"{found.incomplete} letters are incomplete, without their first or last part, and are not sent; begin "
+            f"not sent: {counted(found.incomplete, 'letter')} without the first or the last part; begin "
             "earlier, if these parts are still there",
             highlight=False,
         )

@@ -17,6 +17,7 @@ from integrator.contracts.table_recipe import CaptureRecipe, Field, KeyRecipe
 from integrator.durable import Damaged
 from integrator.encode.messages import value_schema
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
+from integrator.names.numbers import counted
 from integrator.plan import Plan
 from integrator.plan.source import AnySource
 from integrator.refresh.ledger import Ledger
@@ -124,7 +125,7 @@ def captured(capture: CaptureRecipe) -> Iterator[str]:
     yield from (f"{name} is {expression_text(parts)}" for name, parts in capture.expressions)
     yield from (f"{name} is {source} in the records" for name, source in capture.names)
     yield from (f"{name} is not in the records" for name in capture.absent)
-    yield from (f"{name} is cut to {size} bytes" for name, size in capture.trims)
+    yield from (f"{name} is cut to {counted(size, 'byte')}" for name, size in capture.trims)
     for names, what in ((capture.blanks, "without blanks at the end"), (capture.days, "without time")):
         if names:
             yield f"{', '.join(names)} {what}"

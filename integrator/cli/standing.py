@@ -19,20 +19,23 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     export: Annotated[Path | None, typer.Option("--export", help="Write a backup of the progress into a file.")] = None,
     restored: Annotated[Path | None, typer.Option("--import", help="Restore the progress from a backup.")] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="With --import: what is there is lost.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="With --import and --export: what is there is lost.")
+    ] = False,
     cycles: Annotated[int, typer.Option("--cycles", help="How many of the last cycles to show.")] = 10,
     as_object: AsJson = False,
 ) -> None:
     """Show the last synced cycles of a channel, go back to one, or write or read a backup of the progress."""
     from integrator.cli import as_json, show
+    from integrator.names.numbers import are, counted
     from integrator.refresh.ledger import Ledger
     from integrator.run import backup, failure, rewind
     from integrator.run.state import State
 
     if sum(option is not None for option in (back_to, export, restored)) > 1:
         raise typer.BadParameter("--back-to, --export and --import exclude each other")
-    if replace and restored is None:
-        raise typer.BadParameter("--replace goes with --import")
+    if replace and restored is None and export is None:
+        raise typer.BadParameter("--replace goes with --import and --export")
     if as_object and (export or restored or back_to is not None):
         raise typer.BadParameter("--json goes with none of --back-to, --export and --import")
     found = progress_of(context, channel)
@@ -43,11 +46,15 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
             again = rewind.move_back(kept, back_to)
         finally:
             kept.unlock()
-        report = f"{len(again)} cycles that came after it are sent again" if again else "nothing came after it"
+        report = (
+            f"{counted(len(again), 'cycle')} after it {are(len(again))} sent again" if again else "none came after it"
+        )
         console.print(f"channel {found.channel} goes on after cycle {back_to}; {report}")
     if export is not None:
-        made_of = backup.export(kept, found.channel, export)
-        console.print(f"{export}: channel {found.channel} after cycle {made_of.cycle}, {made_of.files} files")
+        made_of = backup.export(kept, found.channel, export, replace=replace)
+        console.print(
+            f"{export}: channel {found.channel} after cycle {made_of.cycle}, {counted(made_of.files, 'file')}"
+        )
     if restored is not None:
         made_of = backup.restore(kept, found.channel, restored, replace=replace)
         console.print(f"channel {found.channel} goes on after cycle {made_of.cycle}, as of {made_of.made}")

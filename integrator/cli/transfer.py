@@ -14,6 +14,7 @@ import typer
 from integrator.cli import output
 from integrator.cli.options import ChannelFile, Contexts, Variables, plan_of
 from integrator.errors import ConfigurationError
+from integrator.names.numbers import are, counted
 
 
 def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -46,7 +47,7 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
     progress.configure(made.secrets)
     given = (tuple(table or ()), tuple(slices or ()), parallel, truncate_record, select_moment, online, anew)
     for name, rows in job.refresh(made, job.Options(*given)).items():
-        output.console().print(f"{name}: {rows:,} rows")
+        output.console().print(f"{name}: {counted(rows, 'row')}")
 
 
 def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -119,4 +120,4 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
     received = sending.send(file, target, ended, follow=not once)
-    output.console().print(f"{received} lines are received")
+    output.console().print(f"{counted(received, 'line')} {are(received)} received")

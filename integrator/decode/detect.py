@@ -15,6 +15,7 @@ from integrator.decode.json.files import container_of, open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.table_files import first_row
 from integrator.errors import PublicDataError
+from integrator.names.numbers import counted
 
 _FIRST = 4 * 1024 * 1024
 _LINES = 100
@@ -61,7 +62,7 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
         if dialect.bare is not None and all(names <= dialect.bare for names in records):
             return name
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
-    what = f"names in its first record ({shown})" if named else f"{len(records[0])} fields of its first line"
+    what = f"names in its first record ({shown})" if named else f"{counted(len(records[0]), 'field')} of its first line"
     raise PublicDataError(f"{file}: the {what} match no dialect; set `dialect`")
 
 

@@ -21,6 +21,7 @@ from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.errors import DataError, PublicDataError, shortened, shown
+from integrator.names.numbers import counted
 from integrator.schema import Type, arrow_type
 
 ROWS = 65_536
@@ -84,7 +85,7 @@ def _check_rows(file: str) -> None:
         for row in rows:
             if row and len(row) != fields:
                 raise PublicDataError(
-                    f"{file}:{begin}: the row has {len(row)} fields; expected {fields}, as in the first row"
+                    f"{file}:{begin}: the row has {counted(len(row), 'field')}; expected {fields}, as in the first row"
                 )
             begin = rows.line_num + 1
     finally:
@@ -190,7 +191,7 @@ def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterat
     if needed and needed not in header and not written.names:
         raise DataError(
             f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}: its first line has "
-            f"{len(header)} fields, of which none is called so"
+            f"{counted(len(header), 'field')}, of which none is called so"
         )
     _check_blank(file)
     with open_file(file) as stream:

@@ -14,6 +14,7 @@ from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
 from integrator.decode.refusal import report
 from integrator.errors import ColumnsFound, DataError, PublicDataError, shown
+from integrator.names.numbers import counted
 from integrator.schema import Table
 
 Ints = npt.NDArray[np.int64]
@@ -157,7 +158,7 @@ class Finds:
             text, more = str(self._found[0]), len(self._found) - 1
             tables = {table: columns for found in reversed(self._found) for table, columns in found.tables.items()}
             ordinal = self._found[0].ordinal
-            raise ColumnsFound(f"{text}; and {more} more tables" if more else text, tables, ordinal)
+            raise ColumnsFound(f"{text}; and {counted(more, 'more table')}" if more else text, tables, ordinal)
 
 
 _DATATYPES: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (

@@ -11,6 +11,11 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def are(number: int) -> str:
+    """Return the verb for so many."""
+    return "is" if number == 1 else "are"
+
+
 def ranges(numbers: Iterable[int]) -> str:
     """Return whole numbers as ranges, in order: `0 to 98, 100`."""
     found = []

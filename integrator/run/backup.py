@@ -57,8 +57,15 @@ class Backup:
     made: str
 
 
-def export(state: State, channel: str, file: Path) -> Backup:
-    """Write a backup of the last committed cycle into `file`, which is replaced. Raises EnvironmentFault."""
+def export(state: State, channel: str, file: Path, *, replace: bool = False) -> Backup:
+    """Write a backup of the last committed cycle into a file. Raises EnvironmentFault.
+
+    replace: also where there is a file of that name, which is lost.
+    """
+    if file.exists() and not replace:
+        raise EnvironmentFault(
+            f"{file}: is there already, perhaps a backup; give another name, or say --replace, with which it is lost"
+        )
     committed = SparkCheckpoint(Path(state.spark_checkpoint)).committed()
     if not committed:
         raise EnvironmentFault(f"{state.path}: channel {channel} has no committed cycle, and no progress to back up")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault, command
+from integrator.names.numbers import counted
 from integrator.run.marks import KEPT_CYCLES, CycleMark
 from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
@@ -193,7 +194,8 @@ def _compare_journal(state: State, mark: CycleMark, journal: Journal) -> None:
     """Raise Damaged if the files up to a mark are not those that it was written for."""
     if len(journal) < mark.last_file:
         raise Damaged(
-            f"{state.journal}: has {len(journal)} change files, and cycle {mark.cycle} ends with {mark.last_file}"
+            f"{state.journal}: has {counted(len(journal), 'change file')}, and cycle {mark.cycle} ends with "
+            f"{mark.last_file}"
         )
     if mark.journal is not None and journal.digest(mark.last_file, like=mark.journal) != mark.journal:
         raise Damaged(

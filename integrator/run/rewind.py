@@ -9,6 +9,7 @@ from pathlib import Path
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import ranges
 from integrator.run import consistency, shards
 from integrator.run.spark_checkpoint import SparkCheckpoint
 from integrator.run.state import State
@@ -57,7 +58,7 @@ def move_back(state: State, cycle: int) -> list[int]:
     known = state.marks.cycles()
     spark_checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     if cycle not in known:
-        raise _cannot(state, cycle, f"the synced cycles that are kept are {', '.join(map(str, known)) or 'none'}")
+        raise _cannot(state, cycle, f"the synced cycles that are kept are {ranges(known) or 'none'}")
     try:
         consistency.check_whole(state, cycle)
     except Damaged as damaged:

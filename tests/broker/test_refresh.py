@@ -324,7 +324,7 @@ def test_check_tries_the_database_table_by_table(server, broker, tmp_path, name)
     server.psql("drop table if exists here; create table here(id int primary key, v text)")
     good = "create table here(id int primary key, v text);"
     path = channel(tmp_path, broker.servers, name, location_of(server), good)
-    assert "1 tables can be read" in run(path, "check", "--refresh", "--connect")
+    assert "1 table can be read" in run(path, "check", "--refresh", "--connect")
     wrong = good.replace("v text", "w text") + "create table gone(id int primary key);"
     path = channel(tmp_path, broker.servers, name, location_of(server), wrong)
     said = [line for line in run(path, "check", "--refresh", "--connect", code=2).splitlines() if "$.locations" in line]

@@ -85,7 +85,7 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
 
     code, out, err = replay(made, "--file", letters, "--dry-run")
     assert code == 0, err
-    assert "4 dead letters, of which 3 would be sent again: 2 rows; 1 lines would be rejected again" in out
+    assert "4 dead letters, of which 3 would be sent again: 2 rows; 1 line would be rejected again" in out
     assert f"topic {name}: 0 of 2 keys have messages since" in out
     assert sorted(rows(broker, name)) == sorted(before)
 
@@ -94,7 +94,7 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     assert "3 sent again, 0 were before, 1 without a record" in out
     assert f"{tmp_path}/in/1.jsonl:2: VALUE_CONVERTER" in out
     assert "Changes of the same keys that came after a letter were sent before it" in out
-    assert "1 lines are rejected again" in err
+    assert "1 line is rejected again" in err
     assert sorted(rows(broker, name)) == sorted([*before, (1, 7), (3, 8)])
     assert sorted((tmp_path / "state" / "pure" / "synced").iterdir()) == marks
 

@@ -291,7 +291,7 @@ def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, nam
     assert code == 5
     assert f"{topic}: our user may not write" in printed
     assert f"{topic}: takes messages up to 50000 bytes (max.message.bytes), and HVR_KAFKA_MSG_MAX_BYTES is" in printed
-    assert f"{topic}: has 1 replicas, and min.insync.replicas is 2: no message is ever acknowledged" in printed
+    assert f"{topic}: has 1 replica, and min.insync.replicas is 2: no message is ever acknowledged" in printed
     assert printed.count("may not write") == len(others) + 1
     file.write_text(file.read_text().replace("guest", "cdc"))
     cluster.allow("cdc", name, AclOperation.ALL)
@@ -310,6 +310,8 @@ def test_check_connect_finds_what_would_keep_messages_away(cluster, channel, nam
 CREATED = {
     "more replicas than brokers": ({"Replication_Factor": 4}, "Create_Topics.Replication_Factor is 4, and there are 3 brokers"),
     "fewer replicas than must be in sync": ({"Replication_Factor": 1}, "is 1, and min.insync.replicas of the brokers 2: no message would be acknowledged"),
+    "a setting that is none": ({"Replication_Factor": 3, "Topic_Config": {"retention.mss": "5"}}, "cannot be created: Unknown topic config name: retention.mss; correct Create_Topics"),
+    "a value that the setting does not have": ({"Replication_Factor": 3, "Topic_Config": {"cleanup.policy": "delet"}}, "Invalid value delet for configuration cleanup.policy"),
     "smaller messages than ours": ({"Replication_Factor": 3}, "new topics take messages up to 1048588 bytes (message.max.bytes of the brokers), and HVR_KAFKA_MSG_MAX_BYTES is 2000000"),
 }  # fmt: skip
 

@@ -6,7 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
+from integrator.errors import ConfigurationError, DataError, Defect, DeliveryError, EnvironmentFault
 from integrator.monitor.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
@@ -29,10 +31,22 @@ def test_promtool_accepts_the_rules_and_they_fire(promtool, tmp_path):
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+def test_the_end_of_a_process_is_an_alert_that_says_what_follows_from_its_exit_code():
+    """An alert said "start it again", also of a channel that is wrong; one with a channel of its own had no other."""
+    rules = {rule["alert"]: rule for rule in yaml.safe_load(RULES.read_text())["groups"][0]["rules"]}
+    ended = [rule for name, rule in rules.items() if name.endswith(("Ended", "ProcessRestarts", "UnitFailed"))]
+    assert len(ended) == 4
+    kinds = [ConfigurationError, DataError, DeliveryError, EnvironmentFault, Defect]
+    for rule in ended:
+        for kind in kinds:
+            assert re.search(rf"\b{kind.kind.exit_code}: \w+", rule["annotations"]["remedy"])
+
+
 def test_each_metric_of_the_rules_is_there():
     metrics = Metrics()
     metrics.begin("a", lambda: (0, 0))
     metrics.beat("a", "failed", 0)
     named = set(re.findall(r"integrator_[a-z_]+", RULES.read_text()))
     assert named
+    assert "process_start_time_seconds " in metrics.text().decode()
     assert not [name for name in named if f"{name}{{" not in metrics.text().decode()]

@@ -43,7 +43,9 @@ def other(directory):
 def test_what_is_imported_is_what_was_exported(state, file, tmp_path):
     (state.path / "added.json").write_text("{}")
     (state.path / "refreshed.json").write_text('{"t": "1"}')
-    done = backup.export(state, "shop", file)
+    with pytest.raises(EnvironmentFault, match="backup: is there already, perhaps a backup; give another name, or say"):
+        backup.export(state, "shop", file)
+    done = backup.export(state, "shop", file, replace=True)
     assert (done.channel, done.cycle, done.files) == ("shop", 3, 8)
     restored = other(tmp_path)
     assert backup.restore(restored, "shop", file, replace=False) == done

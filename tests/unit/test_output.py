@@ -62,7 +62,7 @@ def run(monkeypatch, *words):
 
 WHOLE = {
     # what is printed whole, in one line
-    "check": lambda channel: [f"{channel}: 1 tables, no problems"],
+    "check": lambda channel: [f"{channel}: 1 table, no problems"],
     "plan": lambda channel: [
         COLUMN,
         EXPRESSION,

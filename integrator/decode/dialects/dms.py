@@ -33,6 +33,7 @@ from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
 from integrator.decode.table_files import Csv, Ints, batches, control, first_row, numbered
 from integrator.errors import PublicDataError
+from integrator.names.numbers import counted
 from integrator.schema import Table
 
 OP, STAMP = "Op", "dms_timestamp"
@@ -73,7 +74,8 @@ def _written(file: File, table: Table) -> Csv:
     before = {0: (), 1: (OP,), 2: (OP, STAMP)}.get(len(row) - len(columns))
     if before is None:
         raise PublicDataError(
-            f"{file.path}:1: {len(row)} fields, and no header; table {table.name} has {len(columns)} columns, which "
+            f"{file.path}:1: {counted(len(row), 'field')}, and no header; table {table.name} has "
+            f"{counted(len(columns), 'column')}, which "
             "stand alone, after Op, or after Op and a timestamp"
         )
     return Csv((*before, *columns), ("NULL", ""))

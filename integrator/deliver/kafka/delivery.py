@@ -14,6 +14,7 @@ from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.deliver.kafka.topic_batcher import Batch, TopicBatcher
 from integrator.deliver.kafka.transaction import Transaction
 from integrator.errors import DataError
+from integrator.names.numbers import are, counted
 
 
 class Delivery:
@@ -71,8 +72,9 @@ class Delivery:
         left = self._producer.flush(self._recipe.send.delivery_timeout_s)
         latch = self._producer.latch
         error = latch.error
+        seconds = self._recipe.send.delivery_timeout_s
         if left and not error:
-            error = f"{left} messages are not acknowledged after {self._recipe.send.delivery_timeout_s} s"
+            error = f"{counted(left, 'message')} {are(left)} not acknowledged after {seconds} s"
         if error and latch.transport:
             error = f"{error}; the client's last message: {latch.transport}"
         if error:

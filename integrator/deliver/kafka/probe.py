@@ -18,10 +18,13 @@ from integrator.channel.locations import TopicCreation
 from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.properties import QUIET, client_properties
-from integrator.deliver.kafka.topics import TIMEOUT_S, connected
+from integrator.deliver.kafka.topics import TIMEOUT_S, connected, created
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import are, counted, ranges
 
 _OF_BROKERS = ("message.max.bytes", "min.insync.replicas")
+_NOT_ASKED = KafkaError._UNSUPPORTED_FEATURE  # noqa: SLF001 - the name that confluent_kafka gives it
+_NAMED = 3
 _ALLOWING = {AclOperation.WRITE, AclOperation.ALL}
 
 
@@ -38,8 +41,7 @@ def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterato
     for topic in found:
         without = sorted(one.id for one in there.topics[topic].partitions.values() if one.leader < 0)
         if without:
-            numbers = ", ".join(map(str, without))
-            yield f"{topic}: partitions without a leader: {numbers}: start the brokers that have them"
+            yield f"{topic}: partitions without a leader: {ranges(without)}: start the brokers that have them"
     for topic, future in client.describe_topics(
         TopicCollection(found), include_authorized_operations=True, request_timeout=TIMEOUT_S
     ).items():
@@ -61,9 +63,10 @@ def compacted(properties: dict[str, str], topics: Sequence[str]) -> list[str]:
     return sorted(found)
 
 
-def creation_problems(properties: dict[str, str], creation: TopicCreation) -> Iterator[str]:
+def creation_problems(properties: dict[str, str], creation: TopicCreation, topics: Sequence[str] = ()) -> Iterator[str]:
     """Yield what at the brokers does not allow topics that are created so, or would keep messages from them.
 
+    topics: those that are to be created; the brokers look at them as if they were, and say what they would refuse.
     What the brokers do not show is not looked at: without the ACL DescribeConfigs on the cluster, or where they are not
     Apache Kafka's and have no such settings.
     """
@@ -71,7 +74,10 @@ def creation_problems(properties: dict[str, str], creation: TopicCreation) -> It
     replicas, given = creation.Replication_Factor, creation.Topic_Config
     named = f"Create_Topics.Replication_Factor is {replicas}"
     if replicas > len(there.brokers):
-        yield f"{named}, and there are {len(there.brokers)} brokers; lower it, or add brokers"
+        brokers = counted(len(there.brokers), "broker")
+        yield f"{named}, and there {are(len(there.brokers))} {brokers}; lower it, or add brokers"
+    else:
+        yield from _refused(client, creation, topics)
     broker = ConfigResource(ResourceType.BROKER, str(min(there.brokers)))
     try:
         settings = client.describe_configs([broker], request_timeout=TIMEOUT_S)[broker].result()
@@ -87,6 +93,18 @@ def creation_problems(properties: dict[str, str], creation: TopicCreation) -> It
         )
     if least > replicas and "min.insync.replicas" not in given:
         yield f"{named}, and min.insync.replicas of the brokers {least}: no message would be acknowledged; raise it"
+
+
+def _refused(client: AdminClient, creation: TopicCreation, names: Sequence[str]) -> Iterator[str]:
+    """Yield why topics would not be created; brokers that are not asked so, such as in-process ones, refuse nothing."""
+    by_reason: dict[str, list[str]] = {}
+    for topic, reason in created(client, names, creation, only_asked=True):
+        if reason.code() != _NOT_ASKED:
+            by_reason.setdefault(reason.str(), []).append(topic)
+    for text, refused in by_reason.items():
+        shown, more = refused[:_NAMED], len(refused) - _NAMED
+        which = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+        yield f"{which} cannot be created: {text}; correct Create_Topics"
 
 
 def _replicas(topic: Any) -> int:
@@ -111,8 +129,8 @@ def _limits(client: AdminClient, properties: dict[str, str], replicas: dict[str,
         least = int(settings["min.insync.replicas"].value)
         if least > replicas[resource.name]:
             yield (
-                f"{resource.name}: has {replicas[resource.name]} replicas, and min.insync.replicas is {least}: no"
-                " message is ever acknowledged; add replicas, or lower min.insync.replicas"
+                f"{resource.name}: has {counted(replicas[resource.name], 'replica')}, and min.insync.replicas is "
+                f"{least}: no message is ever acknowledged; add replicas, or lower min.insync.replicas"
             )
 
 

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from integrator.deliver.kafka.aws_iam import client_settings
 from integrator.errors import DeliveryError
+from integrator.names.numbers import counted
 
 TIMEOUT_S = 60.0
 """Without any message."""
@@ -73,7 +74,7 @@ def each_read_back(
         while left:
             if time.monotonic() > deadline:
                 raise DeliveryError(
-                    f"{brokers}: {len(left)} partitions are not read to their ends; none came for {TIMEOUT_S:.0f} s"
+                    f"{brokers}: {counted(len(left), 'partition')} not read to the end; none came for {TIMEOUT_S:.0f} s"
                 )
             for message in consumer.consume(10_000, timeout=0.2):
                 failure = message.error()

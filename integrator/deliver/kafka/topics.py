@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -98,6 +98,15 @@ def _no_broker(properties: dict[str, str], text: str, heard: list[KafkaError]) -
 
 
 def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation) -> None:
+    for topic, reason in created(client, topics, creation):
+        if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise EnvironmentFault(f"the topic {topic} cannot be created: {reason.str()}{_may(reason)}")
+
+
+def created(
+    client: AdminClient, topics: Sequence[str], creation: TopicCreation, *, only_asked: bool = False
+) -> Iterator[tuple[str, KafkaError]]:
+    """Create topics; yield those that the brokers refuse, and why. only_asked: they look at them, and create none."""
     new = [
         NewTopic(
             topic,
@@ -107,13 +116,12 @@ def _create(client: AdminClient, topics: Sequence[str], creation: TopicCreation)
         )
         for topic in topics
     ]
-    for topic, future in client.create_topics(new, operation_timeout=TIMEOUT_S, request_timeout=TIMEOUT_S).items():
+    asked = {"operation_timeout": TIMEOUT_S, "request_timeout": TIMEOUT_S, "validate_only": only_asked}
+    for topic, future in (client.create_topics(new, **asked) if new else {}).items():
         try:
             future.result()
         except KafkaException as error:
-            reason = error.args[0]
-            if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise EnvironmentFault(f"the topic {topic} cannot be created: {reason.str()}{_may(reason)}") from None
+            yield topic, error.args[0]
 
 
 def _may(reason: KafkaError) -> str:
