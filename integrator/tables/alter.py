@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from sqlglot import Token
 
-from integrator.tables.cursor import Cursor, parts_of
+from integrator.tables.cursor import Cursor, Name, parts_of
 from integrator.tables.drafts import Draft, Drafts
 from integrator.tables.items import ColumnItem, Item, KeyItem, column_of, is_other, items_of, key_columns
-from integrator.tables.script import Folding, Script, Tokens, all_words_of, word_of
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.script import Folding, Tokens, all_words_of, word_of
 
 _HARMLESS = (
     "OWNER TO", "CLUSTER ON", "SET WITHOUT", "SET (", "RESET (", "SET TABLESPACE", "SET LOGGED", "SET UNLOGGED",
@@ -36,7 +37,7 @@ EXPECTED = (
 class Altering:
     """Applies ALTER TABLE and CREATE INDEX to the tables that are defined."""
 
-    def __init__(self, drafts: Drafts, script: Script, sql_dialect: str, folding: Folding) -> None:
+    def __init__(self, drafts: Drafts, script: str, sql_dialect: str, folding: Folding) -> None:
         """Apply to these tables."""
         self._drafts, self._script = drafts, script
         self._sql_dialect, self._folding = sql_dialect, folding
@@ -47,17 +48,28 @@ class Altering:
         cursor.take("ONLY")
         line, name = cursor.line, cursor.name()
         cursor.take("*")
+        try:
+            return self._actions(cursor, name, line, schema)
+        except NotUnderstood:
+            self._drafts.give_up(name)
+            raise
+
+    def _actions(self, cursor: Cursor, name: Name, line: int, schema: str | None) -> bool:
         concerned, last = False, ""
         for part in parts_of(cursor.rest()):
             action = Cursor(part, self._folding, schema)
             action.take_any("WITH CHECK", "WITH NOCHECK")
-            if action.take_any(*_HARMLESS) or name in self._drafts.passed or _is_of_no_key(action, self._sql_dialect):
+            if self._drafts.is_passed(name) or action.take_any(*_HARMLESS):
+                continue
+            goes_on = self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER")
+            if _is_of_no_key(action, self._sql_dialect, goes_on=goes_on):
+                last = "ADD"
                 continue
             if name not in self._drafts.known and action.word() == "DROP" and action.word(1) in _GOES_WITH_ITS_TABLE:
                 continue
             concerned = True
             draft = self._drafts.get(name, line)
-            if self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER"):
+            if goes_on:
                 self._add(draft, action)
             else:
                 last = action.word()
@@ -166,11 +178,11 @@ class Altering:
         return True
 
 
-def _is_of_no_key(action: Cursor, sql_dialect: str) -> bool:
-    """Return whether ADD, if it is next, adds a constraint or an index that is no key."""
+def _is_of_no_key(action: Cursor, sql_dialect: str, *, goes_on: bool) -> bool:
+    """Return whether ADD, if it is next or goes on, adds a constraint or an index that is no key."""
     lookahead = Cursor(action.all, action.folding)
     lookahead.take_any("WITH CHECK", "WITH NOCHECK")
-    if not lookahead.take("ADD"):
+    if not goes_on and not lookahead.take("ADD"):
         return False
     if lookahead.take("CONSTRAINT"):
         lookahead.column()

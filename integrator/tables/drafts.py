@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from integrator.schema import Column, Table
-from integrator.tables.cursor import Name, NotUnderstood
+from integrator.tables.cursor import Name
 from integrator.tables.items import ColumnItem, Item, KeyItem, NotNullItem
 from integrator.tables.named_types import NamedTypes
+from integrator.tables.refused import NotUnderstood
 
 
 @dataclass
@@ -113,9 +114,20 @@ class Drafts:
         for draft in self.known.values():
             draft.keys = [key for key in draft.keys if key.primary or key.name != name]
 
+    def give_up(self, name: Name) -> None:
+        """Pass over a table that has a problem, and all further statements of it."""
+        self.drop(name)
+        self.passed.add(name)
+
+    def is_passed(self, name: Name) -> bool:
+        """Return whether statements of that table say nothing."""
+        return name in self.passed or any(one.name == name.name and None in (one.schema, name.schema) for one in self.passed)
+
     def get(self, name: Name, line: int) -> Draft:
         """Return the table of that name. Raises NotUnderstood where the file does not define it before."""
         found = self.find(name)
+        if found is None and self.is_passed(name):
+            raise NotUnderstood(f"the table {name} is not read, which is named above this line", line, str(name))
         if found is None:
             raise NotUnderstood(f"the file does not define the table {name} above this line", line, str(name))
         return found

@@ -10,8 +10,10 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from integrator.tables.cursor import Cursor, NotUnderstood, parts_of
-from integrator.tables.script import STANDARD, Folding, Script, Tokens, all_words_of, words_of
+from integrator.tables.cursor import Cursor, parts_of
+from integrator.tables.lexical import STANDARD
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.script import Folding, Tokens, all_words_of, words_of
 from integrator.tables.spelling import bare, spelled
 
 MYSQL_ALONE = {exp.DType.UINT, exp.DType.UBIGINT, exp.DType.USMALLINT, exp.DType.UTINYINT, exp.DType.UMEDIUMINT}
@@ -62,7 +64,7 @@ def is_other(cursor: Cursor, sql_dialect: str) -> bool:
     return cursor.take_any(*_OTHER, *_OTHER_OF.get(sql_dialect, ())) is not None
 
 
-def items_of(parts: Sequence[Tokens], script: Script, sql_dialect: str, folding: Folding) -> Iterator[Item]:
+def items_of(parts: Sequence[Tokens], script: str, sql_dialect: str, folding: Folding) -> Iterator[Item]:
     """Yield the columns and constraints that the parts are. Raises NotUnderstood."""
     wanted: list[Tokens] = []
     for part in parts:
@@ -106,7 +108,7 @@ def key_columns(cursor: Cursor) -> tuple[tuple[str, ...], bool]:
     return tuple(part.column() for part in plain), len(plain) == len(parts)
 
 
-def column_of(cursor: Cursor, script: Script, sql_dialect: str, folding: Folding) -> ColumnItem:
+def column_of(cursor: Cursor, script: str, sql_dialect: str, folding: Folding) -> ColumnItem:
     """Return a column without a name that has the type and the constraints that are left."""
     line = cursor.line
     tokens = [Token(TokenType.VAR, "value", line=line), *cursor.rest()]
@@ -116,7 +118,7 @@ def column_of(cursor: Cursor, script: Script, sql_dialect: str, folding: Folding
     return made
 
 
-def _parsed(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp.Expr]:
+def _parsed(parts: Sequence[Tokens], script: str, sql_dialect: str) -> list[exp.Expr]:
     """Return what sqlglot makes of each part; of one that it cannot read, without its expressions."""
     try:
         return _body(parts, script, sql_dialect)
@@ -137,13 +139,13 @@ def _around(name: str) -> tuple[sqlglot.Dialect, list[Token]]:
     return dialect, dialect.tokenize(", create table t()")
 
 
-def _body(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp.Expr]:
+def _body(parts: Sequence[Tokens], script: str, sql_dialect: str) -> list[exp.Expr]:
     dialect, (comma, *around) = _around(STANDARD.get(sql_dialect, sql_dialect))
     line = parts[0][0].line if parts else 0
     inner = [token for part in parts for token in (comma, *spelled(part, sql_dialect))][1:]
     parser = dialect.parser(error_level=sqlglot.ErrorLevel.RAISE)
     try:
-        [made] = parser.parse([*around[:-1], *inner, around[-1]], script.text)
+        [made] = parser.parse([*around[:-1], *inner, around[-1]], script)
     except SqlglotError as error:
         found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
         near = f" near {found['highlight']!r}" if found.get("highlight") else ""
