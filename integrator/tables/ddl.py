@@ -16,7 +16,7 @@ import sqlglot
 from integrator.errors import Problem
 from integrator.names import meant
 from integrator.schema import Table
-from integrator.tables import procedures
+from integrator.tables import procedures, whose
 from integrator.tables.alter import Altering
 from integrator.tables.create import Creating
 from integrator.tables.cursor import Cursor
@@ -51,6 +51,7 @@ _READ_TOO = ("SET", "USE", "EXEC", "EXECUTE", "RENAME")
 _FIRST = re.compile(r"[(\s]*(\w+)")
 _LONGEST_FIRST = sorted(OBJECTS, key=len, reverse=True)
 _USE = re.compile(r"^[ \t]*use[ \t]+[`\"]?(\w+)", re.IGNORECASE | re.MULTILINE)
+_ROUTINES = ("TRIGGER", "PROCEDURE", "PROC", "FUNCTION", "PACKAGE", "TYPE", "EVENT", "MODULE")
 _SHOWN = 6
 """How many words of a statement a message has."""
 
@@ -75,7 +76,28 @@ def read(path: str, text: str, sql_dialect: str) -> Reading:
     problems = [Problem(path, one.line, one.where, str(one)) for one in wrong]
     if not tables and not problems:
         problems.append(Problem(path, 0, "", "holds no CREATE TABLE statement with columns"))
+    problems = _of_another(path, text, sql_dialect, problems) or problems
     return tables, problems, skipped
+
+
+def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem]) -> list[Problem]:
+    """Return the problems of a script that is in another database's SQL, with what to write; none where it is not."""
+    marks, other = whose.marks_of(text), whose.database_of(text)
+    if sql_dialect not in whose.SQL or other is None or other == sql_dialect:
+        return []
+    entry = f"give its sql_dialect, {other}: tables: [{{file: {path}, sql_dialect: {other}}}]"
+    if not problems:
+        if marks[sql_dialect]:
+            return []
+        sign, line = next(iter(marks[other].items()))
+        return [Problem(path, line, "", f"the file is read as {sql_dialect}, and {sign} is {other}'s: {entry}")]
+    tables, wrong, _ = _read(text, other)
+    if tables and not wrong:
+        reason = f"the file is read as {sql_dialect}, and {other} understands all of it: {entry}"
+        return [*problems[:1], Problem(path, 0, "", reason)]
+    if len(wrong) < len(problems):
+        return [*problems, Problem(path, 0, "", f"the file is read as {sql_dialect}, and looks like {other}'s: {entry}")]
+    return []
 
 
 def _read(text: str, sql_dialect: str) -> tuple[list[Table], list[NotUnderstood], Counter[str]]:
@@ -120,7 +142,7 @@ class _File:
         if not statement.text.strip():
             return
         if statement.routine:
-            self.skipped["CREATE routine" if statement.text[:6].upper() == "CREATE" else "block of statements"] += 1
+            self.skipped[_routine(statement.text)] += 1
         else:
             try:
                 self._read(statement)
@@ -215,6 +237,13 @@ class _File:
         if verb == "DROP" and kind == "INDEX":
             self.drafts.drop_index(cursor.name().name)
         self.skipped[f"{verb} {kind}"] += 1
+
+
+def _routine(text: str) -> str:
+    """Return as what a routine is counted."""
+    words = text.upper().split()
+    kind = next((word for word in words[1:] if word in _ROUTINES), "") if words[0] in ("CREATE", "ALTER") else ""
+    return f"{words[0]} {kind}" if kind else "block of statements"
 
 
 def _verb(text: str) -> str:

@@ -10,11 +10,12 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from integrator.tables.bare import bare
 from integrator.tables.cursor import Cursor, parts_of
 from integrator.tables.lexical import STANDARD
 from integrator.tables.refused import NotUnderstood
 from integrator.tables.script import Folding, Tokens, all_words_of, words_of
-from integrator.tables.spelling import bare, spelled
+from integrator.tables.spelling import spelled
 
 MYSQL_ALONE = {exp.DType.UINT, exp.DType.UBIGINT, exp.DType.USMALLINT, exp.DType.UTINYINT, exp.DType.UMEDIUMINT}
 _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file: …, sql_dialect: mysql}]"
@@ -157,6 +158,10 @@ def _body(parts: Sequence[Tokens], script: str, sql_dialect: str) -> list[exp.Ex
     return list(body.expressions)
 
 
+_COUNTED = {exp.GeneratedAsIdentityColumnConstraint, exp.AutoIncrementColumnConstraint}
+"""What makes a column one of numbers that the database counts, and that are never null."""
+
+
 def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem:
     line, folding = cursor.line, cursor.folding
     strange = next((one for one in item.constraints if not isinstance(one, exp.ColumnConstraint)), None)
@@ -172,7 +177,7 @@ def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem
     primary = kinds.get(exp.PrimaryKeyColumnConstraint)
     nullable = None if not_null is None else bool(not_null.kind.args.get("allow_null"))
     serial = kind is not None and kind.this in (exp.DType.SERIAL, exp.DType.BIGSERIAL, exp.DType.SMALLSERIAL)
-    if nullable is None and (serial or exp.GeneratedAsIdentityColumnConstraint in kinds):
+    if nullable is None and (serial or not kinds.keys().isdisjoint(_COUNTED)):
         nullable = False
     named = primary or unique
     return ColumnItem(
@@ -181,7 +186,7 @@ def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem
         nullable=nullable,
         line=line,
         primary=primary is not None,
-        unique=unique is not None and not _deferrable(unique.kind),
+        unique=(unique is not None and not _deferrable(unique.kind)) or (serial and sql_dialect == "mysql"),
         key_name=_name(named.this, folding) if named is not None and isinstance(named.this, exp.Identifier) else None,
     )
 
