@@ -12,13 +12,15 @@ from integrator.tables.spelling import after_group
 _OF_KEYS = ("PRIMARY", "UNIQUE")
 _SKIPPED = {
     # words -> how many tokens to pass over after them; a group in brackets is one
-    "NO INHERIT": 0, "NOT FOR REPLICATION": 0, "FOR REPLICATION": 0, "MASKED WITH": 1, "ENCRYPTED WITH": 1, "WITH VALUES": 0,
+    "NO INHERIT": 0, "NOT FOR REPLICATION": 0, "FOR REPLICATION": 0, "MASKED WITH": 1, "ENCRYPTED WITH": 1,
+    "WITH VALUES": 0,
     "WITH (": -1, "WITH COMMENT": 1, "COMMENT": 1, "STORAGE": 1, "COMPRESSION": 1, "SRID": 1, "CCSID": 1,
     "COLUMN_FORMAT": 1, "COLLATE": 1, "INLINE LENGTH": 1, "COMPRESS SYSTEM DEFAULT": 0, "COMPRESSED": 0,
     "IMPLICITLY HIDDEN": 0, "NOT LOGGED": 0, "LOGGED": 0, "NOT COMPACT": 0, "COMPACT": 0, "FOR SBCS DATA": 0,
     "FOR MIXED DATA": 0, "NOT ENFORCED": 0, "ENFORCED": 0, "ENABLE QUERY OPTIMIZATION": 0,
     "DISABLE QUERY OPTIMIZATION": 0, "ENABLE": 0, "DISABLE": 0, "VALIDATE": 0, "NOVALIDATE": 0, "RELY": 0, "NORELY": 0,
-    "NOT DEFERRABLE": 0, "INITIALLY": 1, "USING INDEX (": -1, "USING INDEX TABLESPACE": 1, "USING INDEX": 0, "TABLESPACE": 1, "PCTFREE": 1,
+    "NOT DEFERRABLE": 0, "INITIALLY": 1, "USING INDEX (": -1,
+    "USING INDEX TABLESPACE": 1, "USING INDEX": 0, "TABLESPACE": 1, "PCTFREE": 1,
     "ROWGUIDCOL": 0, "SPARSE": 0, "FILESTREAM": 0, "HIDDEN": 0, "VISIBLE": 0, "INVISIBLE": 0, "PERSISTED": 0,
     "CLUSTERED": 0, "NONCLUSTERED": 0, "HASH": 0, "ENCODE": 1, "DISTKEY": 0, "SORTKEY": 0, "SECURED WITH": 1,
     "AS SECURITY LABEL": 0, "NULLS NOT DISTINCT": 0, "NULLS DISTINCT": 0, "ON CONFLICT": 1, "AUTO_RANDOM": 0,
@@ -26,7 +28,8 @@ _SKIPPED = {
 _LONGEST_FIRST = sorted(((words.split(), more) for words, more in _SKIPPED.items()), key=lambda one: -len(one[0]))
 _AFTER_DEFAULT = {
     "NOT", "NULL", "CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "REFERENCES", "GENERATED", "COLLATE", "ON", "COMMENT",
-    "ENABLE", "DISABLE", "ROWGUIDCOL", "WITH", "AUTO_INCREMENT", "INLINE", "MASKED", "IMPLICITLY", "INVISIBLE", "VISIBLE",
+    "ENABLE", "DISABLE", "ROWGUIDCOL", "WITH", "AUTO_INCREMENT", "INLINE", "MASKED", "IMPLICITLY", "INVISIBLE",
+    "VISIBLE",
     "ENCODE", "IDENTITY", "STORAGE", "COLUMN_FORMAT", "INDEX", "SPARSE",
 }  # fmt: skip
 _OF_SEQUENCE = {
@@ -93,18 +96,25 @@ def _after(part: Tokens, at: int) -> int:
         case "ON":
             return _after_on(part, at)
         case "ENCRYPT":
-            at += 1
-            while at < len(part) and (count := _OF_ENCRYPTION.get(word_of(part[at]))):
-                at += count
-            return at
+            return _after_encryption(part, at + 1)
         case "GENERATED" | "AS":
             return _after_generated(part, at)
+    return _after_phrase(part, at)
+
+
+def _after_phrase(part: Tokens, at: int) -> int:
     for words, more in _LONGEST_FIRST:
         if (end := _begins(part, at, words)) > at:
             end = after_group(part, end - 1) if more < 0 else end
             for _ in range(max(more, 0)):
                 end = after_group(part, end)
             return end
+    return at
+
+
+def _after_encryption(part: Tokens, at: int) -> int:
+    while at < len(part) and (count := _OF_ENCRYPTION.get(word_of(part[at]))):
+        at += count
     return at
 
 
@@ -156,7 +166,15 @@ def _after_generated(part: Tokens, at: int) -> int:
         at = after_group(part, at)
         return at + (_words(part, at, 1)[:1] in (["STORED"], ["VIRTUAL"], ["PERSISTED"], ["PERSISTENT"]))
     while at < len(part) and word_of(part[at]) in {
-        "ROW", "START", "END", "BEGIN", "TRANSACTION", "ID", "TRANSACTION_ID", "SEQUENCE_NUMBER", "IDENTITY",
+        "ROW",
+        "START",
+        "END",
+        "BEGIN",
+        "TRANSACTION",
+        "ID",
+        "TRANSACTION_ID",
+        "SEQUENCE_NUMBER",
+        "IDENTITY",
     }:
         at += 1
     return at

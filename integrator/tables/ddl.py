@@ -96,7 +96,10 @@ def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem])
         reason = f"the file is read as {sql_dialect}, and {other} understands all of it: {entry}"
         return [*problems[:1], Problem(path, 0, "", reason)]
     if len(wrong) < len(problems):
-        return [*problems, Problem(path, 0, "", f"the file is read as {sql_dialect}, and looks like {other}'s: {entry}")]
+        return [
+            *problems,
+            Problem(path, 0, "", f"the file is read as {sql_dialect}, and looks like {other}'s: {entry}"),
+        ]
     return []
 
 
@@ -171,7 +174,9 @@ class _File:
         elif verb in ("EXEC", "EXECUTE") and procedures.call(cursor, self.drafts, self._text):
             self.skipped["EXEC of a procedure for tables or types"] += 1
         elif verb == "RENAME" and cursor.word(1) != "USER":
-            raise cursor.refuse("a statement that makes no other name; write the table with the name that it has after it")
+            raise cursor.refuse(
+                "a statement that makes no other name; write the table with the name that it has after it"
+            )
         else:
             self._count(verb, statement)
 
@@ -264,5 +269,7 @@ def _schema_of(within: str, sql_dialect: str) -> str | None:
 def _first_schema(cursor: Cursor) -> str | None:
     """Return the schema in which names without one are looked for: the first that a statement names."""
     cursor.take_any("=", "TO")
-    named = [token for token in cursor.rest() if token.text not in ("", ",", "pg_catalog", "$user", "DEFAULT", "default")]
+    named = [
+        token for token in cursor.rest() if token.text not in ("", ",", "pg_catalog", "$user", "DEFAULT", "default")
+    ]
     return Cursor(named, cursor.folding).name().name if named else None

@@ -121,7 +121,9 @@ class Drafts:
 
     def is_passed(self, name: Name) -> bool:
         """Return whether statements of that table say nothing."""
-        return name in self.passed or any(one.name == name.name and None in (one.schema, name.schema) for one in self.passed)
+        return name in self.passed or any(
+            one.name == name.name and None in (one.schema, name.schema) for one in self.passed
+        )
 
     def get(self, name: Name, line: int) -> Draft:
         """Return the table of that name. Raises NotUnderstood where the file does not define it before."""

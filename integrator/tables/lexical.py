@@ -66,8 +66,8 @@ def marks_of(sql_dialect: str, terminator: str = ";", *, in_routine: bool = Fals
     """Return what finds the places of a script at which a statement may begin, end, or hide something.
 
     The groups: comment, block (a comment's beginning), quoted, tag (a dollar quotation's beginning), q (one of Oracle),
-    open (a quotation that does not end), left, right, end, table (CREATE, ALTER or DROP of one), verb; word (BEGIN, CASE
-    or END) in a routine.
+    open (a quotation that does not end), left, right, end, table (CREATE, ALTER or DROP of one), verb; word (BEGIN,
+    CASE or END) in a routine.
     """
     reads = sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect)).tokenizer_class
     signs = {one[0] for one in (*reads.QUOTES, *reads.IDENTIFIERS)} & _QUOTED.keys()

@@ -22,7 +22,9 @@ class Ended(NamedTuple):
     at: int = 0
 
 
-_PACKAGE = re.compile(r"create\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:package|type\s+body)\b", re.IGNORECASE)
+_PACKAGE = re.compile(
+    r"create\s+(?:or\s+replace\s+)?(?:(?:non)?editionable\s+)?(?:package|type\s+body)\b", re.IGNORECASE
+)
 _LOOPS = ("if", "loop", "while", "repeat", "for")
 _GOES_ON = "the routine that begins here has no end before the table in line {line}: "
 _REMEDY = {

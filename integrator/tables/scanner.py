@@ -45,6 +45,8 @@ _BLOCKS = {
 """Statements that have others in them, beside routines."""
 _OF_ANOTHER = re.compile(r"(?:grant|revoke|deny|audit|noaudit|show|explain|create\s+audit)\b", re.IGNORECASE)
 """Statements that name CREATE TABLE, but do not make one."""
+_GOES_ON = re.compile(r"\s*(?:,|to\b|from\b|;|on\b)", re.IGNORECASE)
+_CLOSING = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _HOLDS_TABLES = re.compile(r"create\s+schema\b", re.IGNORECASE)
 _OF_TABLES = re.compile(r"(?:create|alter|comment)\b", re.IGNORECASE)
 _COPY = re.compile(r"copy\b.*\bfrom\s+stdin\b", re.IGNORECASE | re.DOTALL)
@@ -100,7 +102,11 @@ class Scanner:
                 if not depth:
                     return found.end()
             return -1
-        ends = {"block": "*/", "tag": begins, "q": {"[": "]", "{": "}", "(": ")", "<": ">"}.get(begins[-1], begins[-1]) + "'"}
+        ends = {
+            "block": "*/",
+            "tag": begins,
+            "q": {"[": "]", "{": "}", "(": ")", "<": ">"}.get(begins[-1], begins[-1]) + "'",
+        }
         end = self._text.find(ends[kind], at)
         return end + len(ends[kind]) if end >= 0 else -1
 
@@ -169,7 +175,9 @@ class Scanner:
             comment = self._text[mark.start : mark.end]
             parts += [self._text[at : mark.start], re.sub(r"[^\n]", " ", comment)]
             at = mark.end
-        return Statement("".join([*parts, self._text[at:end]]), start, self.line_of(start), fault=fault, within=self._within)
+        return Statement(
+            "".join([*parts, self._text[at:end]]), start, self.line_of(start), fault=fault, within=self._within
+        )
 
     def _begins(self, start: int, mark: Mark, depth: int) -> bool:
         """Return whether a word in a statement is the beginning of the next one."""
@@ -180,7 +188,7 @@ class Scanner:
             return is_first
         if not _OF_ANOTHER.match(self._text, start):
             return True
-        return is_first and not re.match(r"\s*(?:,|to\b|from\b|;|on\b)", self._text[mark.end : mark.end + 50], re.I)
+        return is_first and not _GOES_ON.match(self._text, mark.end)
 
     def _missing(self, start: int, mark: Mark, depth: int) -> NotUnderstood | None:
         if depth or self._sql_dialect == "tsql" or self._within or _HOLDS_TABLES.match(self._text, start):

@@ -15,7 +15,8 @@ _SPATIAL = {
 """Types whose values are text here, whatever is in the brackets after them: a dialect's text or JSON of a shape."""
 _FIELDS = {"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "TO"}
 _PLAIN = {
-    "LONG VARBINARY": "blob", "LONG RAW": "blob", "LONG VARCHAR": "text", "LONG VARGRAPHIC": "text", "LONG BYTE": "blob",
+    "LONG VARBINARY": "blob", "LONG RAW": "blob", "LONG VARCHAR": "text", "LONG VARGRAPHIC": "text",
+    "LONG BYTE": "blob",
     "BINARY LARGE OBJECT": "blob", "CHARACTER LARGE OBJECT": "text", "CHAR LARGE OBJECT": "text",
     "NCHAR LARGE OBJECT": "text", "NATIONAL CHARACTER LARGE OBJECT": "text", "BINARY VARYING": "varbinary",
     "BIT VARYING": "varbit", "NATIONAL CHARACTER VARYING": "varchar", "NATIONAL CHAR VARYING": "varchar",
@@ -96,8 +97,10 @@ _LONGEST_FIRST = sorted((name.split() for name in _PLAIN), key=len, reverse=True
 
 def _after_schema(part: Tokens) -> int:
     """Return the place of the type, past a schema that says nothing of it."""
-    if len(part) > 3 and word_of(part[2]) == "." and (
-        part[1].text.upper() in _SYSTEM or part[3].text.upper() in _SPATIAL
+    if (
+        len(part) > 3
+        and word_of(part[2]) == "."
+        and (part[1].text.upper() in _SYSTEM or part[3].text.upper() in _SPATIAL)
     ):
         return 3
     return 1

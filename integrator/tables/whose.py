@@ -28,8 +28,8 @@ _WORDS = {
     """,
     "tsql": """
         UNIQUEIDENTIFIER DATETIME2 DATETIMEOFFSET SMALLDATETIME SMALLMONEY NONCLUSTERED ROWGUIDCOL GETDATE NEWID SYSNAME
-        NTEXT HIERARCHYID ROWVERSION TEXTIMAGE_ON NOCHECK RAISERROR SYSOBJECTS DBO QUOTED_IDENTIFIER ANSI_NULLS OBJECT_ID
-        SQL_VARIANT NOCOUNT FILEGROUP SYSUTCDATETIME SP_CDC_ENABLE_TABLE SP_CDC_ENABLE_DB DATABASEPROPERTYEX
+        NTEXT HIERARCHYID ROWVERSION TEXTIMAGE_ON NOCHECK RAISERROR SYSOBJECTS DBO QUOTED_IDENTIFIER ANSI_NULLS
+        OBJECT_ID SQL_VARIANT NOCOUNT FILEGROUP SYSUTCDATETIME SP_CDC_ENABLE_TABLE SP_CDC_ENABLE_DB DATABASEPROPERTYEX
     """,
     "db2": """
         SYSIBM SYSPROC SYSCAT SYSTOOLS DB2INST1 DECFLOAT DBCLOB VARGRAPHIC GRAPHIC REORG RUNSTATS ADMIN_CMD BUFFERPOOL
@@ -39,35 +39,67 @@ _WORDS = {
 _OF_WORD = {word: database for database, words in _WORDS.items() for word in words.split()}
 _SIGNS = {
     "postgres": {
-        "::": r"\w::\w", "\\": r"^\\[a-z!]", "nextval('": r"\bnextval\s*\(\s*'", "OWNER TO": r"\bowner\s+to\b",
+        "::": r"\w::\w",
+        "\\": r"^\\[a-z!]",
+        "nextval('": r"\bnextval\s*\(\s*'",
+        "OWNER TO": r"\bowner\s+to\b",
         "without time zone": r"\bwithout\s+time\s+zone\b",
-        "CREATE EXTENSION": r"\bcreate\s+extension\b", "$$": r"\bas\s+\$\w*\$", "ON DELETE … AS ENUM": r"\bas\s+enum\b",
-        "CREATE DOMAIN": r"\bcreate\s+domain\b", "[]": r"\w\[\]",
+        "CREATE EXTENSION": r"\bcreate\s+extension\b",
+        "$$": r"\bas\s+\$\w*\$",
+        "ON DELETE … AS ENUM": r"\bas\s+enum\b",
+        "CREATE DOMAIN": r"\bcreate\s+domain\b",
+        "[]": r"\w\[\]",
     },
     "mysql": {
-        "`": "`", "ENGINE =": r"\)[^;()]{0,99}\bengine\s*=", "ENUM (": r"\s(?<!as )(?:enum|set)\s*\(\s*'", "DELIMITER": r"^delimiter\b",
-        "/*!": r"/\*!\d", "TINYINT (": r"\btinyint\s*\(", "CHARSET": r"\bdefault\s+charset\b|\bcharacter\s+set\s+\w",
-        "LOCK TABLES": r"^(?:un)?lock\s+tables\b", "COMMENT": r"\scomment\s+'", "KEY": r"^\s*(?:unique\s+)?key\s+\w+\s*\(",
+        "`": "`",
+        "ENGINE =": r"\)[^;()]{0,99}\bengine\s*=",
+        "ENUM (": r"\s(?<!as )(?:enum|set)\s*\(\s*'",
+        "DELIMITER": r"^delimiter\b",
+        "/*!": r"/\*!\d",
+        "TINYINT (": r"\btinyint\s*\(",
+        "CHARSET": r"\bdefault\s+charset\b|\bcharacter\s+set\s+\w",
+        "LOCK TABLES": r"^(?:un)?lock\s+tables\b",
+        "COMMENT": r"\scomment\s+'",
+        "KEY": r"^\s*(?:unique\s+)?key\s+\w+\s*\(",
     },
     "oracle": {
-        "NUMBER": r"\snumber\s*(?:\(\s*[\d*]|,|\n|\)|\bnot\b|\bdefault\b|\bconstraint\b)", "/": r"^/[ \t]*$",
-        "SQL*Plus": r"^(?:prompt|rem|set\s+(?:define|echo|feedback|serveroutput))\b", ".nextval": r"\w\.nextval\b",
-        "BYTE": r"\(\s*\d+\s+(?:byte|char)\s*\)", "ENABLE": r"\benable\s*(?:,|\))", "c##": r"\bc##\w",
+        "NUMBER": r"\snumber\s*(?:\(\s*[\d*]|,|\n|\)|\bnot\b|\bdefault\b|\bconstraint\b)",
+        "/": r"^/[ \t]*$",
+        "SQL*Plus": r"^(?:prompt|rem|set\s+(?:define|echo|feedback|serveroutput))\b",
+        ".nextval": r"\w\.nextval\b",
+        "BYTE": r"\(\s*\d+\s+(?:byte|char)\s*\)",
+        "ENABLE": r"\benable\s*(?:,|\))",
+        "c##": r"\bc##\w",
         "USING INDEX": r"\busing\s+index\s+(?:tablespace|pctfree)\b",
     },
     "tsql": {
-        "GO": r"^[ \t]*go[ \t]*;?[ \t]*$", "[": r"[\s.(,]\[[a-z_][^\]\[]*\](?:[\s.),]|$)", "IDENTITY": r"\bidentity\s*\(\s*\d+\s*,",
-        "(max)": r"\(\s*max\s*\)", "EXEC": r"^\s*exec(?:ute)?\s+(?:sys\.|dbo\.)?sp_", "CLUSTERED": r"\bclustered\s*\(",
-        ":setvar": r"^:[a-z]+\s", "@": r"\bdeclare\s+@\w", "PRINT": r"^\s*print\s*'",
+        "GO": r"^[ \t]*go[ \t]*;?[ \t]*$",
+        "[": r"[\s.(,]\[[a-z_][^\]\[]*\](?:[\s.),]|$)",
+        "IDENTITY": r"\bidentity\s*\(\s*\d+\s*,",
+        "(max)": r"\(\s*max\s*\)",
+        "EXEC": r"^\s*exec(?:ute)?\s+(?:sys\.|dbo\.)?sp_",
+        "CLUSTERED": r"\bclustered\s*\(",
+        ":setvar": r"^:[a-z]+\s",
+        "@": r"\bdeclare\s+@\w",
+        "PRINT": r"^\s*print\s*'",
     },
     "db2": {
-        "FOR BIT DATA": r"\bfor\s+bit\s+data\b", "WITH DEFAULT": r"\bwith\s+default\b", "DATA CAPTURE": r"\bdata\s+capture\s+(?:changes|none)\b",
-        "CURRENT TIMESTAMP": r"\bcurrent\s+timestamp\b", "CONNECT": r"^connect\s+(?:to|reset)\b",
-        "START WITH 1, INCREMENT BY 1": r"\bstart\s+with\s+\d+\s*,\s*increment\b", "ORGANIZE BY": r"\borganize\s+by\s+(?:row|column)\b",
-        "@": r"@[ \t]*$", "TERMINATOR": r"--#set\s+terminator", "1M": r"[bc]lob\s*\(\s*\d+\s*[kmg]\s*\)", "NOT LOGGED": r"\bnot\s+logged\b",
-        "TERMINATE": r"^terminate\s*;", "SET SCHEMA": r"^set\s+(?:current\s+)?schema\b", "COMPRESS YES": r"\bcompress\s+yes\b",
+        "FOR BIT DATA": r"\bfor\s+bit\s+data\b",
+        "WITH DEFAULT": r"\bwith\s+default\b",
+        "DATA CAPTURE": r"\bdata\s+capture\s+(?:changes|none)\b",
+        "CURRENT TIMESTAMP": r"\bcurrent\s+timestamp\b",
+        "CONNECT": r"^connect\s+(?:to|reset)\b",
+        "START WITH 1, INCREMENT BY 1": r"\bstart\s+with\s+\d+\s*,\s*increment\b",
+        "ORGANIZE BY": r"\borganize\s+by\s+(?:row|column)\b",
+        "@": r"@[ \t]*$",
+        "TERMINATOR": r"--#set\s+terminator",
+        "1M": r"[bc]lob\s*\(\s*\d+\s*[kmg]\s*\)",
+        "NOT LOGGED": r"\bnot\s+logged\b",
+        "TERMINATE": r"^terminate\s*;",
+        "SET SCHEMA": r"^set\s+(?:current\s+)?schema\b",
+        "COMPRESS YES": r"\bcompress\s+yes\b",
     },
-}  # fmt: skip
+}
 _PATTERNS = {
     database: {sign: re.compile(pattern, re.IGNORECASE | re.MULTILINE) for sign, pattern in signs.items()}
     for database, signs in _SIGNS.items()
