@@ -142,10 +142,10 @@ def _dialect_of(definitions: Path) -> tuple[str, bool]:
     if definitions.suffix not in (".sql", ".ddl"):
         return whose.SQL[0], True
     try:
-        among = whose.candidates(tables.text_of(definitions))
+        among, is_told = whose.candidates(tables.text_of(definitions))
     except (OSError, UnicodeDecodeError):
         return whose.SQL[0], True  # which reading it says
-    if len(among) == 1:
+    if is_told:
         return among[0], True
     wrong: dict[str, int] = {}
     for dialect in among:

@@ -62,12 +62,12 @@ class Mark(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def marks_of(sql_dialect: str, terminator: str = ";", *, in_routine: bool = False) -> re.Pattern[str]:
+def marks_of(sql_dialect: str, terminator: str = ";", *, part: str = "") -> re.Pattern[str]:
     """Return what finds the places of a script at which a statement may begin, end, or hide something.
 
     The groups: comment, block (a comment's beginning), quoted, tag (a dollar quotation's beginning), q (one of Oracle),
     open (a quotation that does not end), left, right, end, table (CREATE, ALTER or DROP of one), verb; word (BEGIN,
-    CASE or END) in a routine.
+    CASE or END) in a routine. part: "routine", or "data" for statements whose brackets do not matter.
     """
     reads = sqlglot.Dialect.get_or_raise(STANDARD.get(sql_dialect, sql_dialect)).tokenizer_class
     signs = {one[0] for one in (*reads.QUOTES, *reads.IDENTIFIERS)} & _QUOTED.keys()
@@ -84,8 +84,9 @@ def marks_of(sql_dialect: str, terminator: str = ";", *, in_routine: bool = Fals
     if sql_dialect == "oracle":
         parts.append(r"(?P<q>\bn?q'\S)")
     parts.append(rf"(?P<quoted>{'|'.join(quoted)})|(?P<open>[{re.escape(''.join(sorted(signs)))}])")
-    parts.append(rf"(?P<left>\()|(?P<right>\))|(?P<end>{'|'.join(ends)})|(?P<table>\b{TABLE}\b)")
-    parts += [f"(?P<word>{_WORDS})"] if in_routine else []
+    parts += [r"(?P<left>\()|(?P<right>\))"] if part != "data" else []
+    parts.append(rf"(?P<end>{'|'.join(ends)})|(?P<table>\b{TABLE}\b)")
+    parts += [f"(?P<word>{_WORDS})"] if part == "routine" else []
     parts += [f"(?P<verb>{_VERBS[sql_dialect]})"] if sql_dialect in _VERBS else []
     if terminator != ";":  # before all others: it may be what another sign begins with
         parts.insert(0, rf"(?P<chosen>{re.escape(terminator)})")

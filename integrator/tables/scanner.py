@@ -45,6 +45,7 @@ _BLOCKS = {
 """Statements that have others in them, beside routines."""
 _OF_ANOTHER = re.compile(r"(?:grant|revoke|deny|audit|noaudit|show|explain|create\s+audit)\b", re.IGNORECASE)
 """Statements that name CREATE TABLE, but do not make one."""
+_DATA = re.compile(r"(?:insert|replace|update|delete|values|select)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"\s*(?:,|to\b|from\b|;|on\b)", re.IGNORECASE)
 _CLOSING = {"[": "]", "{": "}", "(": ")", "<": ">"}
 _HOLDS_TABLES = re.compile(r"create\s+schema\b", re.IGNORECASE)
@@ -82,9 +83,9 @@ class Scanner:
         self._line, self._counted = self._line + self._text.count("\n", self._counted, at), at
         return self._line
 
-    def _marks(self, at: int, *, in_routine: bool = False) -> Iterator[Mark]:
+    def _marks(self, at: int, part: str = "") -> Iterator[Mark]:
         """Yield what stands out from a place on. The last one is open where a quotation or comment does not end."""
-        pattern = marks_of(self._sql_dialect, self._terminator, in_routine=in_routine)
+        pattern = marks_of(self._sql_dialect, self._terminator, part=part)
         while found := pattern.search(self._text, at):
             kind, start, at = str(found.lastgroup), found.start(), found.end()
             if kind in ("block", "tag", "q"):
@@ -143,7 +144,7 @@ class Scanner:
     def _statement(self, start: int) -> Statement:
         depth, hidden, end, stop = 0, list[Mark](), len(self._text), len(self._text)
         fault, ended = None, False
-        for mark in self._marks(start):
+        for mark in self._marks(start, "data" if _DATA.match(self._text, start) else ""):
             if mark.kind == "comment":
                 hidden.append(mark)
             elif mark.kind in ("left", "right"):
@@ -229,7 +230,7 @@ class Scanner:
 
     def _routine(self, start: int) -> Statement:
         line = self.line_of(start)
-        found = routines.end_of(self._text, start, self._sql_dialect, self._marks(start, in_routine=True))
+        found = routines.end_of(self._text, start, self._sql_dialect, self._marks(start, "routine"))
         fault = None
         if found.wrong:
             fault = NotUnderstood(found.wrong.format(line=self.line_of(found.at)), line)

@@ -60,7 +60,7 @@ _SIGNS = {
         "CHARSET": r"\bdefault\s+charset\b|\bcharacter\s+set\s+\w",
         "LOCK TABLES": r"^(?:un)?lock\s+tables\b",
         "COMMENT": r"\scomment\s+'",
-        "KEY": r"^\s*(?:unique\s+)?key\s+\w+\s*\(",
+        "KEY": r"^[ \t]*(?:unique\s+)?key\s+\w+\s*\(",
     },
     "oracle": {
         "NUMBER": r"\snumber\s*(?:\(\s*[\d*]|,|\n|\)|\bnot\b|\bdefault\b|\bconstraint\b)",
@@ -77,11 +77,11 @@ _SIGNS = {
         "[": r"[\s.(,]\[[a-z_][^\]\[]*\](?:[\s.),]|$)",
         "IDENTITY": r"\bidentity\s*\(\s*\d+\s*,",
         "(max)": r"\(\s*max\s*\)",
-        "EXEC": r"^\s*exec(?:ute)?\s+(?:sys\.|dbo\.)?sp_",
+        "EXEC": r"^[ \t]*exec(?:ute)?\s+(?:sys\.|dbo\.)?sp_",
         "CLUSTERED": r"\bclustered\s*\(",
         ":setvar": r"^:[a-z]+\s",
         "@": r"\bdeclare\s+@\w",
-        "PRINT": r"^\s*print\s*'",
+        "PRINT": r"^[ \t]*print\s*'",
     },
     "db2": {
         "FOR BIT DATA": r"\bfor\s+bit\s+data\b",
@@ -92,6 +92,9 @@ _SIGNS = {
         "START WITH 1, INCREMENT BY 1": r"\bstart\s+with\s+\d+\s*,\s*increment\b",
         "ORGANIZE BY": r"\borganize\s+by\s+(?:row|column)\b",
         "@": r"@[ \t]*$",
+        "MODE DB2SQL": r"\bmode\s+db2sql\b",
+        "NO CASCADE BEFORE": r"\bno\s+cascade\s+before\b",
+        "SET NEW": r"\breferencing\b[^;]{0,200}\bset\s+\w+\.\w+\s*=",
         "TERMINATOR": r"--#set\s+terminator",
         "1M": r"[bc]lob\s*\(\s*\d+\s*[kmg]\s*\)",
         "NOT LOGGED": r"\bnot\s+logged\b",
@@ -106,12 +109,14 @@ _PATTERNS = {
 }
 _RAW = {"/*!", "nextval('", "TERMINATOR", "PRINT", "COMMENT", "ENUM ("}
 _HIDDEN = re.compile(r"--[^\n]*|/\*.*?(?:\*/|\Z)|'[^'\n]*'", re.DOTALL)
+_DATA = re.compile(r"^[ \t]*(?:insert\b|\()[^\n]*", re.IGNORECASE | re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w+")
 
 
 @lru_cache(maxsize=4)
 def marks_of(text: str) -> dict[str, dict[str, int]]:
     """Return what of a script only one database has, by database, and the line where it is first."""
+    text = _DATA.sub("", text)
     code = _HIDDEN.sub(lambda found: "\n" * found[0].count("\n"), text)
     marks: dict[str, dict[str, int]] = {database: {} for database in SQL}
     for found in _WORD.finditer(code):
@@ -133,6 +138,17 @@ _SHARED = {
 """What several databases have, and the others not: it decides where there is nothing else."""
 
 
+_NAMED = {
+    "postgres": r"postgres",
+    "mysql": r"mysql|mariadb",
+    "oracle": r"oracle",
+    "tsql": r"sql ?server|mssql",
+    "db2": r"db2",
+}
+_HEADER = 2000
+"""How many characters of a script are looked at for the name of a database in a comment."""
+
+
 def database_of(text: str) -> str | None:
     """Return whose SQL a script is in: that of the database of which it has most; None where it has of none, or two."""
     marks = marks_of(text)
@@ -140,11 +156,19 @@ def database_of(text: str) -> str | None:
     return first if len(marks[first]) > len(marks[second]) else None
 
 
-def candidates(text: str) -> list[str]:
-    """Return the databases whose SQL a script may be in, as far as its words say: one, or several."""
-    marks = marks_of(text)
-    words = {found[0].upper() for found in _WORD.finditer(_HIDDEN.sub(" ", text))}
-    shared = {one: sum(one in of for word, of in _SHARED.items() if word in words) for one in SQL}
-    score = {one: (len(marks[one]), shared[one]) for one in SQL}
-    most = max(score.values())
-    return [one for one in SQL if score[one] == most]
+def candidates(text: str) -> tuple[list[str], bool]:
+    """Return the databases whose SQL a script may be in, and whether it is told from what only one of them has."""
+    marks, only = marks_of(text), database_of(text)
+    if only is not None:
+        return [only], True
+    words = {found[0].upper() for found in _WORD.finditer(_HIDDEN.sub(" ", _DATA.sub("", text)))}
+    named = " ".join(found[0] for found in _HIDDEN.finditer(text[:_HEADER]) if found[0][0] != "'").lower()
+    score = {
+        one: (
+            len(marks[one]),
+            len(re.findall(_NAMED[one], named)),
+            sum(one in _SHARED[word] for word in words & _SHARED.keys()),
+        )
+        for one in SQL
+    }
+    return [one for one in SQL if score[one] == max(score.values())], False
