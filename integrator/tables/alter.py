@@ -18,8 +18,45 @@ _HARMLESS = (
     "CHECK CONSTRAINT", "NOCHECK CONSTRAINT", "ALTER CONSTRAINT", "ENGINE", "AUTO_INCREMENT", "COMMENT", "COLLATE",
     "DEFAULT CHARSET", "DEFAULT CHARACTER", "CHARACTER SET", "CONVERT TO", "ORDER BY", "DISABLE KEYS", "ENABLE KEYS",
     "DROP FOREIGN KEY", "DROP CHECK", "RENAME CONSTRAINT", "RENAME INDEX", "RENAME KEY", "SET STATISTICS",
+    "CHANGE_TRACKING",
 )  # fmt: skip
 """Actions that change neither columns nor keys."""
+_OF_PARTITIONS = (
+    "ADD PARTITION", "DROP PARTITION", "TRUNCATE PARTITION", "COALESCE PARTITION", "REORGANIZE PARTITION",
+    "EXCHANGE PARTITION", "ANALYZE PARTITION", "CHECK PARTITION", "OPTIMIZE PARTITION", "REBUILD PARTITION",
+    "REPAIR PARTITION", "REMOVE PARTITIONING", "PARTITION BY", "DISCARD", "IMPORT",
+)  # fmt: skip
+_HARMLESS_OF = {
+    "mysql": (
+        *_OF_PARTITIONS, "ROW_FORMAT", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS", "AVG_ROW_LENGTH", "CHECKSUM",
+        "COMPRESSION", "CONNECTION", "DATA DIRECTORY", "INDEX DIRECTORY", "DELAY_KEY_WRITE", "ENCRYPTION",
+        "ALGORITHM",
+        "INSERT_METHOD", "PACK_KEYS", "PASSWORD", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES",
+        "LOCK",
+        "UNION", "STORAGE", "TABLESPACE", "ALTER INDEX", "ALTER CHECK", "WITH VALIDATION", "WITHOUT VALIDATION",
+        "WAIT",
+        "NOWAIT", "ADD SYSTEM VERSIONING", "DROP SYSTEM VERSIONING", "SECONDARY_ENGINE", "SECONDARY_LOAD", "CHARSET",
+    ),
+    "oracle": (
+        *_OF_PARTITIONS, "ADD SUBPARTITION", "ADD SUPPLEMENTAL LOG", "DROP SUPPLEMENTAL LOG", "DROP UNUSED", "MOVE",
+        "SHRINK", "LOGGING", "NOLOGGING", "CACHE", "NOCACHE", "PARALLEL", "NOPARALLEL", "COMPRESS", "NOCOMPRESS",
+        "PCTFREE", "PCTUSED", "INITRANS", "STORAGE", "ROW STORE", "ROW ARCHIVAL", "NO ROW", "READ",
+        "MODIFY PARTITION",
+        "MODIFY CONSTRAINT", "MODIFY LOB", "MODIFY PRIMARY KEY", "RENAME PARTITION", "SPLIT", "MERGE", "INMEMORY",
+        "NO INMEMORY", "FLASHBACK", "NO FLASHBACK", "MONITORING", "NOMONITORING", "MODIFY DEFAULT", "ALLOCATE",
+        "UPGRADE",
+        "DEALLOCATE", "MINIMIZE", "NOMINIMIZE", "RESULT_CACHE", "ADD PERIOD", "DROP PERIOD", "ILM", "ANNOTATIONS",
+    ),
+    "tsql": ("REBUILD", "SWITCH", "ADD PERIOD", "DROP PERIOD", "DROP SYSTEM_TIME", "FILESTREAM_ON", "ALTER INDEX"),
+    "db2": (
+        *_OF_PARTITIONS, "VOLATILE", "NOT VOLATILE", "DATA CAPTURE", "PCTFREE", "APPEND", "LOCKSIZE", "ACTIVATE",
+        "DEACTIVATE", "ADD RESTRICT", "DROP RESTRICT", "COMPRESS", "LOG INDEX", "ALTER FOREIGN KEY", "ALTER CHECK",
+        "ADD PERIOD", "DROP PERIOD", "ADD VERSIONING", "DROP VERSIONING", "ATTACH PARTITION", "DETACH PARTITION",
+        "ORGANIZE", "ADD MATERIALIZED", "DROP MATERIALIZED", "VALUE COMPRESSION", "AUDIT", "CCSID", "ADD SECURITY",
+        "DROP DISTRIBUTION", "ADD DISTRIBUTE", "ALTER ORGANIZATION",
+    ),
+}  # fmt: skip
+"""Those of a database alone, where the words cannot be names."""
 _HARMLESS_OF_COLUMN = (
     "SET DEFAULT", "DROP DEFAULT", "SET STATISTICS", "SET (", "RESET (", "SET STORAGE", "SET COMPRESSION",
     "SET GENERATED", "DROP IDENTITY", "DROP EXPRESSION", "SET EXPRESSION", "RESTART", "SET START", "SET INCREMENT",
@@ -59,9 +96,11 @@ class Altering:
         for part in parts_of(cursor.rest()):
             action = Cursor(part, self._folding, schema)
             action.take_any("WITH CHECK", "WITH NOCHECK")
-            if self._drafts.is_passed(name) or action.take_any(*_HARMLESS):
+            if self._drafts.is_passed(name):
                 continue
             goes_on = self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER")
+            if not goes_on and action.take_any(*_HARMLESS, *_HARMLESS_OF.get(self._sql_dialect, ())):
+                continue
             if _is_of_no_key(action, self._sql_dialect, goes_on=goes_on):
                 last = "ADD"
                 continue

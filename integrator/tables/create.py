@@ -6,7 +6,7 @@ from itertools import groupby
 
 from integrator.tables.cursor import Cursor, Name, parts_of
 from integrator.tables.drafts import Draft, Drafts
-from integrator.tables.items import items_of
+from integrator.tables.items import KeyItem, items_of
 from integrator.tables.refused import NotUnderstood
 from integrator.tables.script import Folding, Tokens, all_words_of, word_of
 
@@ -95,8 +95,8 @@ class Creating:
                 draft.add(items_of([part], self._script, self._sql_dialect, self._folding))
                 continue
             line, column = part[0].line, Cursor(part, self._folding).column()
-            words = all_words_of(*part)
+            words = all_words_of(*part[1:])
             if any(words[at : at + 2] == ["NOT", "NULL"] for at in range(len(words))):
                 draft.nullable[column] = (False, line)
             if "PRIMARY" in words or "UNIQUE" in words:
-                raise Cursor(part, self._folding).refuse("PRIMARY KEY and UNIQUE after the columns")
+                draft.add([KeyItem((column,), line, primary="PRIMARY" in words)])

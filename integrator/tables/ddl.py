@@ -50,7 +50,7 @@ _CURRENT_SCHEMA = {
 _READ_TOO = ("SET", "USE", "EXEC", "EXECUTE", "RENAME")
 _FIRST = re.compile(r"[(\s]*(\w+)")
 _LONGEST_FIRST = sorted(OBJECTS, key=len, reverse=True)
-_USE = re.compile(r"^[ \t]*use[ \t]+[`\"]?(\w+)", re.IGNORECASE | re.MULTILINE)
+_USE = re.compile(r"(?:^|;)[ \t]*use[ \t]+[`\"]?(\w+)", re.IGNORECASE | re.MULTILINE)
 _ROUTINES = ("TRIGGER", "PROCEDURE", "PROC", "FUNCTION", "PACKAGE", "TYPE", "EVENT", "MODULE")
 _SHOWN = 6
 """How many words of a statement a message has."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from integrator.schema import Column, Table
 from integrator.tables.cursor import Name
-from integrator.tables.items import ColumnItem, Item, KeyItem, NotNullItem
+from integrator.tables.items import ColumnItem, ComputedItem, Item, KeyItem, NotNullItem
 from integrator.tables.named_types import NamedTypes
 from integrator.tables.refused import NotUnderstood
 
@@ -17,6 +17,7 @@ class Draft:
     """A table as far as it is read.
 
     nullable: what a later statement sets for columns. identity: the index that REPLICA IDENTITY names.
+    computed: columns that no change has.
     parents: tables whose columns it has too. whole: the table that it is a partition of, whose keys it has too.
     """
 
@@ -28,6 +29,7 @@ class Draft:
     identity: tuple[str, int] | None = None
     parents: list[tuple[Name, int]] = field(default_factory=list)
     whole: tuple[Name, int] | None = None
+    computed: set[str] = field(default_factory=set)
 
     def add(self, items: Iterable[Item]) -> None:
         """Add columns and constraints."""
@@ -39,6 +41,8 @@ class Draft:
                     self.columns[item.name] = item
                     if item.primary or item.unique:
                         self.keys.append(self._named(KeyItem((item.name,), item.line, item.primary, item.key_name)))
+                case ComputedItem(column):
+                    self.computed.add(column)
                 case NotNullItem(column, line):
                     self.nullable[column] = (False, line)
                 case KeyItem():
@@ -68,7 +72,7 @@ class Draft:
 
     def drop_column(self, name: str, line: int) -> None:
         """Take a column away, and the keys that have it."""
-        if name not in self.columns and not self.parents:
+        if name not in self.columns and not self.parents and name not in self.computed:
             raise self.no_column(name, line)
         self.columns.pop(name, None)
         self.nullable.pop(name, None)
@@ -188,7 +192,11 @@ class Drafts:
 
 
 def _table(draft: Draft, columns: dict[str, Column]) -> Table:
-    keys = [replace(key, columns=tuple(_column(draft, name, key.line) for name in key.columns)) for key in draft.keys]
+    keys = [
+        replace(key, columns=tuple(_column(draft, name, key.line) for name in key.columns))
+        for key in draft.keys
+        if draft.computed.isdisjoint(key.columns)
+    ]
     primary = next((key for key in keys if key.primary), None)
     for name in primary.columns if primary else ():
         columns[name] = replace(columns[name], nullable=False)

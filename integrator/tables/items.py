@@ -53,7 +53,14 @@ class NotNullItem:
     line: int
 
 
-Item = ColumnItem | KeyItem | NotNullItem
+@dataclass(frozen=True)
+class ComputedItem:
+    """A column that the database computes and no change has."""
+
+    column: str
+
+
+Item = ColumnItem | KeyItem | NotNullItem | ComputedItem
 _OTHER = ("CHECK (", "FOREIGN KEY", "EXCLUDE USING", "EXCLUDE (", "PERIOD FOR", "SUPPLEMENTAL LOG")
 """Constraints that say nothing of columns and keys."""
 _OTHER_OF = {"mysql": ("KEY", "INDEX", "FULLTEXT", "SPATIAL"), "tsql": ("INDEX", "DEFAULT")}
@@ -81,7 +88,9 @@ def items_of(parts: Sequence[Tokens], script: str, sql_dialect: str, folding: Fo
             yield _key(cursor, name, line, primary=kind == "PRIMARY KEY")
         elif name is not None:
             raise cursor.refuse("PRIMARY KEY, UNIQUE, NOT NULL, FOREIGN KEY, CHECK or EXCLUDE")
-        elif not (sql_dialect == "tsql" and cursor.word(1) == "AS"):  # computed columns are not captured
+        elif sql_dialect == "tsql" and cursor.word(1) == "AS":
+            yield ComputedItem(cursor.column())
+        else:
             wanted.append(part)
     for part, item in zip(wanted, _parsed(wanted, script, sql_dialect), strict=True):
         if not isinstance(item, exp.ColumnDef):
@@ -105,7 +114,9 @@ def key_columns(cursor: Cursor) -> tuple[tuple[str, ...], bool]:
     """Return the columns that are next in brackets, and whether there are no expressions and parts among them."""
     parts = [Cursor(part, cursor.folding) for part in parts_of(cursor.group())]
     # after a column are words: its order, its collation or an operator class; in an expression there is another sign
-    plain = [part for part in parts if part.word() != "(" and (not part.word(1) or part.word(1).isidentifier())]
+    plain = [
+        part for part in parts if part.word() not in ("(", "CASE") and (not part.word(1) or part.word(1).isidentifier())
+    ]
     return tuple(part.column() for part in plain), len(plain) == len(parts)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlglot import Token
 
 from integrator.tables.cursor import Cursor, Name
@@ -18,11 +20,12 @@ def call(cursor: Cursor, drafts: Drafts, text: str) -> bool:
     if procedure == "sp_addtype" and len(given) > 1:
         drafts.types.add(Name(None, given[0].text), " ".join(one.text for one in given[1:]), given[0].line, text)
         return True
-    if procedure == "sp_rename" and given and drafts.find(_table(given[0])):
+    if procedure == "sp_rename" and given and any(drafts.find(name) for name in _tables(given[0])):
         raise cursor.refuse("a statement that makes no other name; write the table as it is after it")
     return False
 
 
-def _table(token: Token) -> Name:
-    *above, name = token.text.replace("[", "").replace("]", "").split(".")
-    return Name(above[-1] if above else None, name)
+def _tables(token: Token) -> list[Name]:
+    """Return the tables that the name of one, or of a column, may mean."""
+    parts = [None, *token.text.replace("[", "").replace("]", "").split(".")]
+    return [Name(above, name) for above, name in pairwise(parts) if name]

@@ -38,7 +38,7 @@ _OF_DATABASE = {
 """Types that mean something else to sqlglot than to a database; a size is that of a type which is given none."""
 _TEXTS = {"REGCLASS", "REGTYPE", "REGPROC", "REGROLE", "REGNAMESPACE", "CUBE", "XMLTYPE"}
 _UNITS = {"OCTETS", "CODEUNITS16", "CODEUNITS32", "K", "M", "G"}
-_SYSTEM = {"SYS", "MDSYS"}
+_SYSTEM = {"SYS", "MDSYS", "SYSIBM", "DB2GSE", "SDE"}
 _KINDS = {
     "text": TokenType.TEXT, "varchar": TokenType.VARCHAR, "char": TokenType.CHAR, "bigint": TokenType.BIGINT,
     "smallserial": TokenType.SMALLSERIAL, "serial": TokenType.SERIAL, "bigserial": TokenType.BIGSERIAL,
@@ -69,7 +69,12 @@ def _type(part: Tokens, sql_dialect: str) -> tuple[list[Token], int]:
     token, names = part[at], [one.text.upper() for one in part[at : at + 4]]
     words = [one for name in names for one in name.split()]
     follows = word_of(part[at + 1]) if at + 1 < len(part) else ""
-    if words[0] in _SPATIAL or words[0] in _TEXTS or (words[0] == "XML" and follows == "("):
+    if (
+        words[0] in _SPATIAL
+        or words[0].startswith("ST_")
+        or words[0] in _TEXTS
+        or (words[0] == "XML" and follows == "(")
+    ):
         return [_token("text", token)], after_group(part, at + 1) if follows == "(" else at + 1
     if words[0] in ("INET4", "INET6"):  # MariaDB's
         return [_token("inet", token)], at + 1
