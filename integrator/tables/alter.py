@@ -170,12 +170,12 @@ class Altering:
         if action.take_any(*_HARMLESS_OF_COLUMN):
             return
         if action.take_any("SET NOT NULL", "ADD GENERATED"):
-            draft.nullable[name] = (False, line)
+            draft.nullable[draft.own(name)] = (False, line)
         elif action.take("DROP", "NOT", "NULL"):
-            draft.nullable[name] = (True, line)
+            draft.nullable[draft.own(name)] = (True, line)
         elif action.take_any("SET DATA TYPE", "TYPE"):
             item = column_of(action, self._script, self._sql_dialect, self._folding)
-            kept = draft.columns.get(name)
+            kept = draft.columns.get(draft.own(name))
             draft.redefine(name, replace(item, name=name, nullable=kept.nullable if kept else None))
         else:
             item = column_of(action, self._script, self._sql_dialect, self._folding)
@@ -186,7 +186,7 @@ class Altering:
             cursor = Cursor(part, self._folding)
             line, name = cursor.line, cursor.column()
             if null := cursor.take_any("NOT NULL", "NULL"):  # Oracle's, without a type
-                draft.nullable[name] = (null == "NULL", line)
+                draft.nullable[draft.own(name)] = (null == "NULL", line)
                 continue
             [item] = self._items(part)
             if not isinstance(item, ColumnItem):

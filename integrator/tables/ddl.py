@@ -142,11 +142,9 @@ class _File:
 
     def statement(self, statement: Statement) -> None:
         """Read a statement. Raises NotUnderstood."""
-        if not statement.text.strip():
-            return
         if statement.routine:
             self.skipped[_routine(statement.text)] += 1
-        else:
+        elif statement.text.strip():
             try:
                 self._read(statement)
             except NotUnderstood:

@@ -61,22 +61,30 @@ class Draft:
 
     def redefine(self, old: str, item: ColumnItem) -> None:
         """Give a column another type, or another name, at its place."""
+        given, old = old, self.own(old)
         if old not in self.columns:
             raise self.no_column(old, item.line)
-        merged = replace(item, kind=item.kind or self.columns[old].kind)
+        name = old if item.name == given else item.name
+        merged = replace(item, kind=item.kind or self.columns[old].kind, name=name)
         self.columns = {
-            (item.name if name == old else name): (merged if name == old else kept)
+            (merged.name if name == old else name): (merged if name == old else kept)
             for name, kept in self.columns.items()
         }
         self.nullable.pop(old, None)
 
     def drop_column(self, name: str, line: int) -> None:
         """Take a column away, and the keys that have it."""
+        name = self.own(name)
         if name not in self.columns and not self.parents and name not in self.computed:
             raise self.no_column(name, line)
         self.columns.pop(name, None)
         self.nullable.pop(name, None)
         self.keys = [key for key in self.keys if name not in key.columns]
+
+    def own(self, name: str) -> str:
+        """Return the column's name as the table has it: that name, or the only one that is so but for case."""
+        same = [column for column in self.columns if column.lower() == name.lower()]
+        return same[0] if name not in self.columns and len(same) == 1 else name
 
     def no_column(self, name: str, line: int) -> NotUnderstood:
         """Return the error for a column that is not there."""
@@ -105,6 +113,8 @@ class Drafts:
         same = [
             one for one in self.known.values() if one.name.name == name.name and None in (one.name.schema, name.schema)
         ]
+        if not same and self.types.sql_dialect in ("mysql", "tsql"):  # whose names are the same in other case
+            same = [one for one in self.known.values() if str(one.name).lower() == str(name).lower()]
         return same[0] if len(same) == 1 else None
 
     def drop(self, name: Name) -> None:
@@ -184,7 +194,8 @@ class Drafts:
                 problems.append(NotUnderstood(str(error.args[0]), item.line, where))
                 continue
             nullable = draft.nullable.get(item.name, (item.nullable is not False, 0))[0]
-            columns[item.name] = Column(item.name, kind, nullable and not self.types.is_not_null(item.kind))
+            nullable = nullable and not self.types.is_not_null(item.kind)
+            columns[item.name] = Column(item.name, kind, nullable, any_case=item.any_case)
         for name, (_, line) in draft.nullable.items():
             if name not in draft.columns:
                 problems.append(draft.no_column(name, line))
@@ -221,9 +232,7 @@ def _chosen(draft: Draft, keys: list[KeyItem], columns: dict[str, Column]) -> tu
 
 def _column(draft: Draft, name: str, line: int) -> str:
     """Return the column that a key names: exactly, or the only one that is so but for case."""
-    if name in draft.columns:
-        return name
-    same = [column for column in draft.columns if column.lower() == name.lower()]
-    if len(same) != 1:
+    own = draft.own(name)
+    if own not in draft.columns:
         raise draft.no_column(name, line)
-    return same[0]
+    return own

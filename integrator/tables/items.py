@@ -23,7 +23,10 @@ _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file:
 
 @dataclass(frozen=True)
 class ColumnItem:
-    """A column. kind: its type in SQL, None where it is not given. primary, unique: whether it alone is such a key."""
+    """A column. kind: its type in SQL, None where it is not given. primary, unique: whether it alone is such a key.
+
+    any_case: whether its name is in capitals in the database, and here as it is written.
+    """
 
     name: str
     kind: exp.DataType | None
@@ -32,6 +35,7 @@ class ColumnItem:
     primary: bool = False
     unique: bool = False
     key_name: str | None = None
+    any_case: bool = False
 
 
 @dataclass(frozen=True)
@@ -192,6 +196,7 @@ def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem
         nullable = False
     named = primary or unique
     return ColumnItem(
+        any_case=folding.any_case and cursor.all[0].token_type != TokenType.IDENTIFIER,
         name=cursor.column(),
         kind=kind,
         nullable=nullable,

@@ -100,7 +100,9 @@ TABLE_LINE = re.compile(rf"^[ \t]*{TABLE}\b", _FLAGS)
 
 def is_first(text: str, at: int) -> bool:
     """Return whether a place is the first of its line that is not blank."""
-    return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+    while at and text[at - 1] in " \t":
+        at -= 1
+    return not at or text[at - 1] == "\n"
 
 
 def is_nested(sql_dialect: str) -> bool:

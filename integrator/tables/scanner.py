@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from integrator.tables import clients, routines
-from integrator.tables.lexical import BLOCKS, LIKE_POSTGRES, TABLE_LINE, Mark, is_nested, marks_of
+from integrator.tables.lexical import BLOCKS, LIKE_POSTGRES, TABLE_LINE, Mark, is_first, is_nested, marks_of
 from integrator.tables.refused import NotUnderstood
 
 
@@ -34,7 +34,7 @@ class Statement:
 
 _ROUTINE = re.compile(
     r"(?:create|alter)\s+(?:or\s+(?:replace|alter)\s+)?(?:(?:definer\s*=\s*\S+|aggregate|editionable|noneditionable"
-    r"|constraint|temp|temporary)\s+)*(?:trigger|procedure|proc|function|package|type\s+body|event|module)\b",
+    r"|constraint|temp|temporary)\s+)*(?:trigger|procedure|proc|function|package|type\s+body|event(?!\s+trigger)|module)\b",
     re.IGNORECASE,
 )
 _BLOCKS = {
@@ -143,7 +143,7 @@ class Scanner:
 
     def _statement(self, start: int) -> Statement:
         depth, hidden, end, stop = 0, list[Mark](), len(self._text), len(self._text)
-        fault, ended = None, False
+        fault, ended, line = None, False, self.line_of(start)
         for mark in self._marks(start, "data" if _DATA.match(self._text, start) else ""):
             if mark.kind == "comment":
                 hidden.append(mark)
@@ -158,10 +158,10 @@ class Scanner:
                 break
             elif mark.kind in ("table", "verb") and mark.start > start and self._begins(start, mark, depth):
                 end = stop = mark.start
-                fault = self._missing(start, mark, depth)
+                fault = self._missing(start, line, mark, depth)
                 break
         self._at = stop
-        made = self._made(start, end, hidden, fault)
+        made = Statement(self._shown(start, end, hidden), start, line, fault=fault, within=self._within)
         if ended or fault is not None:
             self._within = ""
         elif _HOLDS_TABLES.match(made.text):
@@ -170,34 +170,32 @@ class Scanner:
             return self._copied(made)
         return made
 
-    def _made(self, start: int, end: int, hidden: list[Mark], fault: NotUnderstood | None) -> Statement:
+    def _shown(self, start: int, end: int, hidden: list[Mark]) -> str:
+        """Return a part of the text, with blanks in place of comments."""
         parts, at = list[str](), start
         for mark in hidden:
             comment = self._text[mark.start : mark.end]
             parts += [self._text[at : mark.start], re.sub(r"[^\n]", " ", comment)]
             at = mark.end
-        return Statement(
-            "".join([*parts, self._text[at:end]]), start, self.line_of(start), fault=fault, within=self._within
-        )
+        return "".join([*parts, self._text[at:end]])
 
     def _begins(self, start: int, mark: Mark, depth: int) -> bool:
         """Return whether a word in a statement is the beginning of the next one."""
         if mark.kind == "verb":
             return not depth
-        is_first = not self._text[self._text.rfind("\n", 0, mark.start) + 1 : mark.start].strip()
         if depth:
-            return is_first
+            return is_first(self._text, mark.start)
         if not _OF_ANOTHER.match(self._text, start):
             return True
-        return is_first and not _GOES_ON.match(self._text, mark.end)
+        return is_first(self._text, mark.start) and not _GOES_ON.match(self._text, mark.end)
 
-    def _missing(self, start: int, mark: Mark, depth: int) -> NotUnderstood | None:
+    def _missing(self, start: int, line: int, mark: Mark, depth: int) -> NotUnderstood | None:
         if depth or self._sql_dialect == "tsql" or self._within or _HOLDS_TABLES.match(self._text, start):
             return None
         shown = " ".join(self._text[start : min(mark.start, start + 100)].split()[:6])
         begins = self._text[mark.start : mark.end].split()[0]
         text = f"'{shown} …': expected ; before {begins} in line {self.line_of(mark.start)}"
-        return NotUnderstood(text, self._text.count("\n", 0, start) + 1)
+        return NotUnderstood(text, line)
 
     def _unclosed(self, mark: Mark) -> NotUnderstood:
         sign = self._text[mark.start : mark.end] if mark.kind == "open" else self._text[mark.start]

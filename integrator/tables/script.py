@@ -64,16 +64,18 @@ class Folding:
     """Of schemas, tables and types."""
     column: Callable[[str], str]
     """Of columns: they stay as they are written where the database would write them in capitals."""
+    any_case: bool = False
+    """Whether it would."""
 
 
 def folding_of(sql_dialect: str) -> Folding:
     """Return how names are folded in a dialect."""
     if sql_dialect == "db2":
-        return Folding(str.upper, str)
+        return Folding(str.upper, str, any_case=True)
     match sqlglot.Dialect.get_or_raise(sql_dialect).normalization_strategy:
         case NormalizationStrategy.LOWERCASE:
             return Folding(str.lower, str.lower)
         case NormalizationStrategy.UPPERCASE:
-            return Folding(str.upper, str)
+            return Folding(str.upper, str, any_case=True)
         case _:
             return Folding(str, str)

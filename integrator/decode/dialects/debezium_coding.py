@@ -18,6 +18,7 @@ from integrator.arrow.arrays import Mask, Octets, first
 from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.coding import check_nested, read_plain
+from integrator.decode.column_names import found as of_column
 from integrator.decode.dialects.debezium_decimals import UNSIGNED
 from integrator.decode.dialects.debezium_values import (
     BITS,
@@ -78,7 +79,7 @@ class DebeziumCoding:
 
     def kind(self, column: Column, variant: int) -> Hashable:
         """Return the type of a column, what the schema has of it, and whether MySQL or MariaDB wrote it."""
-        return column.type, self._fields(variant).get(column.name, NO_FIELD), bool(variant & 2)
+        return column.type, of_column(column, self._fields(variant)) or NO_FIELD, bool(variant & 2)
 
     def _fields(self, variant: int) -> Mapping[str, Field]:
         return self.fields[(variant >> 2) - 1] if variant > 3 else {}
