@@ -8,6 +8,7 @@ import ssl
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
@@ -21,8 +22,8 @@ from integrator.plan import make
 from integrator.run.decoding import reading_of
 from integrator.sources import journal as journals
 from integrator.sources import spool
-from integrator.sources.connection import READ_BYTES
 from integrator.sources.endpoint import Endpoint, Limits
+from integrator.sources.incoming import READ_BYTES
 from integrator.sources.journal import Journal
 from integrator.sources.line_check import Door, door_of
 from integrator.sources.listing import Entry
@@ -213,23 +214,74 @@ def test_a_line_may_begin_long_after_the_last_one(tmp_path):
         assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
 
 
-def test_who_says_nothing_takes_no_place_for_ever(tmp_path):
-    with Receiving(tmp_path, secret="s3cret", line_seconds=1.0) as receiving, contextlib.ExitStack() as held:
-        silent = [held.enter_context(receiving.connect()) for _ in range(17)]
-        assert receiving.refused()[0]["reason"] == "16 others have not sent their hello yet"
-        assert [one.makefile("rb").read() for one in silent] == [b""] * 17
-        with receiving.connect() as sender:
+def tls_of(directory):
+    """The contexts of the receiver and of its senders."""
+    authority = certificates.Authority(directory)
+    own = dict(zip(["certificate", "private_key"], map(str, authority.sign("we")), strict=True))
+    return context_of(SocketTls(**own), listen=True), ssl.create_default_context(cafile=str(authority.certificate))
+
+
+def shaken(connected, context):
+    return context.wrap_socket(connected, server_hostname="127.0.0.1")
+
+
+GAVE_WAY = "nothing came yet, and 16 newer connections have not sent their hello either"
+TOLD = {"refused": GAVE_WAY, "retry": True}
+SILENT = {
+    # whether with TLS, what is done, and what who is silent is told
+    "nothing": (False, lambda connected, _: connected, TOLD),
+    "a hello that has no end": (False, lambda connected, _: connected.sendall(b'{"hello":') or connected, TOLD),
+    "no TLS handshake": (True, lambda connected, _: connected, None),
+    "half of one": (True, lambda connected, _: connected.sendall(b"\x16\x03\x01\x02\x00\x01") or connected, None),
+    "a TLS handshake": (True, shaken, TOLD),
+}
+
+
+@pytest.mark.parametrize("what", SILENT)
+def test_silent_connections_keep_no_sender_out(what, tmp_path):
+    """However many come, the oldest goes, and is told; who says hello is heard at once, not after `line_seconds`."""
+    tls, begin, told = SILENT[what]
+    ours, theirs = tls_of(tmp_path) if tls else (None, None)
+    with Receiving(tmp_path / "spool", secret="s3cret", tls=ours) as receiving, contextlib.ExitStack() as held:
+        before = len([*Path("/proc/self/fd").iterdir()])
+        silent = [held.enter_context(begin(receiving.connect(), theirs)) for _ in range(60)]
+        for one in silent[:44]:  # 16 may wait
+            with suppress(ConnectionResetError) if told is None else contextlib.nullcontext():
+                assert one.recv(1000) == (b"" if told is None else json.dumps(told).encode() + b"\n")
+        until = time.monotonic() + 10
+        while len([*Path("/proc/self/fd").iterdir()]) - before > 60 + 16:
+            assert time.monotonic() < until, "connections that are refused are still open"
+            time.sleep(0.01)
+        with shaken(receiving.connect(), theirs) if tls else receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","secret":"s3cret"}}\n{"n":1}\n')
+            assert json.loads(sender.makefile("rb").readline()) == {"received": 0}
             assert receiving.wait_for(1) == [{"n": 1}]
-        with receiving.connect() as sender, suppress(OSError):
-            sender.sendall(100_000 * b"x")
-            sender.makefile("rb").read()
-        assert receiving.refused()[-1]["reason"].startswith("a first line of more than 65536 bytes")
+        assert {one["reason"] for one in receiving.refused()} == {GAVE_WAY}
+
+
+def test_who_is_refused_is_told_though_it_has_sent_no_hello(tmp_path):
+    with Receiving(tmp_path, line_seconds=0.5) as receiving:
+        for sent, reply in (
+            (b"", {"refused": "no first line after", "retry": True}),
+            (b"GET /\n", {"refused": "no JSON"}),
+        ):
+            with receiving.connect() as sender:
+                sender.sendall(sent)
+                [told] = answers(sender)
+            assert told["refused"].startswith(reply["refused"])
+            assert told.get("retry") == reply.get("retry")
+
+
+def test_first_lines_are_bounded(tmp_path):
+    with Receiving(tmp_path, secret="s3cret") as receiving, receiving.connect() as sender, suppress(OSError):
+        sender.sendall(100_000 * b"x")
+        sender.makefile("rb").read()
+    assert receiving.refused()[-1]["reason"].startswith("a first line of more than 65536 bytes")
 
 
 def test_who_says_nothing_is_closed_without_a_secret_too(tmp_path):
     with Receiving(tmp_path, line_seconds=1.0) as receiving, receiving.connect() as silent:
-        assert silent.makefile("rb").read() == b""
+        assert b"no first line after" in silent.makefile("rb").read()
         assert receiving.refused()[0]["reason"].startswith("no first line after")
 
 
