@@ -27,9 +27,9 @@ _WARNED_S = 60.0
 class Growing:
     """A growing file, as one sender sends it."""
 
-    def __init__(self, path: Path, sender: str, *, follow: bool) -> None:
-        """Take the file; follow: it grows, and is rotated."""
-        self._path, self._sender, self._follow = path, sender, follow
+    def __init__(self, path: Path, sender: str, *, follow: bool, remove: bool = False) -> None:
+        """Take the file; follow: it grows, and is rotated; remove: rotated files are removed when they are received."""
+        self._path, self._sender, self._follow, self._remove = path, sender, follow, remove
         self._record = path.with_name(f"{path.name}.{sender}.sent")
         self._received: Place | None = None
         """Up to which lines were received, at least."""
@@ -133,6 +133,18 @@ class Growing:
         if self._received is not None and (now or time.monotonic() - self._noted_at > _NOTED_S):
             self._note(self._received)
             self._close_others()
+            if self._remove:
+                self._remove_received(self._received.of.before)
+
+    def _remove_received(self, line: int) -> None:
+        """Remove the rotated files whose lines, up to this one, are received: the record is in a later file."""
+        received = {file for file, last in self._done.items() if last <= line}
+        for one in rotated.beside(self._path) if received else ():
+            status = one.stat()
+            if (status.st_dev, status.st_ino, status.st_mtime_ns) in received:
+                one.unlink()
+                structlog.get_logger().info("removed, for its lines are received", file=str(one))
+        self._done = {file: last for file, last in self._done.items() if file not in received}
 
     def close(self) -> None:
         """Close the files."""

@@ -37,20 +37,31 @@ class Target:
     tls: ssl.SSLContext | None = None
 
 
-def send(path: Path, target: Target, ended: threading.Event, *, follow: bool = True) -> int:
-    """Send the lines of a file until `ended` is set, or (not `follow`) all are received; return how many were.
+@dataclass(frozen=True)
+class How:
+    """How a file is sent. follow: it grows, and is rotated. remove: rotated files are removed when received."""
+
+    follow: bool = True
+    remove: bool = False
+
+
+FOLLOWED = How()
+
+
+def send(path: Path, target: Target, ended: threading.Event, how: How = FOLLOWED) -> int:
+    """Send the lines of a file until `ended` is set, or (not followed) all are received; return how many were.
 
     A file that is rotated is followed. Connections that break are made again. Raises EnvironmentFault where the
     receiver refuses us, and DataError where lines are lost, or the file is not the one of which lines were received.
     """
     received, pause = 0, _FIRST_PAUSE_S
-    growing = Growing(path, target.sender, follow=follow)
+    growing = Growing(path, target.sender, follow=how.follow, remove=how.remove)
     try:
         while not ended.is_set():
             begun = time.monotonic()
             try:
                 received = _session(growing, target, ended)
-                if not follow:
+                if not how.follow:
                     return received
             except OSError as error:
                 pause = _FIRST_PAUSE_S if time.monotonic() - begun > _MOST_PAUSE_S else pause

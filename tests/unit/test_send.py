@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from contextlib import contextmanager
@@ -13,25 +14,28 @@ from structlog.testing import capture_logs
 
 from integrator.cli import growing
 from integrator.cli.growing import Growing
-from integrator.cli.send import Target, send
+from integrator.cli.send import How, Target, send
 from integrator.errors import DataError, EnvironmentFault
+from tests.parts import postgres
 from tests.parts.receiving import Receiving, records
+
+ONCE = How(follow=False)
 
 
 def sending(directory, text, port, secret=None):
     path = directory / "wal.jsonl"
     path.write_text(text)
-    return send(path, Target("127.0.0.1", port, "s", secret), threading.Event(), follow=False)
+    return send(path, Target("127.0.0.1", port, "s", secret), threading.Event(), ONCE)
 
 
 @contextmanager
-def following(path, receiving, sender="s"):
+def following(path, receiving, sender="s", *, remove=False):
     """The file is sent as long as this lasts; yields the error that ended it, in a list."""
     ended, errors = threading.Event(), []
 
     def run():
         try:
-            send(path, Target("127.0.0.1", receiving.receiver.port, sender), ended)
+            send(path, Target("127.0.0.1", receiving.receiver.port, sender), ended, How(remove=remove))
         except (DataError, EnvironmentFault) as error:
             errors.append(error)
 
@@ -150,9 +154,7 @@ def test_a_file_that_was_rotated_several_times_while_nobody_sent_is_gone_on_with
     path.write_bytes(records(5))
     for rotate in (renamed, copied_and_cut):
         with Receiving(tmp_path / rotate.__name__) as receiving:
-            assert send(
-                path, Target("127.0.0.1", receiving.receiver.port, rotate.__name__), threading.Event(), follow=False
-            )
+            assert send(path, Target("127.0.0.1", receiving.receiver.port, rotate.__name__), threading.Event(), ONCE)
             for turn in range(1, 4):
                 with path.open("ab") as file:
                     file.write(records(5, 5 * turn + 1))
@@ -164,6 +166,25 @@ def test_a_file_that_was_rotated_several_times_while_nobody_sent_is_gone_on_with
         for one in tmp_path.glob("wal*"):
             one.unlink()
         path.write_bytes(records(5))
+
+
+def test_rotated_files_are_removed_once_they_are_received(tmp_path):
+    path, other = tmp_path / "wal.jsonl", tmp_path / "wal.jsonl.note"
+    path.write_bytes(records(5))
+    other.write_text("not ours")
+    os.utime(other, ns=(1, 1))
+    with Receiving(tmp_path / "spool") as receiving, following(path, receiving, remove=True) as errors:
+        for turn, rotate in enumerate([renamed, copied_and_cut, renamed], 1):
+            assert numbers(receiving, 5 * turn) == list(range(1, 5 * turn + 1)), errors
+            time.sleep(0.02)
+            rotate(path)
+            with path.open("ab") as file:
+                file.write(records(5, 5 * turn + 1))
+        until = time.monotonic() + 30
+        while len(there := sorted(one.name for one in tmp_path.glob("wal*"))) > 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert there == ["wal.jsonl", "wal.jsonl.note", "wal.jsonl.s.sent"]
+        assert numbers(receiving, 20) == list(range(1, 21))
 
 
 def test_a_file_that_is_cut_without_a_copy_is_an_error_with_the_last_line(tmp_path):
@@ -183,7 +204,7 @@ def test_a_rotated_file_that_is_packed_is_waited_for(tmp_path):
     path = tmp_path / "wal.jsonl"
     path.write_bytes(records(3))
     with Receiving(tmp_path / "spool") as receiving, capture_logs() as logs:
-        assert send(path, Target("127.0.0.1", receiving.receiver.port, "s"), threading.Event(), follow=False) == 3
+        assert send(path, Target("127.0.0.1", receiving.receiver.port, "s"), threading.Event(), ONCE) == 3
         path.rename(f"{path}.2")
         time.sleep(0.02)
         packed = tmp_path / "wal.jsonl.1.gz"
@@ -309,3 +330,56 @@ def test_a_long_line_is_looked_through_once(tmp_path, monkeypatch):
         made.lines()
     made.close()
     signal.alarm(0)
+
+
+@pytest.mark.skipif(bool(postgres.missing()), reason=postgres.missing() or "PostgreSQL is there")
+def test_what_pg_recvlogical_writes_is_followed_through_rotations_and_kills(tmp_path):
+    """The file is renamed and pg_recvlogical told to open it anew, as the units have it; in between it is killed."""
+    path = tmp_path / "wal.jsonl"
+    options = ("format-version=2", "include-lsn=1", "include-xids=1")
+
+    def captured(server):
+        words = [
+            str(server.bin / "pg_recvlogical"),
+            "-d",
+            server.dsn,
+            "--slot=s",
+            "--start",
+            "-f",
+            str(path),
+            "-s",
+            "1",
+            "-F",
+            "1",
+        ]
+        made = subprocess.Popen([*words, *(word for option in options for word in ("-o", option))])
+        until = time.monotonic() + 30
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        return made
+
+    def keys(receiving):
+        found = [line["columns"][0]["value"] for line in receiving.lines() if line["action"] == "I"]
+        return [*dict.fromkeys(found)]  # a killed capture writes changes a second time
+
+    with postgres.cluster() as server, Receiving(tmp_path / "spool") as receiving:
+        server.psql("create table t(k int primary key); select pg_create_logical_replication_slot('s', 'wal2json')")
+        capture = captured(server)
+        with following(path, receiving, remove=True) as errors:
+            for turn in range(6):
+                server.psql(f"insert into t select generate_series({10 * turn}, {10 * turn + 9})")
+                until = time.monotonic() + 30
+                while len(keys(receiving)) < 10 * turn + 10 and time.monotonic() < until:
+                    time.sleep(0.05)
+                assert keys(receiving) == [*range(10 * turn + 10)], errors
+                if turn % 3 == 2:
+                    capture.kill()
+                    capture.wait()
+                renamed(path)
+                if turn % 3 == 2:
+                    capture = captured(server)
+                else:
+                    capture.send_signal(signal.SIGHUP)
+            assert not errors
+        capture.terminate()
+        capture.wait()
