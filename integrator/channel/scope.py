@@ -51,6 +51,12 @@ def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: st
     return named, tables[action.table], places[action.group]
 
 
+def is_of_several(action: Scoped, channel: Channel) -> bool:
+    """Return whether an action says that it is for several tables: for a table group, or for * that is written out."""
+    several = action.table in ("*", GENERAL) or action.table in channel.table_groups
+    return several and "table" in action.model_fields_set
+
+
 def holds(action: Scoped, channel: Channel, table: str) -> bool:
     """Return whether an action is for a table, at whatever location."""
     return action.table in _tables_of(channel, table)
