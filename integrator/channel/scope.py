@@ -43,7 +43,7 @@ ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressio
 
 def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:
     """Return how specific `action` is for `table` at one of `locations`, or None where it does not hold."""
-    tables = _tables_of(channel, table)
+    tables = tables_of(channel, table)
     places = {"*": 0} | {channel.locations[name].group: 1 for name in locations} | dict.fromkeys(locations, 2)
     if action.table not in tables or action.group not in places:
         return None
@@ -59,10 +59,10 @@ def is_of_several(action: Scoped, channel: Channel) -> bool:
 
 def holds(action: Scoped, channel: Channel, table: str) -> bool:
     """Return whether an action is for a table, at whatever location."""
-    return action.table in _tables_of(channel, table)
+    return action.table in tables_of(channel, table)
 
 
-def _tables_of(channel: Channel, table: str) -> dict[str, int]:
+def tables_of(channel: Channel, table: str) -> dict[str, int]:
     """Return what actions may name to mean a table, and how specific that is."""
     groups = {name for name, members in channel.table_groups.items() if table in members}
     return {"*": 0, table: 2} | dict.fromkeys(groups or {GENERAL}, 1)

@@ -135,8 +135,9 @@ class ChannelScope:
 def column_properties(scope: ChannelScope, table: Table, at: At) -> ColumnParameters:
     """Return for each column name the merged properties that hold for it, and their places."""
     names: dict[str, list[tuple[int, ColumnProperties]]] = {}
+    scoped = scopes.tables_of(scope.channel, table.name)
     for place, action in enumerate(scope.channel.actions):
-        if not isinstance(action, ColumnProperties):
+        if not isinstance(action, ColumnProperties) or action.table not in scoped:
             continue
         for name in _meant(scope, table, place, action):
             names.setdefault(name, []).append((place, action))
