@@ -47,6 +47,7 @@ class Setup:
     lines: str = ""
     sql: str = "postgres"
     schema: str | None = "public"
+    database: str | None = None
     frozen: str = ""
 
     @property
@@ -72,7 +73,7 @@ class Setup:
 
     def verdict(self, data: bytes) -> Verdict:
         """Return what is right for a line."""
-        line = Line(self.tables, "ignore" in self.source, self.schema)
+        line = Line(self.tables, "ignore" in self.source, self.schema, database=self.database)
         try:
             text = data.decode()
             if self.is_csv:
@@ -142,9 +143,9 @@ SETUPS = [
     Setup("hvr-csv", "hvr", _csv(csv_lines.hvr_line, "hvr.csv"), _HVR, schema=None, lines="hvr.csv"),
     Setup("wal2json-v1", "wal2json", wal2json.version_1, _WAL2JSON),
     Setup("wal2json-v2", "wal2json", wal2json.version_2, _WAL2JSON),
-    Setup("debezium", "debezium", _postgres({}), _DEBEZIUM, ddl=_PG),
+    Setup("debezium", "debezium", _postgres({}), _DEBEZIUM, ddl=_PG, database="plain"),
     Setup("debezium-schema", "debezium", _postgres(debezium.schemas_of(_recorded("debezium-schema.jsonl"))), _DEBEZIUM,
-          ddl=_PG, frozen="schema"),
+          ddl=_PG, frozen="schema", database="with_schema"),
     Setup("debezium-flat", "debezium", _postgres({}), _FLAT, ddl=_PG, schema=None),
     Setup("debezium-mysql", "debezium",
           partial(debezium.event, position=debezium.mysql_position, schemas={}, mysql=True), _DEBEZIUM,
@@ -156,9 +157,9 @@ SETUPS = [
     Setup("canal", "canal", canal.rows, Names(("type",), ("es", "id", "gtid"), ("table", "database"))),
     Setup("dms", "dms", dms.rows, Names(("operation",), ("transaction-id", "timestamp"), ("table-name", "schema-name"))),
     Setup("dms-csv", "dms", _csv(csv_lines.dms_line, "dms.csv"), Names(), ddl=_KINDS, lines="dms.csv"),
-    Setup("goldengate", "goldengate", goldengate.rows, Names(("op_type",), ("pos", "xid", "op_ts"), ("table",)), schema="PUBLIC"),
+    Setup("goldengate", "goldengate", goldengate.rows, Names(("op_type",), ("pos", "xid", "op_ts"), ("table",)), schema="PUBLIC", database="CAT"),
     Setup("goldengate-zone", "goldengate", partial(goldengate.rows, zone="Europe/Berlin"),
-          Names(("op_type",), ("pos", "xid", "op_ts"), ("table",)), schema="PUBLIC",
+          Names(("op_type",), ("pos", "xid", "op_ts"), ("table",)), schema="PUBLIC", database="CAT",
           source=", time_zone: Europe/Berlin", lines="goldengate.jsonl"),
     Setup("airbyte", "airbyte", airbyte.rows,
           Names(("type", "_ab_cdc_deleted_at"), ("emitted_at", "_ab_cdc_updated_at"), ("stream", "namespace"))),

@@ -110,7 +110,8 @@ def _in_envelope(
         line.notes.add("an insert with an old image")
     of_mysql = source.get("connector") in ("mysql", "mariadb")
     schema = source.get("db" if of_mysql else "schema")
-    record = Record(action, schema, source.get("table"), *images, lone_keys=True)
+    database = None if of_mysql else source.get("db")
+    record = Record(action, schema, source.get("table"), *images, lone_keys=True, database=database)
     return rows_of(line, record, _convert(told, mysql=mysql))
 
 

@@ -36,14 +36,12 @@ def rows(tree: Any, line: Line, *, zone: str = "utc") -> list[Row]:
         if members.get(name) != "7" or isinstance(members.get(name), Number):
             envelope.transaction(members, name, line.notes)
     full = members.get("table")
-    schema, table = (None, full)
+    schema, table, catalog = None, full, ""
     if isinstance(full, str) and not isinstance(full, Number):
         rest, _, table = full.rpartition(".")
         catalog, _, name = rest.rpartition(".")
         schema = name or None
         line.written = {one.upper(): one for one in line.tables}  # Oracle's names are in capitals
-        if catalog not in ("", "CAT"):
-            line.notes.add("another catalog")
     row_mode = "after" not in members and "before" not in members and action != "T"
     new, old = (members, members) if row_mode else (members.get("after"), members.get("before"))
     if action == "U" and row_mode:
@@ -68,7 +66,7 @@ def rows(tree: Any, line: Line, *, zone: str = "utc") -> list[Row]:
         line.notes.add("row mode in a block with others")
     texts = Texts(octets.from_base64, bare=zone)
     convert = partial(_oracle, texts)
-    return rows_of(line, Record(action, schema, table, new, old, apart=apart), convert)
+    return rows_of(line, Record(action, schema, table, new, old, apart=apart, database=catalog or None), convert)
 
 
 def _folded(image: Any, line: Line) -> Any:

@@ -44,7 +44,8 @@ def rows(tree: Any, line: Line) -> list[Row]:
         if schema.startswith("."):
             line.notes.add("a database without a name before the schema's")
         schema = schema.removeprefix(".") or None
-    return rows_of(line, Record(action, schema, table, new, old), _go)
+    database, _, schema = schema.rpartition(".") if isinstance(schema, str) else (None, "", schema)
+    return rows_of(line, Record(action, schema or None, table, new, old, database=database or None), _go)
 
 
 def _or_none(tree: Any, what: str) -> dict[str, Any] | None:

@@ -25,7 +25,7 @@ OTHER_SPELLING = "another spelling than in the records before"
 class Line:
     """What judging a line needs: the tables, whether unknown columns are ignored, and where notes go.
 
-    schema: the one that all recorded lines say. written: names of tables as all of these write them, where not as the definition.
+    schema, database: those that all recorded lines say. written: names of tables as all of these write them, where not as the definition.
     """
 
     tables: dict[str, Table]
@@ -33,6 +33,7 @@ class Line:
     schema: str | None
     written: dict[str, str] = field(default_factory=dict)
     notes: Notes = field(default_factory=set)
+    database: str | None = None
 
 
 @dataclass
@@ -52,16 +53,21 @@ class Record:
     filled: bool = True
     lone_keys: bool = False
     apart: Callable[[str], bool] = lambda _: False
+    database: Any = None
 
 
-def table_of(line: Line, schema: Any, name: Any) -> Table:
-    """Return the table that a record means, beside others that write its schema and its name so. Raises Wrong."""
+def table_of(line: Line, schema: Any, name: Any, database: Any = None) -> Table:
+    """Return the table that a record means, beside others that write its names so. Raises Wrong."""
     if not isinstance(name, str) or isinstance(name, Number):
         raise Wrong("no name of a table")
     written = line.written.get(name, "") if line.written else name
     if written not in line.tables:
         equal = [one for one in line.tables if one.lower() == name.lower()]
         raise Wrong(f"{OTHER_SPELLING} of a table" if equal else "an unknown table")
+    if database != line.database:
+        raise Wrong(f"{OTHER_SPELLING}: a table of another database, or of one that is not said")
+    if schema is None and line.schema is not None:
+        raise Wrong(f"{OTHER_SPELLING}: a table of a schema that is not said")
     if schema is not None and schema != line.schema:
         if line.schema is None:
             line.notes.add("a schema, where the other records say none")
@@ -74,7 +80,7 @@ def table_of(line: Line, schema: Any, name: Any) -> Table:
 
 def rows_of(line: Line, record: Record, convert: Convert) -> list[Row]:
     """Return the rows that a record makes. Raises Wrong."""
-    table = table_of(line, record.schema, record.table)
+    table = table_of(line, record.schema, record.table, record.database)
     if record.action == "T":
         if record.new is not None or record.old is not None:
             line.notes.add("a truncate with an image")
