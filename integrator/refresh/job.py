@@ -44,7 +44,11 @@ from integrator.run.sync import summed
 
 REASON = "refresh"
 _WAIT_S = 600.0
-_UNREADABLE = re.compile(r"\[(?:MALFORMED|CAST|CANNOT_PARSE|ARITHMETIC|NUMERIC|DATETIME|FAILED_READ_FILE)[^\n]*")
+_UNREADABLE = re.compile(
+    r"\[(?:MALFORMED|CAST|CANNOT_PARSE|ARITHMETIC|NUMERIC|DATETIME|FAILED_READ_FILE)[^\]\n]*\] ?([^\n]*?)"
+    r"(?: SQLSTATE: \w+)?$",
+    re.MULTILINE,
+)
 """Spark's conditions for values: https://spark.apache.org/docs/latest/sql-error-conditions.html."""
 
 
@@ -274,7 +278,7 @@ def _of_data(rows: Rows, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read; its text may have the row's values."""
     found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are reported one after the other
     if rows.recipe.masks:
-        found = [one.partition("]")[0] + "], whose text is not shown, for the channel masks columns" for one in found]
+        found = ["why is not shown, for the channel masks columns"] if found else []
     return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 
 
