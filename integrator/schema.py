@@ -127,13 +127,15 @@ UNCONSTRAINED_DECIMAL = String(50, "unconstrained")
 class Column:
     """A column of a table or of a message.
 
-    masked: its values are not sent as they are, and are in no log and no error.
+    masked: its values are not sent as they are, and are in no log and no error. any_case: records may have its name in
+    other case, for its database writes it in capitals, and the definition as its author did.
     """
 
     name: str
     type: Type
     nullable: bool = True
     masked: bool = False
+    any_case: bool = False
 
 
 @dataclass(frozen=True)

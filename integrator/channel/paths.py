@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated
 
 from pydantic import AfterValidator, ValidationInfo
@@ -17,6 +18,7 @@ DIRECTORY = "directory"
 """What the context of a validation calls the directory of the channel's file."""
 PEM_TEXT = "-----BEGIN "
 """What a certificate or a key begins with that is written out, in the place of a file that has it (RFC 7468)."""
+ABSENT = "there is no file"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/|file:")
 _VARIABLE_PART = re.compile(r"[*?\[{]")
 
@@ -51,6 +53,27 @@ def resolved(path: str, directory: str) -> str:
 def is_uri(path: str) -> bool:
     """Return whether a path is of a store, or written as a URI."""
     return _URI.match(path) is not None
+
+
+def no_file(path: str) -> str | None:
+    """Return what is said, before its name, of a path that leads to no file; None if there is a file.
+
+    A file in a directory that this user may not search is not called absent.
+    """
+    try:
+        return None if S_ISREG(os.stat(path).st_mode) else ABSENT  # noqa: PTH116 - raises no other error
+    except PermissionError as error:
+        return f"cannot be looked at ({error.strerror}):"
+    except (OSError, ValueError):
+        return ABSENT
+
+
+def names_in(directory: Path) -> list[str]:
+    """Return the names in a directory, in order; none where it cannot be listed."""
+    try:
+        return sorted(os.listdir(directory))  # noqa: PTH208 - names are wanted
+    except OSError:
+        return []
 
 
 def as_known(path: str) -> str:

@@ -67,6 +67,7 @@ def tables(  # noqa: PLR0913, PLR0917 - each is an option of the command
         check(written, _STDOUT)
         return
     written = write(asked, to, secrets)
+    check(written, str(to))
     plain = written.sql_dialect == "postgres"
     entry = to.name if plain else f"{{file: {to.name}, sql_dialect: {written.sql_dialect}}}"
     count = counted(written.tables, "table")
@@ -74,14 +75,13 @@ def tables(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 
 def write(asked: Asked, file: Path, secrets: Secrets) -> Written:
-    """Write the definitions into a new file. Raises ConfigurationError with what cannot be read of them, too."""
+    """Write the definitions into a new file. Raises ConfigurationError where it is there already."""
     if file.suffix not in (".sql", ".ddl"):
         raise ConfigurationError(f"{file}: definitions are written as SQL; name a file that ends in .sql")
     if file.exists():
         raise ConfigurationError(f"{file}: is there already; give another file, or remove it")
     written = read(asked, secrets)
     file.write_text(written.text, encoding="utf-8")
-    check(written, str(file))
     return written
 
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from integrator.channel.paths import as_known, as_written
+from integrator.channel.paths import as_known, as_written, names_in
 from integrator.channel.problems import named
 from integrator.channel.sources import FilesLocation, SnapshotLocation, SocketLocation
 from integrator.errors import EnvironmentFault, Problem
@@ -16,7 +16,7 @@ from integrator.plan import Plan
 from integrator.plan.source import path_of
 from integrator.run import mounts
 from integrator.run.state import State
-from integrator.sources.listing import Listing
+from integrator.sources.listing import RIGHT, Listing
 
 _TIMEOUT_S = 5.0
 _REMOTE = "://"
@@ -39,7 +39,11 @@ def _of_files(plan: Plan) -> Iterator[str]:
         yield from listed(location, plan.directory)
     if isinstance(location, SnapshotLocation) and _REMOTE not in location.path:
         paths = {table.table.name: path_of(location, table.in_source) for table in plan.recipe.tables}
-        without = [name for name, path in paths.items() if not _is_there(path)]
+        try:
+            without = [name for name, path in paths.items() if not _is_there(path)]
+        except PermissionError as error:
+            yield f"{as_known(error.filename)}: cannot be listed: {error.strerror}; {RIGHT}"
+            return
         if without:
             first = paths[without[0]]
             yield f"{named(without, len(paths))}: there is no file {as_known(first)}; make it, or mend the path"
@@ -57,9 +61,8 @@ def listed(location: FilesLocation, directory: str) -> Iterator[str]:
 def _beside(path: str, directory: str) -> str:
     """Return what may be meant by a path of this machine that is not there: one beside it that is like it."""
     given = Path(path)
-    if _REMOTE in path or given.exists() or not given.parent.is_dir():
-        return ""
-    near = nearest(given.name, (one.name for one in given.parent.iterdir()))
+    beside = [] if _REMOTE in path else names_in(given.parent)
+    near = nearest(given.name, beside) if given.name not in beside else None
     return f"; do you mean {as_written(str(given.parent / near), directory)}?" if near else ""
 
 

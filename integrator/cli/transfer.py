@@ -91,11 +91,15 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
     certificate: Annotated[str | None, typer.Option(help="With TLS: PEM file of our own, its key in it.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,
+    remove: Annotated[
+        bool,
+        typer.Option("--remove", help="Remove rotated files (FILE.*, FILE-*) when all of their lines are received."),
+    ] = False,
     without_tls: Annotated[
         bool, typer.Option("--without-tls", help="Beyond loopback: the secret and the lines may be read on their way.")
     ] = False,
 ) -> None:
-    """Send the lines of a growing file into a channel's socket; ${SOCKET_SECRET} is its secret."""
+    """Send the lines of a growing file, also of a rotated one, into a socket; ${SOCKET_SECRET} is its secret."""
     from integrator.cli import send as sending
     from integrator.plan.source import is_loopback
 
@@ -119,5 +123,5 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())
-    received = sending.send(file, target, ended, follow=not once)
+    received = sending.send(file, target, ended, sending.How(follow=not once, remove=remove))
     output.console().print(f"{counted(received, 'line')} {are(received)} received")

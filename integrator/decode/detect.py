@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from integrator.decode.dialect import Dialect
-from integrator.decode.json.files import container_of, open_file
+from integrator.decode.json.files import container_of, first_lines, open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.table_files import first_row
 from integrator.errors import PublicDataError
@@ -68,11 +68,7 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
 
 def _records(file: str) -> list[set[str]]:
     """Return the names in each of the first records; a tombstone (null) has none."""
-    with open_file(file) as stream:
-        start = stream.read(_FIRST)
-        while b"\n" not in start and (more := stream.read(_FIRST)):
-            start += more
-    start = start.removeprefix(codecs.BOM_UTF8)
+    start = first_lines(file, _FIRST).removeprefix(codecs.BOM_UTF8)
     return _of_lines(start.split(b"\n")[:_LINES]) or _over_lines(start)
 
 

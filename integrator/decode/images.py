@@ -14,6 +14,7 @@ from integrator.arrow.arrays import FEW_ROWS, Mask, same_values, words
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
+from integrator.decode.column_names import is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.conversion import KINDS, Conversion
 from integrator.decode.json import tables
@@ -272,7 +273,8 @@ class _Batch:
 
 def _meaning(share: Share, name: str, images: JsonImages) -> str | None:
     """Return the column that a name means in other case, nothing for one that is no column, or None."""
-    same = [one.name for one in share.table.columns if one.name.lower() == name.lower()] if images.fold else []
+    columns = share.table.columns
+    same = [one.name for one in columns if is_meant(one, name) or (images.fold and one.name.lower() == name.lower())]
     if same:
         return same[0] if len(same) == 1 else None
     return "" if images.apart(name, share.variant) else None

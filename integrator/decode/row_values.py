@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import Mask, mask, reason
 from integrator.decode.coding import Convert
+from integrator.decode.column_names import meant
 from integrator.decode.contract import Reading
 from integrator.decode.rows import Fill, PartColumns, Rows, Valued
 from integrator.decode.text.refused import ValueRefused
@@ -52,7 +53,7 @@ class RowValues:
         for shares, start, stop in zip(rows.parts, bounds[:-1], bounds[1:], strict=True):
             table, at = shares[0].table, pa.array(places[start:stop])
             self._add_unknown(others, table, at, rows.line[rows.record[start:stop]])
-            taken = {name: self.rows[name].take(at).combine_chunks() for name in self._names(table)}
+            taken = {name: self.rows[own].take(at).combine_chunks() for name, own in self._names(table).items()}
             if not taken and fill.needs_values:
                 raise PublicDataError(f"{rows.where(start)}: table {table.name}: the file has none of its columns")
             parts.append(self._part(table, taken, rows, start, places[start:stop]))
@@ -60,12 +61,16 @@ class RowValues:
             changed[own] = _changed(table, taken, rows.after[own] - start)
         return Valued(parts, changed, others.counts())
 
-    def _names(self, table: Table) -> list[str]:
-        return [name for name in self.rows.column_names if table.column(name) is not None]
+    def _names(self, table: Table) -> dict[str, str]:
+        """Return which column of the file each of the table's is; an exact name goes before one in other case."""
+        named = [(meant(table, name), name) for name in self.rows.column_names if name not in self.apart]
+        exact_last = sorted(named, key=lambda one: one[0] is not None and one[0].name == one[1])
+        return {column.name: name for column, name in exact_last if column is not None}
 
     def _add_unknown(self, others: Others, table: Table, at: pa.Array, line: Ints) -> None:
+        known = set(self._names(table).values())
         for name in self.rows.column_names:
-            if name not in self.apart and table.column(name) is None:
+            if name not in self.apart and name not in known:
                 values = self.rows[name].take(at).combine_chunks()
                 if values.null_count < len(values):
                     first = mask(pc.is_valid(values))

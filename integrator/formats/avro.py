@@ -174,7 +174,7 @@ def name_refusal(name: str) -> str | None:
     """Return why a column or table cannot have this name in Avro, or None."""
     if NAME.fullmatch(name):
         return None
-    return "an Avro name has letters, digits and underscores, and no digit first; give another (BaseName)"
+    return "a name has letters, digits and underscores, and no digit first; give another (BaseName)"
 
 
 def record_refusal(name: str) -> str | None:

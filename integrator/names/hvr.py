@@ -23,6 +23,7 @@ ACTIONS = {
 }
 
 PARAMETERS = {
+    "RefreshJoinCondition": "not there: write the join as a subquery in RefreshCondition",
     "AccessDelay": "here Integrate Delay",
     "AvroCompression": "now BlockCompress of FileFormat",
     "BucketsCount": _DATABASES,

@@ -89,6 +89,10 @@ _PEERS = {
     },
     "Conduit": {
         "tls.enabled": "use Stream_Public_Certificate or Kafka_Tls",
+        "caCert": "use Stream_Public_Certificate",
+        "clientCert": "use Stream_Client_Public_Certificate",
+        "clientKey": "use Stream_Client_Private_Key",
+        "insecureSkipVerify": "enable.ssl.certificate.verification=false is librdkafka's",
         "tls.caCert": "use Stream_Public_Certificate",
         "tls.clientCert": "use Stream_Client_Public_Certificate",
         "tls.clientKey": "use Stream_Client_Private_Key",

@@ -43,9 +43,9 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
     for index, entry in enumerate(channel.tables):
         given = TableFile(file=entry) if isinstance(entry, str) else entry
         item = given.model_copy(update={"file": paths.as_known(given.file)})
-        if not Path(item.file).is_file():  # where the channel names it, which is what is to be mended
+        if why := paths.no_file(item.file):  # where the channel names it, which is what is to be mended
             place = ("tables", index) if isinstance(entry, str) else ("tables", index, "file")
-            problems.add(place, _absent(given.file, problems.source))
+            problems.add(place, _absent(given.file, why, problems.source))
             continue
         refusal = ddl.refusal_of(item.sql_dialect)
         if refusal:
@@ -75,13 +75,15 @@ def _is_partial(table: Table, found: Iterable[Problem]) -> bool:
     return any(problem.path.startswith(names) for problem in found)
 
 
-def _absent(file: str, source: Source) -> str:
-    """Return that a file is not there, and which the channel may name in its place."""
+def _absent(file: str, why: str, source: Source) -> str:
+    """Return why a file cannot be read; where it is not there, which the channel may name in its place."""
+    if why != paths.ABSENT:
+        return f"{why} {paths.as_known(file)}; give the integrator's user the right to read it"
     above, channel = Path(file).parent, Path(source.directory) / Path(source.file).name
-    beside = sorted(above.iterdir()) if above.is_dir() else []
-    there = [str(one) for one in beside if one.suffix in definitions.NOTATIONS and one != channel]
+    beside = paths.names_in(above)
+    there = [str(one) for one in map(above.joinpath, beside) if one.suffix in definitions.NOTATIONS and one != channel]
     asked, *known = [paths.as_written(one, source.directory) for one in (file, *there)]
-    return f"there is no file {paths.as_known(file)}; {meant(asked, known, 'beside it are')}"
+    return f"{why} {paths.as_known(file)}; {meant(asked, known, 'beside it are')}"
 
 
 def _chosen(found: list[Table], item: TableFile, index: int, problems: Problems) -> Iterator[Table]:

@@ -15,7 +15,7 @@ from integrator.expressions.parts import Part
 from integrator.expressions.substitutions import ExpressionError
 from integrator.plan.datatype_match import size
 from integrator.plan.expressions import check_expression, convertible, is_lossy, operations_of
-from integrator.plan.keys import UNHASHED
+from integrator.plan.keys import UNHASHED, explicit_key
 from integrator.plan.parameters import ChannelScope, ColumnParameters
 from integrator.schema import Column, Table, Type
 
@@ -47,10 +47,11 @@ class Rules:
 def fields_of(table: Table, merged: ColumnParameters, rules: Rules, scope: ChannelScope) -> tuple[Field, ...]:
     """Return the fields of the table's messages: its columns in their order, then the Extra columns."""
     fields: list[Field] = []
+    key = explicit_key(table, merged)
     for column in table.columns:
         values, places = merged.get(column.name, ({}, {}))
         report = _at_column(scope, places, table)
-        _check_column(values, column, table, report)
+        _check_column(values, column, key, report)
         if not values.get("Absent"):
             fields.append(_field(column.name, column, values, _Place(table, rules, report)))
     for name, (values, places) in merged.items():
@@ -87,12 +88,12 @@ def _check_names(fields: list[Field], merged: ColumnParameters, table: Table, sc
         scope.problems.add_at(absent[-1] if absent else None, "Absent", text, table.name)
 
 
-def _check_column(values: dict[str, Any], column: Column, table: Table, report: Report) -> None:
+def _check_column(values: dict[str, Any], column: Column, key: tuple[str, ...], report: Report) -> None:
     if values.get("Extra"):
         report("Extra", f"{column.name!r} is a column of the table; an Extra column needs a name of its own")
     if values.get("SoftDelete"):
         report("SoftDelete", f"{column.name!r} is a column of the table; SoftDelete goes with an Extra column")
-    if values.get("Absent") and (column.name in table.key or values.get("Key")):
+    if values.get("Absent") and column.name in key:
         text = f"{column.name!r} belongs to the key, which cannot be absent; let others be the key, or mask it"
         report("Absent", text)
     for parameter in ("Key", "DistributionKey"):
@@ -101,7 +102,7 @@ def _check_column(values: dict[str, Any], column: Column, table: Table, report: 
     for other in ("BaseName", "Datatype", "IntegrateExpression"):
         if values.get("Absent") and values.get(other):
             report(other, f"{other} and Absent exclude each other")
-    if column.name in table.key and isinstance(column.type, UNHASHED):
+    if column.name in key and isinstance(column.type, UNHASHED):
         text = (
             f"{column.name!r} is {schema.describe(column.type)}, which cannot be in a key; let the key be others (Key)"
         )

@@ -6,10 +6,9 @@ Names and defaults: https://github.com/confluentinc/librdkafka/blob/master/CONFI
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from integrator.channel.access import KafkaAccess
-from integrator.channel.paths import PEM_TEXT, as_known
+from integrator.channel.paths import PEM_TEXT, as_known, no_file
 from integrator.channel.problems import Report
 from integrator.channel.secret import Secrets
 from integrator.deliver.kafka import aws_iam
@@ -95,13 +94,13 @@ def access_properties(location: KafkaAccess, report: Report, directory: str) -> 
     _check_aws(location, report, tls=tls)
     for key, kind in _FILES.items():
         path = getattr(location, key)
-        if path is not None and PEM_TEXT not in path and not Path(path).is_file():
+        if path is not None and PEM_TEXT not in path and (why := no_file(path)):
             other = (
                 ", or Kafka_Tls: true where the system knows the authority"
                 if key == "Stream_Public_Certificate"
                 else ""
             )
-            report(key, f"there is no file {as_known(path)!r}; {kind} is expected{other}")
+            report(key, f"{why} {as_known(path)!r}; {kind} is expected{other}")
     if not tls and mechanism is None:
         return {}
     user = {**_OAUTH_USER, **_OAUTH} if method == "OAUTHBEARER" else _USER
@@ -194,6 +193,13 @@ def key_in(location: KafkaAccess, text: str) -> str:
 def check_beside(extra: Mapping[str, str], access: Mapping[str, str], report: Report) -> None:
     """Report of `extra`, HVR_KAFKA_PROPERTY's properties, what the location says too, or what its protocol ignores."""
     protocol = access.get("security.protocol", "")
+    given = extra.get("security.protocol", "").strip().upper()
+    if given.startswith("SASL") and not {"sasl.mechanism", "sasl.mechanisms"} & extra.keys():
+        report(
+            "HVR_KAFKA_PROPERTY",
+            f"security.protocol={given} alone means Kerberos (sasl.mechanism=GSSAPI); leave it out, and say "
+            "Kafka_Authentication_Method and Kafka_Tls at the Kafka location, or give sasl.mechanism beside it",
+        )
     for name in extra:
         parameter = _ALIASES.get(name, name)
         if parameter in access or parameter in _AWS:

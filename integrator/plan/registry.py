@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from integrator.channel.locations import KafkaLocation
-from integrator.channel.paths import as_known
+from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Problems, named
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
@@ -132,8 +131,8 @@ def _wrong_url(url: str) -> str:
 def _check_files(location: KafkaLocation, name: str, problems: Problems) -> None:
     for key in ("CA_Certificate", "Client_Certificate", "Client_Private_Key"):
         file = getattr(location.Schema_Registry, key)
-        if file is not None and not Path(file).is_file():
-            text = f"there is no file {as_known(file)!r}; a PEM file is expected"
+        if file is not None and (why := no_file(file)):
+            text = f"{why} {as_known(file)!r}; a PEM file is expected"
             problems.add(("locations", name, "Schema_Registry", key), text)
 
 

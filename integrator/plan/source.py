@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from integrator.channel.paths import as_known
+from integrator.channel.paths import as_known, no_file
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import passwords_of
 from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
@@ -76,8 +76,8 @@ def check_source(location: AnySource, name: str, tables: Sequence[Table], proble
         _check_snapshot(location, tables, report)
     if isinstance(location, SnapshotLocation | JdbcLocation):
         for at, jar in enumerate(location.jars):
-            if not Path(jar).is_file():
-                text = f"there is no file {as_known(jar)}; give the path of the driver's jar"
+            if why := no_file(jar):
+                text = f"{why} {as_known(jar)}; give the path of the driver's jar"
                 problems.add(("locations", name, "jars", at), text)
         return
     if location.table is not None and DIALECTS[location.dialect].names_tables:
@@ -131,8 +131,8 @@ def _check_socket(location: SocketLocation, report: Report) -> None:
     if location.connect is not None and location.secret:
         report("secret", "with `connect` no hello is received, and so no secret; use tls with an authority")
     for key, file in (location.tls.model_dump() if location.tls else {}).items():
-        if file is not None and not Path(file).is_file():
-            report("tls", f"{key}: there is no file {as_known(file)}")
+        if file is not None and (why := no_file(file)):
+            report("tls", f"{key}: {why} {as_known(file)}")
 
 
 def socket_notes(location: AnySource) -> Iterator[str]:

@@ -21,9 +21,10 @@ from pyspark.sql import DataFrame, SparkSession
 from integrator import registry
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.report import Report
+from integrator.contracts.report import Report, largest
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.topic_limits import fitting, refused
 from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
 from integrator.names import meant
 from integrator.plan import Plan
@@ -96,6 +97,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     state.check_imported()
     plan = registry.resolve(plan)
     topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
+    plan = dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
     return _Refresh(plan, options, state, spark, _tables_at(plan)).run()
 
 
@@ -264,6 +266,10 @@ class _Refresh:
         except (PySparkException, Py4JError) as error:
             raise from_wire(str(error)) or classify(error) or _of_data(rows, str(error)) or error from None
         reports = [Report.of_json(row.report) for row in collected]
+        large = largest(reports)
+        if large is not None:
+            limit = self._plan.recipe.messages.max_bytes
+            raise refused(self._plan.recipe.send, large, limit, f"refresh of {rows.table}")
         wrong = [report.error for report in reports if report.error]
         sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
         if wrong or sent != acknowledged:

@@ -20,7 +20,7 @@ from integrator.plan import Plan
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter
 from integrator.run.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE
+from integrator.sources.file_slices import FILE_SLICE, row_of
 
 _BEFORE_MS = 60_000
 """A letter may be sent a little later than the rows that came after it in its cycle."""
@@ -72,10 +72,7 @@ def trial(plan: Plan, letters: Sequence[Letter]) -> Trial:
 
 def _encoded(plan: Plan, files: Sequence[Path]) -> tuple[pa.Table, list[FileSummary]]:
     """Return what the first pass makes of change files: fragments, and what became of each file."""
-    slices = [
-        {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": True}
-        for number, path in enumerate(files, 1)
-    ]
+    slices = [row_of(path, number) for number, path in enumerate(files, 1)]
     run = first_pass(plan.recipe, Checkpoint(), datetime.now(timezone.utc))
     try:
         batches = list(run(iter([pa.RecordBatch.from_pylist(slices, schema=FILE_SLICE)])))

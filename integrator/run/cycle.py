@@ -12,7 +12,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from integrator.contracts.fragments import FRAGMENT_DDL
-from integrator.contracts.report import Report
+from integrator.contracts.report import Report, largest
+from integrator.deliver.kafka.topic_limits import refused
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError, from_wire
@@ -77,6 +78,9 @@ def cycle(
         sent = time.monotonic()
         reports = [Report.of_json(row.report) for row in rows]
         deferred = [bytes(row.deferred) for row in rows]
+        large = largest(reports)
+        if large is not None:
+            raise refused(plan.recipe.send, large, plan.recipe.messages.max_bytes, f"cycle {number}")
         try:
             done = check_acknowledged(number, reports, before, moment, time.monotonic() - started, deferred)
         except DeliveryError as error:

@@ -100,6 +100,7 @@ class Decoding:
             yield run, None
             for part in self._records(run, run.file):
                 yield run, part
+            check_unchanged(run)  # it may have been written again while it was read
             yield run, self._before_next(run.stream)
 
     def _join(self, runs: tuple[FileSlice, ...]) -> JoinedFiles | None:
@@ -115,6 +116,8 @@ class Decoding:
                 check_unchanged(run)
             lines = join_lines([run.path for run in runs])
             batches = None if lines is None else [*self._records(runs[0], File(runs[0].path, runs[0].ordinal, lines))]
+            for run in runs:
+                check_unchanged(run)
             if lines is not None and batches is not None and all(map(_is_whole, batches)):
                 return JoinedFiles(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
         except IntegratorError:
@@ -144,6 +147,7 @@ class Decoding:
         if stream not in self._open:
             state = OpenTransaction()
             for run in reversed([run for run in self._before if run.stream == stream]):
+                check_unchanged(run)
                 state = state.after(self._dialect.tail(run.file, self._reading))
                 if not state.since_start:
                     break

@@ -22,6 +22,7 @@ from integrator.channel.model import Restart
 from integrator.channel.sources import SocketLocation
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
+from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.plan import Plan
 from integrator.run import consistency, progress, session, starting
@@ -86,6 +87,7 @@ class Job:
         )
         if created:
             self._log.info("topics created", topics=created)
+        self.plan = dataclasses.replace(self.plan, recipe=fitting(self.plan.recipe, self.plan.topics))
         if isinstance(self.plan.source, SocketLocation):
             location, directory = self.plan.source, self.plan.recipe.read.path
             door = door_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
@@ -210,7 +212,8 @@ class Job:
         tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
         if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
             raise DataError(f"{found}; a column of that name is there under another one; define it")
-        self.plan = dataclasses.replace(registry.resolve(plan), state=self.plan.state)
+        recipe = fitting((plan := registry.resolve(plan)).recipe, plan.topics)
+        self.plan = dataclasses.replace(plan, state=self.plan.state, recipe=recipe)
         self.state.mark_added(known)
         came = {table: {name: known[table][name][0] for name in columns} for table, columns in found.tables.items()}
         self._log.warning("columns added", columns=came, found=str(found))

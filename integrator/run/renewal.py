@@ -37,7 +37,7 @@ class Renewal:
         journal = consistency.check(self._state)
         mended = journal.renew(files, self._state.last_file())
         if mended:
-            self._log.info("change files mended", files=mended)
+            self._log.warning("change files mended", files=mended)
         if self._spooled is None:
             journal.compact(self._state.compactable())
         else:

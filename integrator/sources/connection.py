@@ -2,7 +2,7 @@
 
     {"hello": {"sender": "shop-1", "secret": "…", "from": 1001}}   its name, the secret, its first line's number
     {"received": 1000}      from us: so many of its lines are durable
-    {"refused": "…"}        from us: why the connection is closed
+    {"refused": "…"}        from us: why the connection is closed; with "retry": true, it may be made again as it is
 
 Lines that it sends again (`from` at or below what is received) are passed over. Senders without a hello are taken where
 the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk. Of two lines
@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 from integrator.sources.endpoint import Endpoint, Limits, Refused
 from integrator.sources.hello import hello_of, is_hello
+from integrator.sources.incoming import READ_BYTES
 from integrator.sources.line_check import Door
 from integrator.sources.spool import MOST_SENDERS, Spool, Writer
 
-READ_BYTES = 256 * 1024
 _FULL_POLL_S = 0.05
 _REFUSING_S = 1.0
 _MOST_UNREAD = 64 * 1024
@@ -98,7 +98,7 @@ class Connection:
         self._check_time()
         quiet = time.monotonic() - self._last_line
         if self._limits.idle_seconds and quiet > self._limits.idle_seconds:
-            raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)")
+            raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)", retry=True)
         return None
 
     def _check_time(self) -> None:
@@ -109,10 +109,10 @@ class Connection:
             raise Refused(reason, self._shown(self._rest))
         if self._waiting and now - self._last_line > self._limits.line_seconds:
             reason = f"{_WAITING} after {now - self._last_line:.0f} seconds (line_seconds): send both at once"
-            raise Refused(reason, self._shown(self._waiting))
+            raise Refused(reason, self._shown(self._waiting), retry=True)
         silent = self._endpoint.listen and not self.sender
         if silent and now - self._opened > self._limits.line_seconds:
-            raise Refused(f"no first line after {now - self._opened:.0f} seconds (line_seconds)")
+            raise Refused(f"no first line after {now - self._opened:.0f} seconds (line_seconds)", retry=True)
 
     async def _take(self, data: bytes) -> None:
         end = data.rfind(b"\n") + 1
@@ -225,16 +225,24 @@ class Connection:
 
     def answer(self, reply: dict[str, object]) -> None:
         """Answer the hello of a sender."""
-        if not self._answers or self._writer.is_closing():
+        if self._answers:
+            self._send(reply)
+
+    def _send(self, reply: dict[str, object]) -> None:
+        if self._writer.is_closing():
             return
         if self._writer.transport.get_write_buffer_size() < _MOST_UNREAD:  # a later one says as much
             self._writer.write(json.dumps(reply).encode() + b"\n")
 
-    async def refuse(self, reason: str) -> None:
+    def tell(self, refused: Refused) -> None:
+        """Send why the connection is closed, to whoever it is."""
+        self._send({"refused": str(refused)} | ({"retry": True} if refused.retry else {}))
+
+    async def refuse(self, refused: Refused) -> None:
         """Send why the connection is closed, and read on for a moment: else TCP may drop that answer."""
-        self.answer({"refused": reason})
-        if not self._answers:
-            return
+        self.tell(refused)
+        if self._writer.can_write_eof() and not self._writer.is_closing():
+            self._writer.write_eof()
         reading, self._reading = self._reading or asyncio.create_task(self._reader.read(READ_BYTES)), None
         until = time.monotonic() + _REFUSING_S
         while (left := until - time.monotonic()) > 0:
@@ -246,8 +254,8 @@ class Connection:
                 continue
             return
 
-    def end(self) -> None:
-        """Seal what was received, and close."""
+    def end(self, *, refused: bool) -> None:
+        """Seal what was received, and close; where it is refused, without waiting for the other side, as TLS would."""
         try:
             if self._out is not None:
                 unsynced = self._out.unsynced
@@ -261,4 +269,4 @@ class Connection:
             self._host.leave(self.sender)
             if self._reading is not None:
                 self._reading.cancel()
-            self._writer.close()
+            self._writer.transport.abort() if refused else self._writer.close()

@@ -36,8 +36,8 @@ class Endpoint:
 
 
 class Refused(Exception):
-    """The connection is closed: the sender must change what it does."""
+    """The connection is closed: the sender must change what it does, or (`retry`) connect again."""
 
-    def __init__(self, reason: str, begins: bytes = b"") -> None:
-        self.begins = begins
+    def __init__(self, reason: str, begins: bytes = b"", *, retry: bool = False) -> None:
+        self.begins, self.retry = begins, retry
         super().__init__(reason)

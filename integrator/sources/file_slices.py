@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,16 +20,19 @@ FILE_SLICE = pa.schema(
         ("ordinal", pa.int64()),
         ("path", pa.string()),
         ("size", pa.int64()),
+        ("mtime", pa.int64()),
         ("read", pa.bool_()),
         ("group", pa.int64()),
     ]
 )
-FILE_SLICE_DDL = "ordinal bigint, path string, size bigint, read boolean, group bigint"
+FILE_SLICE_DDL = "ordinal bigint, path string, size bigint, mtime bigint, read boolean, group bigint"
 """A run is a file. Rows with read = false are the files before a task's first: asked where they end, and not sent.
 
-group: of small files that may be read as one, the number of the first; null where there are no others.
+size, mtime: its size, and its time of change in ns (0 where a store has none), when it was taken. group: of
+small files that may be read as one, the number of the first; null where there are no others.
 """
 
+_WHOLE = "write change files under a temporary name (.tmp) and rename them when they are whole"
 _SEGMENT = re.compile(r"\d{12}\.([A-Za-z0-9_-]+)\.\d+\.jsonl")
 """A file of lines that came through a socket, see sources.spool: its sender is named in the middle."""
 
@@ -46,6 +50,7 @@ class FileSlice:
     ordinal: int
     path: str
     size: int
+    mtime: int
     read: bool
     group: int | None = None
 
@@ -62,23 +67,34 @@ class FileSlice:
         return stream_of(self.path)
 
 
+def row_of(path: Path, ordinal: int, *, read: bool = True, group: int | None = None) -> dict[str, object]:
+    """Return the row of a file of this machine, as it is now."""
+    status = path.stat()
+    taken = {"ordinal": ordinal, "path": str(path), "size": status.st_size, "mtime": status.st_mtime_ns}
+    return {**taken, "read": read, "group": group}
+
+
 def check_unchanged(run: FileSlice) -> None:
-    """Raise EnvironmentFault for a file that is not as it was taken."""
+    """Raise EnvironmentFault for a file that is not as it was taken: of another size, or written again since."""
     filesystem, inside = pyarrow.fs.LocalFileSystem(), run.path
     if "://" in run.path:
         filesystem, inside = pyarrow.fs.FileSystem.from_uri(run.path)
     try:
-        size = filesystem.get_file_info(inside).size
+        found = filesystem.get_file_info(inside)
     except OSError as error:
         raise EnvironmentFault(f"{run.path}: the change file cannot be read: {error}") from error
-    if size is None:
+    if found.size is None:
         raise EnvironmentFault(
             f"{run.path}: the change file is gone; put it back, it is in no synced cycle; if it is lost, or was "
             "sent before the progress was lost, remove everything in the channel's state directory but spool to "
             "send all files that are there"
         )
-    if size != run.size:
+    if found.size != run.size:
         raise EnvironmentFault(
-            f"{run.path}: has {size} bytes and had {run.size} when it was taken: it was written on; write change files "
-            "under a temporary name (.tmp) and rename them when they are whole"
+            f"{run.path}: has {found.size} bytes and had {run.size} when it was taken: it was written on; {_WHOLE}"
+        )
+    if (found.mtime_ns or 0) != run.mtime:
+        raise EnvironmentFault(
+            f"{run.path}: has {found.size} bytes as when it was taken, and was written again since; {_WHOLE}; if it is "
+            "as it is to be sent, start again"
         )

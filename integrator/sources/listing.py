@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import itertools
 import os
@@ -23,6 +24,9 @@ from integrator.errors import EnvironmentFault
 GLOB = frozenset("*?[")
 _OPTIONS = re.compile(r"\?\w+=.*$")
 """What is after a URI: how Arrow is to reach the store (region=…, endpoint_override=…)."""
+_NO_FILE = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ESTALE})
+"""A name that leads to no file: removed since, or a link to nothing, to itself, or to what cannot be there."""
+RIGHT = "give the integrator's user the right to"
 _UNESCAPED = "/=:@!$&'()*+,;~"
 """RFC 3986, section 3.3: characters of a path."""
 
@@ -60,7 +64,8 @@ class Listing:
         except UnicodeDecodeError as error:  # of Arrow, which decodes all names of a store
             raise EnvironmentFault(_no_utf8(f"{self.path}: ".encode() + error.object)) from error
         except (OSError, pa.ArrowInvalid) as error:
-            raise EnvironmentFault(f"{self.path}: cannot be listed: {error}") from error
+            reason = f"{error.strerror}; {RIGHT}" if isinstance(error, PermissionError) else error
+            raise EnvironmentFault(f"{self.path}: cannot be listed: {reason}") from error
         _check_names(files)
         if self.order == "time":
             files.sort(key=lambda file: (file[1].mtime, file[0]))
@@ -162,6 +167,13 @@ def _no_utf8(path: bytes) -> str:
     )
 
 
+def _not_looked_at(path: bytes, error: OSError) -> str:
+    return (
+        f"{path.decode('utf-8', 'backslashreplace')}: cannot be looked at: {error.strerror}; {RIGHT}, or "
+        "have the location's `ignore` match it"
+    )
+
+
 def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
     """Return the wanted files of a directory with their names, or a file alone.
 
@@ -182,7 +194,9 @@ def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
             continue
         try:
             status = os.stat(above + written)  # noqa: PTH116 - pathlib takes no bytes
-        except FileNotFoundError:  # removed since, or a link to nothing
+        except OSError as error:
+            if error.errno not in _NO_FILE:
+                raise EnvironmentFault(_not_looked_at(above + written, error)) from error
             continue
         if S_ISREG(status.st_mode):
             files.append((name, Entry(f"{base}/{name}", status.st_size, status.st_mtime_ns)))

@@ -6,23 +6,23 @@ import asyncio
 import errno
 import itertools
 import socket
-import ssl
 import threading
+from contextlib import suppress
 from typing import Any
 
 import structlog
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.connection import READ_BYTES, Connection
+from integrator.sources.connection import Connection
 from integrator.sources.endpoint import Endpoint, Limits, Refused
+from integrator.sources.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
 from integrator.sources.line_check import Door
 from integrator.sources.spool import Spool
 
 _MOST_UNKNOWN = 16
-"""Connections that have sent nothing yet, where the limit of senders is lower: who comes again is one for a moment."""
+"""Connections that have no name yet, where the limit of senders is lower: who comes again is one for a moment."""
 _OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 """Errors that no connection has."""
-_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
 class Receiver:
@@ -35,8 +35,7 @@ class Receiver:
         self.log = structlog.get_logger().bind(channel=channel)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}
-        self._unknown = 0
-        """Connections that have no sender's name yet."""
+        self._unknown = Unknown(max(limits.connections, _MOST_UNKNOWN))
         self._main: asyncio.Task[None] | None = None
         self._ready = threading.Event()
         self._failed: OSError | None = None
@@ -80,14 +79,15 @@ class Receiver:
             await asyncio.wait(tasks)
 
     async def _listen(self) -> None:
-        server = await asyncio.start_server(
-            self._accepted, self.endpoint.host, self.endpoint.port, ssl=self.endpoint.tls, limit=READ_BYTES
-        )
-        self.port = server.sockets[0].getsockname()[1]
+        servers = listening(self.endpoint.host, self.endpoint.port)
+        self.port = servers[0].getsockname()[1]
         self.log.info("listening", host=self.endpoint.host, port=self.port)
         self._ready.set()
-        async with server:
-            await server.serve_forever()
+        try:
+            await asyncio.gather(*(accept(server, self._accepted) for server in servers))
+        finally:
+            for server in servers:
+                server.close()
 
     async def _connect(self) -> None:
         self._ready.set()
@@ -101,24 +101,48 @@ class Receiver:
                 self.log.warning("cannot connect, tries again", error=str(error), seconds=pause)
             else:
                 pause = 0.5
-                await asyncio.wait({asyncio.create_task(self._accepted(reader, writer))})
+                keep_alive(writer.get_extra_info("socket"))
+                peer = ":".join(str(part) for part in writer.get_extra_info("peername", ("?",))[:2])
+                await asyncio.wait({asyncio.create_task(self._serve(peer, reader, writer))})
             await asyncio.sleep(pause)
             pause = min(pause * 2, 30.0)
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer = ":".join(str(part) for part in writer.get_extra_info("peername", ("?",))[:2])
-        _keep_alive(writer.get_extra_info("socket"))
-        connection = Connection(self, peer, reader, writer)
+    async def _accepted(self, accepted: socket.socket) -> None:
+        """Serve a connection, which has a place among the unknown until it says who it is."""
+        peer, tls = peer_of(accepted), self.endpoint.tls
         try:
-            self._admit()
+            if tls is not None:  # whose handshake may take as long as the other side likes
+                self._unknown.add()
+            reader, writer = await streams(accepted, tls, self.limits.line_seconds)
+            if tls is None:
+                self._unknown.add()
+            await self._serve(peer, reader, writer)
+        except OSError as error:
+            self.log.info("connection lost", peer=peer, error=str(error))
+        except asyncio.CancelledError:
+            if (reason := self._unknown.reason()) is None:
+                raise
+            self._note(peer, "", 1, Refused(reason))
+            with suppress(OSError):  # what was not read would have TCP drop what it was told
+                accepted.recv(READ_BYTES)
+        finally:
+            self._unknown.remove()
+
+    async def _serve(self, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection, refused = Connection(self, peer, reader, writer), False
+        try:
             await connection.serve()
         except Refused as error:
-            self.spool.refuse(peer, connection.sender, connection.line, str(error), error.begins)
-            self.log.warning("refused", peer=peer, sender=connection.sender, line=connection.line, reason=str(error))
-            await connection.refuse(str(error))
-        except asyncio.CancelledError:  # its sender connected again, or we end
+            refused = True
+            self._note(peer, connection.sender, connection.line, error)
+            await connection.refuse(error)
+        except asyncio.CancelledError:  # others came after it, its sender connected again, or we end
+            if reason := self._unknown.reason():
+                refused = True
+                connection.tell(Refused(reason, retry=True))
+                raise
             self.log.info("connection closed", peer=peer, sender=connection.sender)
-        except (OSError, ssl.SSLError, asyncio.IncompleteReadError) as error:
+        except (OSError, asyncio.IncompleteReadError) as error:
             if isinstance(error, OSError) and error.errno in _OF_DISKS:
                 self.log.error(  # noqa: TRY400 - no defect that a traceback would explain
                     "lines are not received: the spool cannot be written",
@@ -130,15 +154,11 @@ class Receiver:
                 return
             self.log.info("connection lost", peer=peer, sender=connection.sender, error=str(error))
         finally:
-            if not connection.sender:
-                self._unknown -= 1
-            connection.end()
+            connection.end(refused=refused)
 
-    def _admit(self) -> None:
-        """Count a connection that has no sender's name yet. Raises Refused where there are too many."""
-        self._unknown += 1
-        if self._unknown > max(self.limits.connections, _MOST_UNKNOWN):
-            raise Refused(f"{self._unknown - 1} others have not sent their hello yet")
+    def _note(self, peer: str, sender: str, line: int, refused: Refused) -> None:
+        self.spool.refuse(peer, sender, line, str(refused), refused.begins)
+        self.log.warning("refused", peer=peer, sender=sender, line=line, reason=str(refused))
 
     async def enter(self, sender: str) -> str:
         """Give a connection its sender's name: one that is connected already is closed; a nameless one gets a name.
@@ -151,24 +171,15 @@ class Receiver:
             known.cancel()
             await asyncio.wait([known])
         if len(self._tasks) >= self.limits.connections:
-            raise Refused(f"{self.limits.connections} senders are connected; no more are taken (connections: …)")
+            reason = f"{self.limits.connections} senders are connected; no more are taken (connections: …)"
+            raise Refused(reason, retry=True)
         task = asyncio.current_task()
         if task is not None:
             self._tasks[sender] = task
-        self._unknown -= 1
+        self._unknown.remove()
         return sender
 
     def leave(self, sender: str) -> None:
         """Forget a connection."""
         if self._tasks.get(sender) is asyncio.current_task():
             del self._tasks[sender]
-
-
-def _keep_alive(connected: socket.socket | None) -> None:
-    """Have the system find out that a peer is gone without a word."""
-    if connected is None:
-        return
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():
-        if hasattr(socket, name):
-            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -55,7 +55,7 @@ def read(path: str, sql_dialect: str, partitions: Partitions = "root") -> Defini
         text = f"a table definition ends in one of {', '.join(NOTATIONS)}"
         return Definition([], [Problem(path, 0, "", text)])
     try:
-        text = _text(Path(path).read_bytes())
+        text = text_of(Path(path))
     except (OSError, UnicodeDecodeError) as error:
         return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}; {_ENCODINGS}")])
     found = Definition(*NOTATIONS[suffix](path, text, sql_dialect))
@@ -65,7 +65,11 @@ def read(path: str, sql_dialect: str, partitions: Partitions = "root") -> Defini
 _ENCODINGS = "write it in UTF-8, or in UTF-16 with a byte order mark"
 
 
-def _text(data: bytes) -> str:
-    """Return a file's text: UTF-16 if it begins with that byte order mark, as scripts of SQL Server do, or UTF-8."""
+def text_of(file: Path) -> str:
+    """Return a file's text: UTF-16 if it begins with that byte order mark, as scripts of SQL Server do, or UTF-8.
+
+    Raises OSError or UnicodeDecodeError.
+    """
+    data = file.read_bytes()
     is_utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return io.TextIOWrapper(io.BytesIO(data), "utf-16" if is_utf16 else "utf-8-sig").read()

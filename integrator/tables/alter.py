@@ -6,19 +6,57 @@ from dataclasses import replace
 
 from sqlglot import Token
 
-from integrator.tables.cursor import Cursor, parts_of
+from integrator.tables.cursor import Cursor, Name, parts_of
 from integrator.tables.drafts import Draft, Drafts
 from integrator.tables.items import ColumnItem, Item, KeyItem, column_of, is_other, items_of, key_columns
-from integrator.tables.script import Folding, Script, Tokens, all_words_of, word_of
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.script import Folding, Tokens, all_words_of, word_of
 
 _HARMLESS = (
     "OWNER TO", "CLUSTER ON", "SET WITHOUT", "SET (", "RESET (", "SET TABLESPACE", "SET LOGGED", "SET UNLOGGED",
     "SET ACCESS METHOD", "ENABLE", "DISABLE", "FORCE", "NO FORCE", "NO INHERIT", "VALIDATE CONSTRAINT",
     "CHECK CONSTRAINT", "NOCHECK CONSTRAINT", "ALTER CONSTRAINT", "ENGINE", "AUTO_INCREMENT", "COMMENT", "COLLATE",
     "DEFAULT CHARSET", "DEFAULT CHARACTER", "CHARACTER SET", "CONVERT TO", "ORDER BY", "DISABLE KEYS", "ENABLE KEYS",
-    "DROP FOREIGN", "DROP CHECK", "RENAME CONSTRAINT", "RENAME INDEX", "RENAME KEY", "SET STATISTICS",
+    "DROP FOREIGN KEY", "DROP CHECK", "RENAME CONSTRAINT", "RENAME INDEX", "RENAME KEY", "SET STATISTICS",
+    "CHANGE_TRACKING",
 )  # fmt: skip
 """Actions that change neither columns nor keys."""
+_OF_PARTITIONS = (
+    "ADD PARTITION", "DROP PARTITION", "TRUNCATE PARTITION", "COALESCE PARTITION", "REORGANIZE PARTITION",
+    "EXCHANGE PARTITION", "ANALYZE PARTITION", "CHECK PARTITION", "OPTIMIZE PARTITION", "REBUILD PARTITION",
+    "REPAIR PARTITION", "REMOVE PARTITIONING", "PARTITION BY", "DISCARD", "IMPORT",
+)  # fmt: skip
+_HARMLESS_OF = {
+    "mysql": (
+        *_OF_PARTITIONS, "ROW_FORMAT", "KEY_BLOCK_SIZE", "MAX_ROWS", "MIN_ROWS", "AVG_ROW_LENGTH", "CHECKSUM",
+        "COMPRESSION", "CONNECTION", "DATA DIRECTORY", "INDEX DIRECTORY", "DELAY_KEY_WRITE", "ENCRYPTION",
+        "ALGORITHM",
+        "INSERT_METHOD", "PACK_KEYS", "PASSWORD", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES",
+        "LOCK",
+        "UNION", "STORAGE", "TABLESPACE", "ALTER INDEX", "ALTER CHECK", "WITH VALIDATION", "WITHOUT VALIDATION",
+        "WAIT",
+        "NOWAIT", "ADD SYSTEM VERSIONING", "DROP SYSTEM VERSIONING", "SECONDARY_ENGINE", "SECONDARY_LOAD", "CHARSET",
+    ),
+    "oracle": (
+        *_OF_PARTITIONS, "ADD SUBPARTITION", "ADD SUPPLEMENTAL LOG", "DROP SUPPLEMENTAL LOG", "DROP UNUSED", "MOVE",
+        "SHRINK", "LOGGING", "NOLOGGING", "CACHE", "NOCACHE", "PARALLEL", "NOPARALLEL", "COMPRESS", "NOCOMPRESS",
+        "PCTFREE", "PCTUSED", "INITRANS", "STORAGE", "ROW STORE", "ROW ARCHIVAL", "NO ROW", "READ",
+        "MODIFY PARTITION",
+        "MODIFY CONSTRAINT", "MODIFY LOB", "MODIFY PRIMARY KEY", "RENAME PARTITION", "SPLIT", "MERGE", "INMEMORY",
+        "NO INMEMORY", "FLASHBACK", "NO FLASHBACK", "MONITORING", "NOMONITORING", "MODIFY DEFAULT", "ALLOCATE",
+        "UPGRADE",
+        "DEALLOCATE", "MINIMIZE", "NOMINIMIZE", "RESULT_CACHE", "ADD PERIOD", "DROP PERIOD", "ILM", "ANNOTATIONS",
+    ),
+    "tsql": ("REBUILD", "SWITCH", "ADD PERIOD", "DROP PERIOD", "DROP SYSTEM_TIME", "FILESTREAM_ON", "ALTER INDEX"),
+    "db2": (
+        *_OF_PARTITIONS, "VOLATILE", "NOT VOLATILE", "DATA CAPTURE", "PCTFREE", "APPEND", "LOCKSIZE", "ACTIVATE",
+        "DEACTIVATE", "ADD RESTRICT", "DROP RESTRICT", "COMPRESS", "LOG INDEX", "ALTER FOREIGN KEY", "ALTER CHECK",
+        "ADD PERIOD", "DROP PERIOD", "ADD VERSIONING", "DROP VERSIONING", "ATTACH PARTITION", "DETACH PARTITION",
+        "ORGANIZE", "ADD MATERIALIZED", "DROP MATERIALIZED", "VALUE COMPRESSION", "AUDIT", "CCSID", "ADD SECURITY",
+        "DROP DISTRIBUTION", "ADD DISTRIBUTE", "ALTER ORGANIZATION",
+    ),
+}  # fmt: skip
+"""Those of a database alone, where the words cannot be names."""
 _HARMLESS_OF_COLUMN = (
     "SET DEFAULT", "DROP DEFAULT", "SET STATISTICS", "SET (", "RESET (", "SET STORAGE", "SET COMPRESSION",
     "SET GENERATED", "DROP IDENTITY", "DROP EXPRESSION", "SET EXPRESSION", "RESTART", "SET START", "SET INCREMENT",
@@ -38,7 +76,7 @@ EXPECTED = (
 class Altering:
     """Applies ALTER TABLE and CREATE INDEX to the tables that are defined."""
 
-    def __init__(self, drafts: Drafts, script: Script, sql_dialect: str, folding: Folding) -> None:
+    def __init__(self, drafts: Drafts, script: str, sql_dialect: str, folding: Folding) -> None:
         """Apply to these tables."""
         self._drafts, self._script = drafts, script
         self._sql_dialect, self._folding = sql_dialect, folding
@@ -49,17 +87,30 @@ class Altering:
         cursor.take("ONLY")
         line, name = cursor.line, cursor.name()
         cursor.take("*")
+        try:
+            return self._actions(cursor, name, line, schema)
+        except NotUnderstood:
+            self._drafts.give_up(name)
+            raise
+
+    def _actions(self, cursor: Cursor, name: Name, line: int, schema: str | None) -> bool:
         concerned, last = False, ""
         for part in parts_of(cursor.rest()):
             action = Cursor(part, self._folding, schema)
             action.take_any("WITH CHECK", "WITH NOCHECK")
-            if action.take_any(*_HARMLESS) or name in self._drafts.passed or _is_of_no_key(action, self._sql_dialect):
+            if self._drafts.is_passed(name):
+                continue
+            goes_on = self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER")
+            if not goes_on and action.take_any(*_HARMLESS, *_HARMLESS_OF.get(self._sql_dialect, ())):
+                continue
+            if _is_of_no_key(action, self._sql_dialect, goes_on=goes_on):
+                last = "ADD"
                 continue
             if name not in self._drafts.known and action.word() == "DROP" and action.word(1) in _GOES_WITH_ITS_TABLE:
                 continue
             concerned = True
             draft = self._drafts.get(name, line)
-            if self._sql_dialect == "tsql" and last == "ADD" and action.word() not in ("ADD", "DROP", "ALTER"):
+            if goes_on:
                 self._add(draft, action)
             else:
                 last = action.word()
@@ -123,12 +174,12 @@ class Altering:
         if action.take_any(*_HARMLESS_OF_COLUMN):
             return
         if action.take_any("SET NOT NULL", "ADD GENERATED"):
-            draft.nullable[name] = (False, line)
+            draft.nullable[draft.own(name)] = (False, line)
         elif action.take("DROP", "NOT", "NULL"):
-            draft.nullable[name] = (True, line)
+            draft.nullable[draft.own(name)] = (True, line)
         elif action.take_any("SET DATA TYPE", "TYPE"):
             item = column_of(action, self._script, self._sql_dialect, self._folding)
-            kept = draft.columns.get(name)
+            kept = draft.columns.get(draft.own(name))
             draft.redefine(name, replace(item, name=name, nullable=kept.nullable if kept else None))
         else:
             item = column_of(action, self._script, self._sql_dialect, self._folding)
@@ -139,7 +190,7 @@ class Altering:
             cursor = Cursor(part, self._folding)
             line, name = cursor.line, cursor.column()
             if null := cursor.take_any("NOT NULL", "NULL"):  # Oracle's, without a type
-                draft.nullable[name] = (null == "NULL", line)
+                draft.nullable[draft.own(name)] = (null == "NULL", line)
                 continue
             [item] = self._items(part)
             if not isinstance(item, ColumnItem):
@@ -170,11 +221,11 @@ class Altering:
         return True
 
 
-def _is_of_no_key(action: Cursor, sql_dialect: str) -> bool:
-    """Return whether ADD, if it is next, adds a constraint or an index that is no key."""
+def _is_of_no_key(action: Cursor, sql_dialect: str, *, goes_on: bool) -> bool:
+    """Return whether ADD, if it is next or goes on, adds a constraint or an index that is no key."""
     lookahead = Cursor(action.all, action.folding)
     lookahead.take_any("WITH CHECK", "WITH NOCHECK")
-    if not lookahead.take("ADD"):
+    if not goes_on and not lookahead.take("ADD"):
         return False
     if lookahead.take("CONSTRAINT"):
         lookahead.column()

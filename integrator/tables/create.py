@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from integrator.tables.cursor import Cursor, NotUnderstood, parts_of
+from integrator.tables.cursor import Cursor, Name, parts_of
 from integrator.tables.drafts import Draft, Drafts
-from integrator.tables.items import items_of
-from integrator.tables.script import Folding, Script, Tokens, all_words_of, word_of
+from integrator.tables.items import KeyItem, items_of
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.script import Folding, Tokens, all_words_of, word_of
 
 _TAIL = ("PARTITION BY", "USING", "WITH", "WITHOUT OIDS", "ON COMMIT", "TABLESPACE")
 """What PostgreSQL has after the columns, and says nothing of them."""
@@ -17,7 +18,7 @@ _CONSTRAINTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE"
 class Creating:
     """Reads CREATE TABLE into the tables of a file."""
 
-    def __init__(self, drafts: Drafts, script: Script, sql_dialect: str, folding: Folding) -> None:
+    def __init__(self, drafts: Drafts, script: str, sql_dialect: str, folding: Folding) -> None:
         """Read into these tables."""
         self._drafts, self._script = drafts, script
         self._sql_dialect, self._folding = sql_dialect, folding
@@ -26,6 +27,20 @@ class Creating:
         """Read CREATE TABLE from the name on."""
         is_there_allowed = cursor.take("IF", "NOT", "EXISTS")
         line, name = cursor.line, cursor.name()
+        if name.name.startswith("#"):
+            self._drafts.passed.add(name)
+            return
+        try:
+            draft = self._draft(cursor, name, line)
+        except NotUnderstood:
+            self._drafts.give_up(name)
+            raise
+        if name in self._drafts.known and not is_there_allowed:
+            text = f"the table {name} is defined twice, in line {self._drafts.known[name].line} too"
+            raise NotUnderstood(text, line, str(name))
+        self._drafts.known.setdefault(name, draft)
+
+    def _draft(self, cursor: Cursor, name: Name, line: int) -> Draft:
         draft = Draft(name, line)
         if cursor.take("PARTITION", "OF"):
             draft.whole = (cursor.name(), line)
@@ -43,10 +58,7 @@ class Creating:
             self._tail(draft, cursor)
         else:
             raise cursor.refuse(f"the columns of {name} in brackets, or PARTITION OF; write them out")
-        if name in self._drafts.known and not is_there_allowed:
-            text = f"the table {name} is defined twice, in line {self._drafts.known[name].line} too"
-            raise NotUnderstood(text, line, str(name))
-        self._drafts.known.setdefault(name, draft)
+        return draft
 
     def _body(self, draft: Draft, tokens: Tokens) -> None:
         parts = [Cursor(part, self._folding, draft.name.schema) for part in parts_of(tokens)]
@@ -83,8 +95,8 @@ class Creating:
                 draft.add(items_of([part], self._script, self._sql_dialect, self._folding))
                 continue
             line, column = part[0].line, Cursor(part, self._folding).column()
-            words = all_words_of(*part)
+            words = all_words_of(*part[1:])
             if any(words[at : at + 2] == ["NOT", "NULL"] for at in range(len(words))):
                 draft.nullable[column] = (False, line)
             if "PRIMARY" in words or "UNIQUE" in words:
-                raise Cursor(part, self._folding).refuse("PRIMARY KEY and UNIQUE after the columns")
+                draft.add([KeyItem((column,), line, primary="PRIMARY" in words)])

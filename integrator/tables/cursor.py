@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sqlglot import Token, TokenType
 
+from integrator.tables.refused import NotUnderstood
 from integrator.tables.script import Folding, Tokens, all_words_of, word_of, words_of
 
 
@@ -18,15 +19,6 @@ class Name(NamedTuple):
     def __str__(self) -> str:
         """Return the name with its schema."""
         return f"{self.schema}.{self.name}" if self.schema else self.name
-
-
-class NotUnderstood(ValueError):
-    """A statement, or a part of it, that is not understood; `line` is where it begins."""
-
-    def __init__(self, text: str, line: int, where: str = "") -> None:
-        super().__init__(text)
-        self.line = line
-        self.where = where
 
 
 class Cursor:
@@ -91,7 +83,13 @@ class Cursor:
         if not is_quoted and not (token.text[:1].isalpha() or token.text[:1] in "_#@"):
             raise self.refuse("a name")
         self._at += 1
+        if token.text in ("#", "##") and not self.done:  # SQL Server's temporary tables
+            return self._named(token.text, self._tokens[self._at]), True
         return token, is_quoted
+
+    def _named(self, sign: str, token: Token) -> Token:
+        self._at += 1
+        return Token(TokenType.IDENTIFIER, sign + token.text, token.line, token.col, token.start, token.end)
 
     def column(self) -> str:
         """Take the name of a column."""

@@ -1,6 +1,7 @@
 """SQL DDL, of many databases and as they dump it -> tables. sqlglot reads tokens, columns, types and constraints.
 
 A statement is understood, or is of a kind that says nothing of tables and is counted, or is a problem with its line.
+Tables that a problem concerns are not read; the others are.
 """
 
 from __future__ import annotations
@@ -8,70 +9,51 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 import sqlglot
-from sqlglot.errors import SqlglotError
 
 from integrator.errors import Problem
 from integrator.names import meant
 from integrator.schema import Table
+from integrator.tables import procedures, whose
 from integrator.tables.alter import Altering
 from integrator.tables.create import Creating
-from integrator.tables.cursor import Cursor, NotUnderstood
+from integrator.tables.cursor import Cursor
 from integrator.tables.drafts import Drafts
+from integrator.tables.lexical import LIKE_POSTGRES, STANDARD
 from integrator.tables.named_types import NamedTypes
-from integrator.tables.script import (
-    STANDARD,
-    Script,
-    Tokens,
-    all_words_of,
-    folding_of,
-    next_table,
-    script_of,
-    unclosed,
-    unconditional,
-    words_of,
-)
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.scanner import Scanner, Statement
+from integrator.tables.script import folding_of, tokens_of
+from integrator.tables.statements import MODIFIERS, OBJECTS, TEMPORARY, harmless_of
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it cannot read, which is a problem here
 
 Reading = tuple[list[Table], list[Problem], Counter[str]]
 
-_OBJECTS = (
-    "MATERIALIZED VIEW", "VIEW", "SEQUENCE", "FUNCTION", "PROCEDURE", "TRIGGER", "EXTENSION", "SCHEMA", "RULE",
-    "POLICY", "PUBLICATION", "SUBSCRIPTION", "ROLE", "USER MAPPING", "USER", "GROUP", "DATABASE", "AGGREGATE",
-    "OPERATOR", "CAST", "COLLATION", "CONVERSION", "TEXT SEARCH", "LANGUAGE", "STATISTICS", "SERVER",
-    "FOREIGN DATA WRAPPER", "FOREIGN TABLE", "TRANSFORM", "ACCESS METHOD", "TABLESPACE", "SYNONYM", "PACKAGE",
-    "EVENT", "LOGIN", "DEFAULT", "DOMAIN", "TYPE", "INDEX", "UNIQUE INDEX", "CLUSTERED INDEX",
-    "NONCLUSTERED INDEX", "FULLTEXT INDEX", "SPATIAL INDEX", "BITMAP INDEX", "LARGE OBJECT", "SYSTEM",
-    "SESSION", "DEFAULT PRIVILEGES", "PARTITION FUNCTION", "PARTITION SCHEME", "COLUMNSTORE INDEX",
-    "CLUSTERED COLUMNSTORE INDEX", "NONCLUSTERED COLUMNSTORE INDEX", "XML INDEX", "PRIMARY XML INDEX",
-    "XML SCHEMA COLLECTION", "FULLTEXT CATALOG", "FULLTEXT STOPLIST", "CLUSTER", "DIRECTORY", "CONTEXT",
-    "COLUMN MASTER KEY", "COLUMN ENCRYPTION KEY", "SECURITY POLICY", "DATABASE LINK", "SHARED DATABASE LINK",
-)  # fmt: skip
-_MODIFIERS = (
-    "OR REPLACE", "OR ALTER", "RECURSIVE", "TRUSTED", "PROCEDURAL", "EDITIONABLE", "NONEDITIONABLE", "NO FORCE",
-    "FORCE", "PUBLIC", "PRIVATE", "CONSTRAINT",
-)  # fmt: skip
-_TEMPORARY = ("TEMPORARY", "TEMP", "GLOBAL TEMPORARY", "GLOBAL TEMP", "LOCAL TEMPORARY", "LOCAL TEMP", "FOREIGN")
 _HARMLESS_OF_TYPES = (
     "OWNER TO", "ADD VALUE", "RENAME VALUE", "ADD CONSTRAINT", "ADD CHECK", "VALIDATE", "SET DEFAULT", "DROP DEFAULT",
-    "DROP CONSTRAINT", "RENAME CONSTRAINT", "SET (",
+    "DROP CONSTRAINT", "RENAME CONSTRAINT", "SET (", "COMPILE",
 )  # fmt: skip
 _ALIASES = {"mssql": "tsql", "sqlserver": "tsql", "mariadb": "mysql", "plsql": "oracle", "pg": "postgres"}
 """What databases are called whose SQL has another name here."""
-_ROUTINES = {"FUNCTION", "PROCEDURE", "TRIGGER", "EVENT", "GRANT", "REVOKE", "DENY"}
-"""Words of statements that may have CREATE TABLE in them."""
-_LIKE_TSQL = re.compile(r"(?im)^\s*go\s*$|\[[a-z]")
 _TABLE = ("TABLE", "UNLOGGED TABLE", "COLUMN TABLE", "ROW TABLE", "EXTERNAL TABLE", "TRANSIENT TABLE")
 """What CREATE says of a table whose changes may be captured."""
-_HARMLESS = (
-    "SET", "RESET", "SELECT", "COMMENT", "GRANT", "REVOKE", "SECURITY LABEL", "BEGIN", "START TRANSACTION", "COMMIT",
-    "ROLLBACK", "INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "COPY", "LOCK", "UNLOCK", "USE", "DO", "ANALYZE",
-    "VACUUM",
-    "REFRESH MATERIALIZED VIEW", "REINDEX", "SHOW", "PRINT", "EXEC", "EXECUTE", "CALL", "GO", "DENY", "IMPORT",
-    "REASSIGN", "WITH", "DECLARE", "END", "DISABLE TRIGGER", "ENABLE TRIGGER",
-)  # fmt: skip
+_UNIQUE = ("UNIQUE INDEX", "UNIQUE CLUSTERED INDEX", "UNIQUE NONCLUSTERED INDEX", "UNIQUE WHERE NOT NULL INDEX")
+_CURRENT_SCHEMA = {
+    **dict.fromkeys(LIKE_POSTGRES, ("SET SEARCH_PATH", "SET SESSION SEARCH_PATH")),
+    "db2": ("SET SCHEMA", "SET CURRENT SCHEMA", "SET CURRENT_SCHEMA"),
+    "oracle": ("ALTER SESSION SET CURRENT_SCHEMA",),
+}
+"""Statements that say in which schema names are that have none."""
+_READ_TOO = ("SET", "USE", "EXEC", "EXECUTE", "RENAME")
+_FIRST = re.compile(r"[(\s]*(\w+)")
+_LONGEST_FIRST = sorted(OBJECTS, key=len, reverse=True)
+_USE = re.compile(r"(?:^|;)[ \t]*use[ \t]+[`\"]?(\w+)", re.IGNORECASE | re.MULTILINE)
+_ROUTINES = ("TRIGGER", "PROCEDURE", "PROC", "FUNCTION", "PACKAGE", "TYPE", "EVENT", "MODULE")
+_SHOWN = 6
+"""How many words of a statement a message has."""
 
 
 def refusal_of(sql_dialect: str) -> str:
@@ -92,118 +74,150 @@ def read(path: str, text: str, sql_dialect: str) -> Reading:
         return [], [Problem(path, 0, "", refusal)], Counter()
     tables, wrong, skipped = _read(text, sql_dialect)
     problems = [Problem(path, one.line, one.where, str(one)) for one in wrong]
-    if problems and (other := _understood_as(text, sql_dialect)):
-        remedy = f"the file is read as {sql_dialect}, and {other} understands all of it: give its sql_dialect, {other}"
-        problems.append(Problem(path, 0, "", f"{remedy}: tables: [{{file: {path}, sql_dialect: {other}}}]"))
     if not tables and not problems:
         problems.append(Problem(path, 0, "", "holds no CREATE TABLE statement with columns"))
+    problems = _of_another(path, text, sql_dialect, problems) or problems
     return tables, problems, skipped
 
 
+def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem]) -> list[Problem]:
+    """Return the problems of a script that is in another database's SQL, with what to write; none where it is not."""
+    marks, other = whose.marks_of(text), whose.database_of(text)
+    if sql_dialect not in whose.SQL or other is None or other == sql_dialect:
+        return []
+    entry = f"give its sql_dialect, {other}: tables: [{{file: {path}, sql_dialect: {other}}}]"
+    if not problems:
+        if marks[sql_dialect]:
+            return []
+        sign, line = next(iter(marks[other].items()))
+        return [Problem(path, line, "", f"the file is read as {sql_dialect}, and {sign} is {other}'s: {entry}")]
+    tables, wrong, _ = _read(text, other)
+    if tables and not wrong:
+        reason = f"the file is read as {sql_dialect}, and {other} understands all of it: {entry}"
+        return [*problems[:1], Problem(path, 0, "", reason)]
+    if len(wrong) < len(problems):
+        return [
+            *problems,
+            Problem(path, 0, "", f"the file is read as {sql_dialect}, and looks like {other}'s: {entry}"),
+        ]
+    return []
+
+
 def _read(text: str, sql_dialect: str) -> tuple[list[Table], list[NotUnderstood], Counter[str]]:
-    try:
-        script = script_of(text, sql_dialect)
-    except SqlglotError:
-        line, sign = unclosed(text, sql_dialect)
-        return [], [NotUnderstood(f"bad SQL: the {sign} is not closed", line)], Counter()
-    file = _File(script, sql_dialect)
+    scanner = Scanner(text, sql_dialect)
+    file = _File(text, sql_dialect)
     wrong = []
-    for tokens in script.statements:
+    for statement in scanner.statements():
         try:
-            file.statement(tokens)
+            file.statement(statement)
         except NotUnderstood as error:
             wrong.append(error)
         except RecursionError:
-            wrong.append(NotUnderstood("bad SQL: its brackets or types are nested too deeply", tokens[0].line))
+            wrong.append(NotUnderstood("bad SQL: its brackets or types are nested too deeply", statement.line))
     tables = []
-    for made in file.drafts.finished() if not wrong else ():
+    for made in file.drafts.finished():
         if isinstance(made, NotUnderstood):
             wrong.append(made)
         else:
             tables.append(made)
     if not wrong and (empty := len(file.drafts.known) - len(tables)):
         file.skipped["CREATE TABLE without columns"] = empty
-    return tables, wrong, file.skipped + script.skipped
-
-
-def _understood_as(text: str, sql_dialect: str) -> str | None:
-    """Return another dialect in which all of a text is understood."""
-    others = [one for one in ("postgres", "mysql", "oracle") if one != sql_dialect]
-    if sql_dialect != "tsql" and _LIKE_TSQL.search(text):
-        others.append("tsql")
-    return next((one for one in others if (found := _read(text, one)) and found[0] and not found[1]), None)
+    return tables, sorted(wrong, key=lambda one: one.line), file.skipped + scanner.skipped
 
 
 class _File:
     """What is known of a file, statement by statement."""
 
-    def __init__(self, script: Script, sql_dialect: str) -> None:
-        self._script, self._sql_dialect = script, sql_dialect
+    def __init__(self, text: str, sql_dialect: str) -> None:
+        self._text, self._sql_dialect = text, sql_dialect
+        self._harmless = harmless_of(sql_dialect)
         self._folding = folding_of(sql_dialect)
         self._schema: str | None = None
+        self._has_databases = len({name.lower() for name in _USE.findall(text)}) > 1
         self._types = NamedTypes(sql_dialect, self._folding)
         self.drafts = Drafts(self._types)
-        self._creating = Creating(self.drafts, script, sql_dialect, self._folding)
-        self._altering = Altering(self.drafts, script, sql_dialect, self._folding)
+        self._creating = Creating(self.drafts, text, sql_dialect, self._folding)
+        self._altering = Altering(self.drafts, text, sql_dialect, self._folding)
         self.skipped: Counter[str] = Counter()
 
-    def statement(self, tokens: Tokens) -> None:
+    def statement(self, statement: Statement) -> None:
         """Read a statement. Raises NotUnderstood."""
-        if self._sql_dialect == "tsql":
-            tokens = unconditional(tokens)
-            if not tokens:
-                self.skipped["IF"] += 1
-                return
-        cursor = Cursor(tokens, self._folding, self._schema)
-        second = None if _ROUTINES & set(all_words_of(*tokens[:6])) else next_table(tokens)
-        if second is not None:
-            text = f"{words_of(tokens)!r}: expected ; before {second.text} in line {second.line}"
-            raise NotUnderstood(text, tokens[0].line)
-        verb, words = cursor.word(), all_words_of(*tokens[:3])
-        if cursor.take("SET", "SEARCH_PATH"):
-            self._schema = _first_schema(cursor)
-            self.skipped["SET"] += 1
-        elif verb in ("CREATE", "ALTER", "DROP") and cursor.take(verb):
-            {"CREATE": self._create, "ALTER": self._alter, "DROP": self._drop}[verb](cursor)
-        elif kind := next((one for one in _HARMLESS if words[: len(one.split())] == one.split()), None):
-            self.skipped[kind] += 1
-        else:
-            raise self._unknown(tokens)
+        if statement.routine:
+            self.skipped[_routine(statement.text)] += 1
+        elif statement.text.strip():
+            try:
+                self._read(statement)
+            except NotUnderstood:
+                if statement.fault is None:
+                    raise
+        if statement.fault is not None:
+            raise statement.fault
 
-    def _unknown(self, tokens: Tokens) -> NotUnderstood:
-        text = f"{words_of(tokens)!r} is not understood as {self._sql_dialect}"
-        return NotUnderstood(f"{text}; correct it, take it out, or give the file's sql_dialect", tokens[0].line)
+    def _read(self, statement: Statement) -> None:
+        verb = _verb(statement.text)
+        reads = {"CREATE": self._create, "ALTER": self._alter, "DROP": self._drop}.get(verb)
+        if reads is None and verb not in _READ_TOO:
+            self._count(verb, statement)
+            return
+        tokens = tokens_of(statement, self._sql_dialect)
+        cursor = Cursor(tokens, self._folding, _schema_of(statement.within, self._sql_dialect) or self._schema)
+        if any(cursor.take(*phrase.split()) for phrase in _CURRENT_SCHEMA.get(self._sql_dialect, ())):
+            self._schema = _first_schema(cursor)
+            self.skipped[verb] += 1
+        elif reads is not None and cursor.take(verb):
+            reads(cursor)
+        elif verb == "USE" and self._sql_dialect == "mysql" and self._has_databases:
+            self._schema = Cursor(tokens[1:], self._folding).name().name
+            self.skipped[verb] += 1
+        elif verb in ("EXEC", "EXECUTE") and procedures.call(cursor, self.drafts, self._text):
+            self.skipped["EXEC of a procedure for tables or types"] += 1
+        elif verb == "RENAME" and cursor.word(1) != "USER":
+            raise cursor.refuse(
+                "a statement that makes no other name; write the table with the name that it has after it"
+            )
+        else:
+            self._count(verb, statement)
+
+    def _count(self, verb: str, statement: Statement) -> None:
+        if verb not in self._harmless:
+            raise self._unknown(statement.text.split(), statement.line)
+        self.skipped[verb] += 1
+
+    def _unknown(self, words: Sequence[str], line: int) -> NotUnderstood:
+        shown = f"{' '.join(words[:_SHOWN])}{' …' if len(words) > _SHOWN else ''}"
+        text = f"{shown!r} is not understood as {self._sql_dialect}"
+        return NotUnderstood(f"{text}; correct it, take it out, or give the file's sql_dialect", line)
 
     def _create(self, cursor: Cursor) -> None:
-        while cursor.take_any(*_MODIFIERS):
+        while cursor.take_any(*MODIFIERS):
             pass
         if self._sql_dialect == "mysql" and cursor.word() in ("DEFINER", "ALGORITHM", "SQL"):
             cursor.skip_to("VIEW", "TRIGGER", "FUNCTION", "PROCEDURE", "EVENT")
-        if passed := cursor.take_any(*(f"{kind} TABLE" for kind in _TEMPORARY)):
+        if passed := cursor.take_any(*(f"{kind} TABLE" for kind in TEMPORARY)):
             cursor.take("IF", "NOT", "EXISTS")
             self.drafts.passed.add(cursor.name())
             self.skipped[f"CREATE {passed}"] += 1
         elif cursor.take_any(*_TABLE):
             self._creating.table(cursor)
-        elif cursor.take_any("UNIQUE INDEX", "UNIQUE CLUSTERED INDEX", "UNIQUE NONCLUSTERED INDEX"):
+        elif cursor.take_any(*_UNIQUE):
             if not self._altering.index(cursor):
                 self.skipped["CREATE UNIQUE INDEX of a view"] += 1
         elif cursor.take("DOMAIN"):
-            self._types.define_domain(cursor, self._script)
-        elif cursor.take("TYPE"):
-            self._types.define(cursor, self._script)
+            self._types.define_domain(cursor, self._text)
+        elif cursor.take_any("TYPE", "DISTINCT TYPE"):
+            self._types.define(cursor, self._text)
         else:
             self._pass_over("CREATE", cursor)
 
     def _alter(self, cursor: Cursor) -> None:
-        if cursor.take_any("TABLE", "FOREIGN TABLE"):
+        if cursor.take_any("TABLE", "FOREIGN TABLE", "IGNORE TABLE", "ONLINE TABLE"):
             if not self._altering.table(cursor, self._schema):
                 self.skipped["ALTER TABLE of no column or key"] += 1
         else:
             self._pass_over("ALTER", cursor)
 
     def _drop(self, cursor: Cursor) -> None:
-        if not cursor.take("TABLE"):
+        if not cursor.take_any("TABLE", *(f"{kind} TABLE" for kind in TEMPORARY)):
             self._pass_over("DROP", cursor)
             return
         cursor.take("IF", "EXISTS")
@@ -214,9 +228,11 @@ class _File:
         self.skipped["DROP TABLE"] += 1
 
     def _pass_over(self, verb: str, cursor: Cursor) -> None:
-        kind = cursor.take_any(*sorted(_OBJECTS, key=len, reverse=True))
+        while cursor.take_any(*MODIFIERS):
+            pass
+        kind = cursor.take_any(*_LONGEST_FIRST)
         if kind is None:
-            raise self._unknown(cursor.all)
+            raise self._unknown([token.text for token in cursor.all], cursor.all[0].line)
         if verb == "ALTER" and kind in ("DOMAIN", "TYPE"):
             cursor.name()
             if not cursor.take_any(*_HARMLESS_OF_TYPES):
@@ -226,9 +242,32 @@ class _File:
         self.skipped[f"{verb} {kind}"] += 1
 
 
+def _routine(text: str) -> str:
+    """Return as what a routine is counted."""
+    words = text.upper().split()
+    kind = next((word for word in words[1:] if word in _ROUTINES), "") if words[0] in ("CREATE", "ALTER") else ""
+    return f"{words[0]} {kind}" if kind else "block of statements"
+
+
+def _verb(text: str) -> str:
+    """Return the first word of a statement, in capitals."""
+    found = _FIRST.match(text)
+    return found[1].upper() if found else ""
+
+
+def _schema_of(within: str, sql_dialect: str) -> str | None:
+    """Return the schema that CREATE SCHEMA makes, which tables follow without a semicolon."""
+    words = tokens_of(Statement(within, 0, 1), sql_dialect)[2:] if within else []
+    cursor = Cursor(words, folding_of(sql_dialect))
+    cursor.take("IF", "NOT", "EXISTS")
+    cursor.take("AUTHORIZATION")
+    return cursor.name().name if words else None
+
+
 def _first_schema(cursor: Cursor) -> str | None:
-    """Return the schema in which names without one are looked for: the first of SET search_path."""
+    """Return the schema in which names without one are looked for: the first that a statement names."""
     cursor.take_any("=", "TO")
-    words = [token.text for token in cursor.rest()]
-    named = [word for word in words if word not in ("", ",", "pg_catalog", "$user", "DEFAULT", "default")]
-    return named[0] if named else None
+    named = [
+        token for token in cursor.rest() if token.text not in ("", ",", "pg_catalog", "$user", "DEFAULT", "default")
+    ]
+    return Cursor(named, cursor.folding).name().name if named else None

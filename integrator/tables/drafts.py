@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from integrator.schema import Column, Table
-from integrator.tables.cursor import Name, NotUnderstood
-from integrator.tables.items import ColumnItem, Item, KeyItem, NotNullItem
+from integrator.tables.cursor import Name
+from integrator.tables.items import ColumnItem, ComputedItem, Item, KeyItem, NotNullItem
 from integrator.tables.named_types import NamedTypes
+from integrator.tables.refused import NotUnderstood
 
 
 @dataclass
@@ -16,6 +17,7 @@ class Draft:
     """A table as far as it is read.
 
     nullable: what a later statement sets for columns. identity: the index that REPLICA IDENTITY names.
+    computed: columns that no change has.
     parents: tables whose columns it has too. whole: the table that it is a partition of, whose keys it has too.
     """
 
@@ -27,6 +29,7 @@ class Draft:
     identity: tuple[str, int] | None = None
     parents: list[tuple[Name, int]] = field(default_factory=list)
     whole: tuple[Name, int] | None = None
+    computed: set[str] = field(default_factory=set)
 
     def add(self, items: Iterable[Item]) -> None:
         """Add columns and constraints."""
@@ -38,6 +41,8 @@ class Draft:
                     self.columns[item.name] = item
                     if item.primary or item.unique:
                         self.keys.append(self._named(KeyItem((item.name,), item.line, item.primary, item.key_name)))
+                case ComputedItem(column):
+                    self.computed.add(column)
                 case NotNullItem(column, line):
                     self.nullable[column] = (False, line)
                 case KeyItem():
@@ -56,22 +61,30 @@ class Draft:
 
     def redefine(self, old: str, item: ColumnItem) -> None:
         """Give a column another type, or another name, at its place."""
+        given, old = old, self.own(old)
         if old not in self.columns:
             raise self.no_column(old, item.line)
-        merged = replace(item, kind=item.kind or self.columns[old].kind)
+        name = old if item.name == given else item.name
+        merged = replace(item, kind=item.kind or self.columns[old].kind, name=name)
         self.columns = {
-            (item.name if name == old else name): (merged if name == old else kept)
+            (merged.name if name == old else name): (merged if name == old else kept)
             for name, kept in self.columns.items()
         }
         self.nullable.pop(old, None)
 
     def drop_column(self, name: str, line: int) -> None:
         """Take a column away, and the keys that have it."""
-        if name not in self.columns and not self.parents:
+        name = self.own(name)
+        if name not in self.columns and not self.parents and name not in self.computed:
             raise self.no_column(name, line)
         self.columns.pop(name, None)
         self.nullable.pop(name, None)
         self.keys = [key for key in self.keys if name not in key.columns]
+
+    def own(self, name: str) -> str:
+        """Return the column's name as the table has it: that name, or the only one that is so but for case."""
+        same = [column for column in self.columns if column.lower() == name.lower()]
+        return same[0] if name not in self.columns and len(same) == 1 else name
 
     def no_column(self, name: str, line: int) -> NotUnderstood:
         """Return the error for a column that is not there."""
@@ -104,6 +117,8 @@ class Drafts:
         same = [
             one for one in self.known.values() if one.name.name == name.name and None in (one.name.schema, name.schema)
         ]
+        if not same and self.types.sql_dialect in ("mysql", "tsql"):  # whose names are the same in other case
+            same = [one for one in self.known.values() if str(one.name).lower() == str(name).lower()]
         return same[0] if len(same) == 1 else None
 
     def drop(self, name: Name) -> None:
@@ -117,9 +132,22 @@ class Drafts:
         for draft in self.known.values():
             draft.keys = [key for key in draft.keys if key.primary or key.name != name]
 
+    def give_up(self, name: Name) -> None:
+        """Pass over a table that has a problem, and all further statements of it."""
+        self.drop(name)
+        self.passed.add(name)
+
+    def is_passed(self, name: Name) -> bool:
+        """Return whether statements of that table say nothing."""
+        return name in self.passed or any(
+            one.name == name.name and None in (one.schema, name.schema) for one in self.passed
+        )
+
     def get(self, name: Name, line: int) -> Draft:
         """Return the table of that name. Raises NotUnderstood where the file does not define it before."""
         found = self.find(name)
+        if found is None and self.is_passed(name):
+            raise NotUnderstood(f"the table {name} is not read, which is named above this line", line, str(name))
         if found is None:
             raise NotUnderstood(f"the file does not define the table {name} above this line", line, str(name))
         return found
@@ -181,7 +209,8 @@ class Drafts:
                 problems.append(NotUnderstood(str(error.args[0]), item.line, where))
                 continue
             nullable = draft.nullable.get(item.name, (item.nullable is not False, 0))[0]
-            columns[item.name] = Column(item.name, kind, nullable and not self.types.is_not_null(item.kind))
+            nullable = nullable and not self.types.is_not_null(item.kind)
+            columns[item.name] = Column(item.name, kind, nullable, any_case=item.any_case)
         for name, (_, line) in draft.nullable.items():
             if name not in draft.columns:
                 problems.append(draft.no_column(name, line))
@@ -189,7 +218,11 @@ class Drafts:
 
 
 def _table(draft: Draft, columns: dict[str, Column]) -> Table:
-    keys = [replace(key, columns=tuple(_column(draft, name, key.line) for name in key.columns)) for key in draft.keys]
+    keys = [
+        replace(key, columns=tuple(_column(draft, name, key.line) for name in key.columns))
+        for key in draft.keys
+        if draft.computed.isdisjoint(key.columns)
+    ]
     primary = next((key for key in keys if key.primary), None)
     for name in primary.columns if primary else ():
         columns[name] = replace(columns[name], nullable=False)
@@ -214,9 +247,7 @@ def _chosen(draft: Draft, keys: list[KeyItem], columns: dict[str, Column]) -> tu
 
 def _column(draft: Draft, name: str, line: int) -> str:
     """Return the column that a key names: exactly, or the only one that is so but for case."""
-    if name in draft.columns:
-        return name
-    same = [column for column in draft.columns if column.lower() == name.lower()]
-    if len(same) != 1:
+    own = draft.own(name)
+    if own not in draft.columns:
         raise draft.no_column(name, line)
-    return same[0]
+    return own

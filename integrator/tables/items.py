@@ -10,9 +10,12 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from integrator.tables.cursor import Cursor, NotUnderstood, parts_of
-from integrator.tables.script import STANDARD, Folding, Script, Tokens, all_words_of, words_of
-from integrator.tables.spelling import bare, spelled
+from integrator.tables.bare import bare
+from integrator.tables.cursor import Cursor, parts_of
+from integrator.tables.lexical import STANDARD
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.script import Folding, Tokens, all_words_of, words_of
+from integrator.tables.spelling import spelled
 
 MYSQL_ALONE = {exp.DType.UINT, exp.DType.UBIGINT, exp.DType.USMALLINT, exp.DType.UTINYINT, exp.DType.UMEDIUMINT}
 _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file: …, sql_dialect: mysql}]"
@@ -20,7 +23,10 @@ _OF_MYSQL = "PostgreSQL does not have this; name the file's SQL: tables: [{file:
 
 @dataclass(frozen=True)
 class ColumnItem:
-    """A column. kind: its type in SQL, None where it is not given. primary, unique: whether it alone is such a key."""
+    """A column. kind: its type in SQL, None where it is not given. primary, unique: whether it alone is such a key.
+
+    any_case: whether its name is in capitals in the database, and here as it is written.
+    """
 
     name: str
     kind: exp.DataType | None
@@ -29,6 +35,7 @@ class ColumnItem:
     primary: bool = False
     unique: bool = False
     key_name: str | None = None
+    any_case: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,14 @@ class NotNullItem:
     line: int
 
 
-Item = ColumnItem | KeyItem | NotNullItem
+@dataclass(frozen=True)
+class ComputedItem:
+    """A column that the database computes and no change has."""
+
+    column: str
+
+
+Item = ColumnItem | KeyItem | NotNullItem | ComputedItem
 _OTHER = ("CHECK (", "FOREIGN KEY", "EXCLUDE USING", "EXCLUDE (", "PERIOD FOR", "SUPPLEMENTAL LOG")
 """Constraints that say nothing of columns and keys."""
 _OTHER_OF = {"mysql": ("KEY", "INDEX", "FULLTEXT", "SPATIAL"), "tsql": ("INDEX", "DEFAULT")}
@@ -62,7 +76,7 @@ def is_other(cursor: Cursor, sql_dialect: str) -> bool:
     return cursor.take_any(*_OTHER, *_OTHER_OF.get(sql_dialect, ())) is not None
 
 
-def items_of(parts: Sequence[Tokens], script: Script, sql_dialect: str, folding: Folding) -> Iterator[Item]:
+def items_of(parts: Sequence[Tokens], script: str, sql_dialect: str, folding: Folding) -> Iterator[Item]:
     """Yield the columns and constraints that the parts are. Raises NotUnderstood."""
     wanted: list[Tokens] = []
     for part in parts:
@@ -78,7 +92,9 @@ def items_of(parts: Sequence[Tokens], script: Script, sql_dialect: str, folding:
             yield _key(cursor, name, line, primary=kind == "PRIMARY KEY")
         elif name is not None:
             raise cursor.refuse("PRIMARY KEY, UNIQUE, NOT NULL, FOREIGN KEY, CHECK or EXCLUDE")
-        elif not (sql_dialect == "tsql" and cursor.word(1) == "AS"):  # computed columns are not captured
+        elif sql_dialect == "tsql" and cursor.word(1) == "AS":
+            yield ComputedItem(cursor.column())
+        else:
             wanted.append(part)
     for part, item in zip(wanted, _parsed(wanted, script, sql_dialect), strict=True):
         if not isinstance(item, exp.ColumnDef):
@@ -102,11 +118,13 @@ def key_columns(cursor: Cursor) -> tuple[tuple[str, ...], bool]:
     """Return the columns that are next in brackets, and whether there are no expressions and parts among them."""
     parts = [Cursor(part, cursor.folding) for part in parts_of(cursor.group())]
     # after a column are words: its order, its collation or an operator class; in an expression there is another sign
-    plain = [part for part in parts if part.word() != "(" and (not part.word(1) or part.word(1).isidentifier())]
+    plain = [
+        part for part in parts if part.word() not in ("(", "CASE") and (not part.word(1) or part.word(1).isidentifier())
+    ]
     return tuple(part.column() for part in plain), len(plain) == len(parts)
 
 
-def column_of(cursor: Cursor, script: Script, sql_dialect: str, folding: Folding) -> ColumnItem:
+def column_of(cursor: Cursor, script: str, sql_dialect: str, folding: Folding) -> ColumnItem:
     """Return a column without a name that has the type and the constraints that are left."""
     line = cursor.line
     tokens = [Token(TokenType.VAR, "value", line=line), *cursor.rest()]
@@ -116,7 +134,7 @@ def column_of(cursor: Cursor, script: Script, sql_dialect: str, folding: Folding
     return made
 
 
-def _parsed(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp.Expr]:
+def _parsed(parts: Sequence[Tokens], script: str, sql_dialect: str) -> list[exp.Expr]:
     """Return what sqlglot makes of each part; of one that it cannot read, without its expressions."""
     try:
         return _body(parts, script, sql_dialect)
@@ -137,13 +155,13 @@ def _around(name: str) -> tuple[sqlglot.Dialect, list[Token]]:
     return dialect, dialect.tokenize(", create table t()")
 
 
-def _body(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp.Expr]:
+def _body(parts: Sequence[Tokens], script: str, sql_dialect: str) -> list[exp.Expr]:
     dialect, (comma, *around) = _around(STANDARD.get(sql_dialect, sql_dialect))
     line = parts[0][0].line if parts else 0
     inner = [token for part in parts for token in (comma, *spelled(part, sql_dialect))][1:]
     parser = dialect.parser(error_level=sqlglot.ErrorLevel.RAISE)
     try:
-        [made] = parser.parse([*around[:-1], *inner, around[-1]], script.text)
+        [made] = parser.parse([*around[:-1], *inner, around[-1]], script)
     except SqlglotError as error:
         found = error.errors[0] if isinstance(error, ParseError) and error.errors else {}
         near = f" near {found['highlight']!r}" if found.get("highlight") else ""
@@ -153,6 +171,10 @@ def _body(parts: Sequence[Tokens], script: Script, sql_dialect: str) -> list[exp
     if not isinstance(body, exp.Schema) or len(body.expressions) != len(parts):
         raise NotUnderstood(f"{words_of(parts[0], 8)}: expected a column or a constraint", line)
     return list(body.expressions)
+
+
+_COUNTED = {exp.GeneratedAsIdentityColumnConstraint, exp.AutoIncrementColumnConstraint}
+"""What makes a column one of numbers that the database counts, and that are never null."""
 
 
 def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem:
@@ -170,16 +192,17 @@ def _column(item: exp.ColumnDef, cursor: Cursor, sql_dialect: str) -> ColumnItem
     primary = kinds.get(exp.PrimaryKeyColumnConstraint)
     nullable = None if not_null is None else bool(not_null.kind.args.get("allow_null"))
     serial = kind is not None and kind.this in (exp.DType.SERIAL, exp.DType.BIGSERIAL, exp.DType.SMALLSERIAL)
-    if nullable is None and (serial or exp.GeneratedAsIdentityColumnConstraint in kinds):
+    if nullable is None and (serial or not kinds.keys().isdisjoint(_COUNTED)):
         nullable = False
     named = primary or unique
     return ColumnItem(
+        any_case=folding.any_case and cursor.all[0].token_type != TokenType.IDENTIFIER,
         name=cursor.column(),
         kind=kind,
         nullable=nullable,
         line=line,
         primary=primary is not None,
-        unique=unique is not None and not _deferrable(unique.kind),
+        unique=(unique is not None and not _deferrable(unique.kind)) or (serial and sql_dialect == "mysql"),
         key_name=_name(named.this, folding) if named is not None and isinstance(named.this, exp.Identifier) else None,
     )
 

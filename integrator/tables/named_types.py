@@ -10,9 +10,11 @@ from sqlglot import exp
 
 from integrator import schema
 from integrator.schema import Type
-from integrator.tables.cursor import Cursor, Name, NotUnderstood, parts_of
+from integrator.tables.cursor import Cursor, Name, parts_of
 from integrator.tables.items import ColumnItem, Item, column_of, items_of
-from integrator.tables.script import Folding, Script
+from integrator.tables.refused import NotUnderstood
+from integrator.tables.scanner import Statement
+from integrator.tables.script import Folding, tokens_of
 from integrator.tables.sql_types import type_of
 
 _TEXTS: dict[str, Type] = {
@@ -35,7 +37,7 @@ class NamedTypes:
     rows: dict[Name, list[Item]] = field(default_factory=dict)
     refused: dict[Name, int] = field(default_factory=dict)
 
-    def define(self, cursor: Cursor, script: Script) -> None:
+    def define(self, cursor: Cursor, script: str) -> None:
         """Read CREATE TYPE from the name on."""
         line, name = cursor.line, cursor.name()
         if cursor.take("FROM"):  # SQL Server's domains
@@ -46,10 +48,18 @@ class NamedTypes:
         elif cursor.take("AS") and cursor.word() == "(":
             self.rows[name] = list(items_of(parts_of(cursor.group()), script, self.sql_dialect, self.folding))
             self.texts[name] = schema.String()  # as the database prints it: (1,a)
+        elif self.sql_dialect == "db2":
+            words = [token for token in cursor.rest() if token.text.upper() not in ("WITH", "COMPARISONS")]
+            self.domains[name] = column_of(Cursor(words, self.folding), script, self.sql_dialect, self.folding)
         else:
             self.refused[name] = line
 
-    def define_domain(self, cursor: Cursor, script: Script) -> None:
+    def add(self, name: Name, text: str, line: int, script: str) -> None:
+        """Add a domain, whose type is given as text."""
+        cursor = Cursor(tokens_of(Statement(text, 0, line), self.sql_dialect), self.folding)
+        self.domains[name] = column_of(cursor, script, self.sql_dialect, self.folding)
+
+    def define_domain(self, cursor: Cursor, script: str) -> None:
         """Read CREATE DOMAIN from the name on."""
         name = cursor.name()
         cursor.take("AS")

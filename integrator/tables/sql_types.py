@@ -36,6 +36,11 @@ def _number(sizes: Sizes) -> Type:
     return schema.Integer(32 if precision <= INTEGER_DIGITS else 64, one_digit=precision == 1)
 
 
+def _decimal_of(digits: int) -> Make:
+    """Return what makes a number that has so many digits where it is given no size."""
+    return lambda sizes: _decimal(sizes or [digits, 0])
+
+
 def _sized(name: str, default: int | None = None) -> Make:
     return lambda sizes: schema.datatype(name, None, sizes[0] if sizes else default)
 
@@ -115,7 +120,8 @@ _TEXT_IN_POSTGRES = (
     ),
     *("xid8", "cid", "tid", "txid_snapshot", "pg_snapshot", "refcursor", "int2vector", "oidvector", "regclass"),
     *("regtype", "regproc", "regprocedure", "regoper", "regoperator", "regnamespace", "regrole", "regconfig"),
-    *("regdictionary", "regcollation", "aclitem"),
+    *("regdictionary", "regcollation", "aclitem", "seg", "box2d", "box3d", "raster", "ean13", "isbn", "isbn13"),
+    *("ismn", "ismn13", "issn", "issn13", "upc"),
 )
 """Types of PostgreSQL whose values are text, as it prints them."""
 
@@ -145,9 +151,8 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
         **_each(lambda _: schema.Decimal(38, 0), Kind.INT, Kind.SMALLINT),
     },
     "tsql": {
-        Kind.FLOAT: lambda sizes: schema.Float(
-            32 if sizes and sizes[0] <= 24 else 64
-        ),  # and real, which sqlglot calls so
+        Kind.DECIMAL: _decimal_of(18),
+        Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64),
         Kind.TIME: _time_of_sql_server,
         Kind.DATETIME: lambda _: schema.Timestamp("ms"),
         Kind.DATETIME2: _sized("timestamp", 7),
@@ -155,12 +160,15 @@ OF_DATABASE: dict[str, dict[Kind, Make]] = {
         Kind.TIMESTAMPTZ: _sized("timestamptz", 7),
     },
     "mysql": {
+        **_each(_decimal_of(10), Kind.DECIMAL, Kind.UDECIMAL),
+        Kind.SERIAL: lambda _: schema.Decimal(20, 0),  # bigint unsigned
         Kind.FLOAT: lambda sizes: schema.Float(64 if len(sizes) == 1 and sizes[0] > 24 else 32),
         **_each(_sized("timestamp", 0), Kind.DATETIME, Kind.TIMESTAMP),
         Kind.TIMESTAMPTZ: _sized("timestamptz", 0),
         Kind.TIME: _sized("time", 0),
     },
     "db2": {
+        Kind.DECIMAL: _decimal_of(5),
         Kind.FLOAT: lambda sizes: schema.Float(32 if sizes and sizes[0] <= 24 else 64),
         Kind.TIME: _sized("time", 0),
     },

@@ -14,6 +14,7 @@ from integrator.arrow import zones
 from integrator.arrow.arrays import as_lists, first, first_refused, items_of, plain_text, reason, to_decimal, unfit
 from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options
+from integrator.decode.text import moments
 from integrator.errors import shortened, shown
 from integrator.formats.contract import InvalidValue
 from integrator.formats.json_object import value_of
@@ -88,11 +89,27 @@ def _converted(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
             return to_decimal(values, wanted)
         case schema.Integer() if is_text:
             _check_digits(values)
+        case schema.Date() | schema.Time() | schema.Timestamp() if is_text:
+            return _moments(values, kind)
         case schema.Date() | schema.Time() if pa.types.is_timestamp(values.type) and values.type.tz:
             values = zones.clock(values, values.type.tz)  # of SQL: AT TIME ZONE
         case _:
             pass
     return pc.cast(values, wanted)
+
+
+def _moments(texts: pa.Array, kind: schema.Date | schema.Time | schema.Timestamp) -> pa.Array:
+    """Return text as moments, as records are read. Raises pa.ArrowInvalid."""
+    try:
+        match kind:
+            case schema.Date():
+                return moments.date(texts)
+            case schema.Time():
+                return moments.time_of_day(texts, kind)
+            case schema.Timestamp():
+                return moments.timestamp(texts, kind)
+    except ValueError as error:
+        raise pa.ArrowInvalid(str(error)) from None
 
 
 def _check_digits(texts: pa.Array) -> None:

@@ -23,7 +23,7 @@ from integrator.contracts.report import Report
 from integrator.plan import make
 from integrator.run.first_pass import first_pass
 from integrator.run.second_pass import second_pass
-from integrator.sources.file_slices import FILE_SLICE
+from integrator.sources.file_slices import FILE_SLICE, row_of
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL
 from tests.parts import pure
@@ -63,7 +63,7 @@ def main() -> None:
             rates: dict[str, list[float]] = {mode: [] for mode in MODES}
             for run in range(-1, options.runs):
                 for mode, recipe in recipes.items():
-                    source = [{"ordinal": 1, "path": str(file), "size": file.stat().st_size, "read": True}]
+                    source = [row_of(file, 1)]
                     runs = iter([pa.RecordBatch.from_pylist(source, schema=FILE_SLICE)])
                     fragments = list(first_pass(recipe, Checkpoint(), pure.NOW)(runs))
                     started = time.monotonic()

@@ -24,7 +24,7 @@ from integrator.deliver.bundle import Bundler
 from integrator.encode import messages
 from integrator.run.decoding import reading_of
 from integrator.run.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE
+from integrator.sources.file_slices import FILE_SLICE, row_of
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock
 from integrator.transform.key_hash import key_hash
@@ -63,7 +63,7 @@ def main() -> None:
         changes = decode()
         columns = [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes]
         encode = messages.value_encoder(of_table, recipe, Shape())
-        run = {"ordinal": 1, "path": str(file), "size": size, "read": True}
+        run = row_of(file, 1)
         whole = first_pass(recipe, Checkpoint(), pure.NOW)
         batch = pa.RecordBatch.from_pylist([run], schema=FILE_SLICE)
         fragments = [b for b in whole(iter([batch])) if b["op"][0].as_py() >= 0]

@@ -3,6 +3,8 @@
 import shutil
 
 import pytest
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 from integrator import plan
 from integrator.contracts.fragments import Shape
@@ -71,3 +73,20 @@ def test_the_same_through_a_real_registry_and_confluents_deserializers(
     assert read == rebuild.comparable(rebuild.oracle(DATA / "final"))
     subjects = {subject for subject in registry_server.client.get_subjects() if subject.startswith(name)}
     assert subjects == {f"{topic}-{part}" for topic in channels.shop_topics(name) for part in ("key", "value")}
+
+
+def test_keys_of_one_columns_value_read_back_through_confluents_deserializer(
+    broker, registry_server, integrate_once, tmp_path, name
+):
+    topic = f"{name}.customers"
+    broker.create(channels.shop_topics(name))
+    kafka = f', Kafka_Schema_Registry: "{registry_server.url}", Kafka_Schema_Registry_Format: AVRO{NULLS}'
+    alone = "  - {action: Integrate, table: customers, MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}\n"
+    channel = channels.shop(tmp_path, broker.servers, name, more=alone, kafka=kafka)
+    shutil.copy(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in")
+    integrate_once(channel)
+    read, of_key = AvroDeserializer(registry_server.client), SerializationContext(topic, MessageField.KEY)
+    keys = {read(message.key, of_key) for message in kafka_io.read_all(broker.servers, [topic])}
+    assert keys
+    assert all(isinstance(key, int) for key in keys)
+    assert registry_server.client.get_latest_version(f"{topic}-key").schema.schema_str.strip() == '"int"'

@@ -170,7 +170,7 @@ def tables(server: postgres.Postgres) -> dict[str, dict[int, dict[str, Any]]]:
     asked = {"accounts": "id, balance, note", "moves": "id, account, amount"}
     found = {}
     for name, columns in asked.items():
-        lines = server.psql(f"select row_to_json(t) from (select {columns} from {name}) t").splitlines()  # noqa: S608
+        lines = server.psql(f"select row_to_json(t) from (select {columns} from {name}) t").splitlines()
         found[name] = {row["id"]: row for row in map(json.loads, lines)}
     return found
 

@@ -75,10 +75,10 @@ class Setup:
         line = Line(self.tables, "ignore" in self.source, self.schema)
         try:
             text = data.decode()
-            if not text.strip(" \t\r"):
-                return Verdict([])
             if self.is_csv:
                 rows = self.judge(text, line)
+            elif not text.strip(" \t\r"):
+                return Verdict([])
             else:
                 tree = parse(text)
                 rows = self.judge(tree, line)

@@ -19,7 +19,7 @@ from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import make
 from integrator.run.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE
+from integrator.sources.file_slices import FILE_SLICE, row_of
 
 LONGEST_ERROR = 2000  # characters
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
@@ -112,10 +112,7 @@ def fragments(
     of_others: how many of the files, from the first on, other tasks read. joined: the others may be read as one.
     """
     group = of_others + 1 if joined else None
-    runs = [
-        {"ordinal": number, "path": str(path), "size": path.stat().st_size, "read": number > of_others, "group": group}
-        for number, path in enumerate(files, 1)
-    ]
+    runs = [row_of(path, number, read=number > of_others, group=group) for number, path in enumerate(files, 1)]
     try:
         batches = list(
             first_pass(made, checkpoint or Checkpoint(), NOW)(

@@ -174,6 +174,28 @@ def test_an_expression_is_evaluated_for_the_rows_of_its_scope_only(tmp_path):
     assert "a.jsonl:2: table t, column name: {price} is missing" in str(raised.value)
 
 
+ABSENT = [
+    # what is said of columns, and of which one check says that it belongs to the key
+    (["Name: k, Absent: true"], "'k' belongs to the key, which cannot be absent"),
+    (["Name: name, SurrogateKey: true", "Name: k, Absent: true"], ""),
+    (
+        ["Name: name, SurrogateKey: true", "Name: name, Absent: true"],
+        "'name' belongs to the key, which cannot be absent",
+    ),
+    (["Name: name, Key: true", "Name: name, Absent: true"], "'name' belongs to the key, which cannot be absent"),
+]
+
+
+@pytest.mark.parametrize(("said", "told"), ABSENT)
+def test_a_column_is_of_the_key_that_the_channel_gives_the_table(said, told, tmp_path):
+    actions = [f"{{action: ColumnProperties, {one}}}" for one in said]
+    if told:
+        assert told in pure.refusal(tmp_path, DDL, *actions)
+    else:
+        [table] = pure.tables(tmp_path, DDL, actions).tables
+        assert (table.key, "k" in [field.name for field in table.fields]) == (("name",), False)
+
+
 TABLES = (
     "create table a(k int primary key, email text, phone text);"
     "create table b(k int primary key, email text);"

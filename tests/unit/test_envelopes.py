@@ -206,7 +206,7 @@ PROBLEMS = [
     (
         "Envelope: OPENCDC",
         ', Kafka_Schema_Registry: "http://x"',
-        "column metadata.opencdc.collection, REGISTRY_AVRO: an Avro name",
+        "column metadata.opencdc.collection, REGISTRY_AVRO: a name",
     ),
 ]
 
@@ -218,8 +218,8 @@ def test_problems_of_formats(fmt, kafka, text, tmp_path):
 
 
 UNSAYABLE = [
-    ('create table "t"("a-b" int primary key)', "AVRO", "column a-b, REGISTRY_AVRO: an Avro name has letters"),
-    ('create table "t-u"(a int primary key)', "PROTOBUF", "table t-u, REGISTRY_PROTOBUF: an Avro name|table t-u"),
+    ('create table "t"("a-b" int primary key)', "AVRO", "column a-b, REGISTRY_AVRO: a name has letters"),
+    ('create table "t-u"(a int primary key)', "PROTOBUF", "table t-u, REGISTRY_PROTOBUF: a name|table t-u"),
     ("create table t(a int primary key, b_list int, b int[])", "PROTOBUF", "columns b and b_list clash"),
     ("create table int(a int primary key)", "AVRO", "int is a type of Avro's"),
     ("create table t(a numeric(2,2) primary key, b numeric(2,5))", "AVRO", "no more digits after the point"),

@@ -174,7 +174,7 @@ NOTES = [
     ({"an.unknown.key": "s"}, "an.unknown.key: ignored, because no counterpart is known"),
     ({"transforms": "f", "transforms.f.type": "io.debezium.transforms.Filter"}, "transforms.f (Filter) is not followed: rows that it drops are sent, until"),
     ({"transforms": "m", "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value"}, "transforms.m (MaskField$Value) is not followed: it changes Debezium's envelope"),
-    ({"column.exclude.list": "public.orders.id"}, "column.exclude.list: public.orders.id is a column of the key, and in the messages too"),
+    ({"column.exclude.list": "public.orders.id"}, "public.orders.id: of the key, and so in the messages too, where column.exclude.list left it in keys alone"),
     ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: the hash is of salt and text"),
     ({"skipped.operations": "u,t"}, "skipped.operations: u: let the capture skip them, or such changes are sent"),
     ({"skip.messages.without.change": "true"}, "skip.messages.without.change: an update that changes nothing is sent, too"),

@@ -58,6 +58,38 @@ def test_no_password_of_a_url_is_in_the_channel(more, wanted, run):
     assert imports.SECRET not in channel + printed  # I7
 
 
+@pytest.mark.parametrize(
+    ("converter", "missing"),
+    [(AVRO, True), ("io.confluent.connect.protobuf.ProtobufConverter", True),
+     ("io.confluent.connect.json.JsonSchemaConverter", False), ("io.apicurio.registry.utils.converter.ExtJsonConverter", False)],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"transforms": "u", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState"},
+        {"time.precision.mode": "connect"},
+    ],
+)
+def test_missing_values_are_null_in_the_formats_that_cannot_leave_them_out(converter, missing, more, run):
+    channel, printed, code = run({"value.converter": converter, "key.converter": converter} | more)
+    assert code == 0, printed
+    assert ('Missing_Values: "NULL"' in channel) is missing
+    assert ("are null in rows (Missing_Values: NULL), numbers too" in printed) is missing
+    assert "MissingRepresentationNumeric" not in channel
+
+
+@pytest.mark.parametrize("sign", ["${a}", "${", "${a:", "}", ":", "@", "\\", "%", "http://", "://x:"])
+def test_a_url_of_many_odd_signs_is_read_in_no_time(sign, run):
+    """Each pattern has one way to match: with two for each sign, this would not end."""
+    for text in (
+        {URL: f"http://{sign * 20_000}"},
+        {INFO: sign * 20_000},
+        {"producer.override.client.id": sign * 20_000},
+    ):
+        run(text)
+
+
 REGISTRIES = [
     ({"key.converter": AVRO, "key.converter.schema.registry.url": "http://other:8081"}, "key.converter.schema.registry.url is another than that of values"),
     ({"key.converter": AVRO, "key.converter.auto.register.schemas": "false"}, "key.converter.auto.register.schemas is another than that of values"),
@@ -93,6 +125,8 @@ KEYS = [
     (JSON, "k text primary key", "MessageKeySerializer: CONNECT_SCHEMA_COLUMN}", ""),
     (TEXT, "k int primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
     (TEXT, "k date primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
+    (TEXT, "k numeric primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', f"the text of k is not Java's; {CHANGE}"),
+    (TEXT, "k uuid primary key", 'MessageKey: "{k}", MessageKeySerializer: STRING}', ""),
     (TEXT, "l int primary key", "MessageKeySerializer: CONNECT_PAYLOAD}", "table t has no column k: its key is its own"),
     (AVRO, "k int not null", "MessageKeySerializer: NONE}", ""),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import signal
 import time
 
 import numpy as np
@@ -10,10 +11,11 @@ import pyarrow.parquet
 import pytest
 from hypothesis import strategies as st
 
-from integrator.decode.json import reading
+from integrator.decode.json import files, reading
 from integrator.decode.json.document import read_document
-from integrator.decode.json.files import container_of
+from integrator.decode.json.files import container_of, first_lines, raw_lines
 from integrator.decode.json.reading import LineReading, read_lines, whole_lines
+from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
@@ -119,3 +121,54 @@ def test_a_file_that_is_read_as_a_whole_is_one_block_however_long(tmp_path):
     [whole] = whole_lines(str(tmp_path / "a.jsonl"))
     assert len(whole) == 800_001
     assert len(list(read_lines(str(tmp_path / "a.jsonl")))) > 1
+
+
+@pytest.fixture
+def limited():
+    """Ends a test after half a minute: a line of many blocks takes a second, and hours if it is copied with each one."""
+
+    def late(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+LONG = 64_000_000
+READERS = {
+    "blocks of lines": lambda path: [len(part) for part in read_lines(str(path), LineReading(1000))],
+    "blocks of lines with values left out": lambda path: [
+        len(part) for part in read_lines(str(path), LineReading(1000, shortening=RepeatedMember("schema", "payload")))
+    ],
+    "lines as they came": lambda path: [len(line) for line in raw_lines(str(path), np.array([1, 2, 3]))],
+    "the first line": lambda path: len(first_lines(str(path), 1000)) > LONG,
+}
+
+
+@pytest.mark.parametrize("where", ["first", "last", "alone"])
+@pytest.mark.parametrize("how", READERS)
+def test_a_line_of_many_blocks_is_not_copied_with_each_of_them(how, where, tmp_path, monkeypatch, limited):
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1000)
+    for name in ("FIRST_BYTES", "_PIECE_BYTES"):
+        monkeypatch.setattr(reading, name, 1000)
+    long, short = b'{"a":"' + b"x" * LONG + b'"}\n', b'{"a":1}\n'
+    (tmp_path / "f").write_bytes({"first": long + short * 2, "last": short * 2 + long, "alone": long[:-1]}[where])
+    found = READERS[how](tmp_path / "f")
+    lines = 1 if where == "alone" else 3
+    if how == "the first line":
+        assert found is (where != "last")
+    else:
+        assert (len(found) if how == "lines as they came" else sum(found)) == lines
+
+
+@pytest.mark.parametrize("read", [lambda path: list(read_lines(path)), lambda path: first_lines(path, 1000)])
+def test_a_line_that_is_too_long_is_an_error_before_all_of_it_is_read(read, tmp_path, monkeypatch):
+    for module in (reading, files):
+        monkeypatch.setattr(module, "MOST_BYTES", 10_000_000)
+    with (tmp_path / "f").open("wb") as file:
+        file.truncate(1 << 40)  # a terabyte that takes no room
+    with pytest.raises(EnvironmentFault, match="/f:1: a line, or a file read at once, of over 2 GiB; divide the file"):
+        read(str(tmp_path / "f"))

@@ -7,7 +7,9 @@ from pathlib import Path
 import pyarrow.fs
 import pytest
 
-from integrator.errors import EnvironmentFault
+from integrator import plan
+from integrator.cli import check
+from integrator.errors import ConfigurationError, EnvironmentFault
 from integrator.sources import listing as listings
 from integrator.sources.listing import Entry, Listing, Watch
 
@@ -117,3 +119,110 @@ def test_a_name_that_the_listing_missed_is_not_passed_over(tmp_path, monkeypatch
     looks = iter([[named["b"]], whole])
     monkeypatch.setattr(Listing, "files", lambda _: next(looks))
     assert Watch(listing(tmp_path, "*.jsonl")).files() == [named["a"], named["b"]]
+
+
+NO_FILES = {
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a link in a ring": lambda path: (path.symlink_to("ring"), path.with_name("ring").symlink_to(path.name)),
+    "a link to nothing": lambda path: path.symlink_to("nothing"),
+    "a link to what a file cannot have in it": lambda path: path.symlink_to("a.jsonl/x"),
+    "a link to too long a name": lambda path: path.symlink_to("x" * 300),
+    "a link to a directory": lambda path: path.symlink_to("."),
+    "a directory": lambda path: path.mkdir(),
+    "a pipe": os.mkfifo,
+}
+PLACES = {
+    "a directory": "{}",
+    "a pattern": "{}/*.jsonl",
+    "a URI": "file://{}",
+    "a pattern in a URI": "file://{}/*.jsonl",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("what", NO_FILES)
+def test_a_name_that_leads_to_no_file_does_no_harm(what, place, tmp_path):
+    (tmp_path / "a.jsonl").write_text("{}")
+    (tmp_path / "link.jsonl").symlink_to("a.jsonl")
+    NO_FILES[what](tmp_path / "no.jsonl")
+    found = listing(PLACES[place].format(tmp_path)).files()
+    assert [Path(entry.path).name for entry in found] == ["a.jsonl", "link.jsonl"]
+
+
+def test_a_file_that_vanishes_between_its_name_and_its_size_is_not_there(tmp_path, monkeypatch):
+    named(tmp_path, b"a.jsonl", b"b.jsonl")
+    stat = os.stat
+
+    def removed_before(path, **given):
+        (tmp_path / "b.jsonl").unlink(missing_ok=True)
+        return stat(path, **given)
+
+    monkeypatch.setattr(listings.os, "stat", removed_before)
+    assert [Path(entry.path).name for entry in listing(tmp_path).files()] == ["a.jsonl"]
+
+
+@pytest.fixture
+def shut(tmp_path, monkeypatch):
+    """A directory that this user may neither list nor search."""
+    place = tmp_path / "shut"
+    place.mkdir()
+
+    def denying(do, *, itself):
+        def done(path, *given, **named):
+            text = str(Path(os.fsdecode(path)).absolute()) if isinstance(path, str | bytes | os.PathLike) else ""
+            if text.startswith(f"{place}/") or (itself and text == str(place)):
+                raise PermissionError(13, "Permission denied", text)
+            return do(path, *given, **named)
+
+        return done
+
+    for name, itself in (("stat", False), ("scandir", True), ("listdir", True)):
+        monkeypatch.setattr(os, name, denying(getattr(os, name), itself=itself))
+    return place
+
+
+DENIED = {
+    "the directory": "{shut}: cannot be listed: Permission denied; give the integrator's user the right to",
+    "below it": "{shut}/in: cannot be listed: Permission denied; give the integrator's user the right to",
+    "a link into it": "{inbox}/x.jsonl: cannot be looked at: Permission denied; give the integrator's user the right to, or",
+}
+
+
+@pytest.mark.parametrize("what", DENIED)
+def test_what_may_not_be_looked_at_is_an_error_that_names_it(what, shut, tmp_path):
+    """It may be a change file, so it is not passed over."""
+    inbox = tmp_path / "in"
+    inbox.mkdir()
+    (inbox / "x.jsonl").symlink_to(shut / "x.jsonl")
+    stat = os.stat
+    os.stat = lambda path, **given: stat(shut / "x.jsonl" if path == f"{inbox}/x.jsonl".encode() else path, **given)
+    try:
+        with pytest.raises(EnvironmentFault) as raised:
+            listing({"the directory": shut, "below it": shut / "in", "a link into it": inbox}[what]).files()
+    finally:
+        os.stat = stat
+    assert DENIED[what].format(shut=shut, inbox=inbox) in str(raised.value)
+
+
+NOT_READ = {
+    "change files": ("class: files, path: {}/in", "t.sql", "$.locations.src.path: {}/in: cannot be listed: Permission"),
+    "a definition": ("class: files, path: in", "{}/t.sql", "$.tables[0]: cannot be looked at (Permission denied): {}/t.sql"),
+    "a certificate": ("class: socket, listen: '127.0.0.1:1', tls: {{certificate: '{}/c.pem'}}", "t.sql", "$.locations.src.tls: certificate: cannot be looked at (Permission denied): {}/c.pem"),
+    "whole tables": ("class: snapshot, format: csv, path: {}", "t.sql", "$.locations.src.path: {}: cannot be listed: Permission"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NOT_READ)
+def test_check_names_a_path_that_this_user_may_not_read(what, shut, tmp_path, monkeypatch):
+    source, definition, expected = NOT_READ[what]
+    (tmp_path / "in").mkdir()
+    (tmp_path / "t.sql").write_text("create table t(k int primary key);")
+    (tmp_path / "c.yaml").write_text(
+        f"channel: c\nlocations:\n  src: {{{source.format(shut)}}}\n  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\n"
+        f"tables: ['{definition.format(shut)}']\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError) as raised:
+        check.look_at([plan.make("c.yaml", "UTC", refreshing=what == "whole tables")])
+    text = str(raised.value).replace(str(shut), "shut")
+    assert expected.format("shut") in text

@@ -6,6 +6,7 @@ import pytest
 
 from integrator.channel.locations import TopicCreation
 from integrator.deliver.kafka import probe
+from integrator.errors import EnvironmentFault
 
 CASES = [
     # what the brokers show, and what is wrong
@@ -27,3 +28,9 @@ def test_what_brokers_do_not_show(shown, problems, monkeypatch):
     monkeypatch.setattr(probe, "connected", lambda _: (client, there))
     found = list(probe.creation_problems({"message.max.bytes": "5000"}, TopicCreation()))
     assert [text[: len(start)] for text, start in zip(found, problems, strict=True)] == problems
+
+
+def test_a_test_topic_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setattr(probe, "connected", lambda _: (None, SimpleNamespace(topics={"other": None})))
+    with pytest.raises(EnvironmentFault, match="the test topic t is not there; create it, or name one that is there"):
+        probe.through_topic({}, "t")

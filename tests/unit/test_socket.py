@@ -2,27 +2,26 @@
 
 import contextlib
 import json
-import os
 import socket
 import ssl
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from integrator.channel.sources import SocketLocation, SocketTls
-from integrator.cli.send import Target, send
 from integrator.contracts.fragments import Checkpoint
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import ConfigurationError, DataError, EnvironmentFault
+from integrator.errors import ConfigurationError
 from integrator.plan import make
 from integrator.run.decoding import reading_of
 from integrator.sources import journal as journals
 from integrator.sources import spool
-from integrator.sources.connection import READ_BYTES
 from integrator.sources.endpoint import Endpoint, Limits
+from integrator.sources.incoming import READ_BYTES
 from integrator.sources.journal import Journal
 from integrator.sources.line_check import Door, door_of
 from integrator.sources.listing import Entry
@@ -30,56 +29,9 @@ from integrator.sources.receiver import Receiver
 from integrator.sources.spool import Spool, number_of
 from integrator.sources.spooled import Spooled, context_of
 from tests.parts import certificates, pure
-
-
-class Receiving:
-    """A receiver on a free port of loopback, and what it has spooled."""
-
-    def __init__(self, directory, secret=None, tls=None, door=None, **limits):
-        self.directory = directory
-        self.spool = Spool(directory, (door or Door()).waits)
-        given = {"segment_seconds": 0.05, **limits}
-        self.receiver = Receiver(
-            Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t", door
-        )
-
-    def __enter__(self):
-        self.receiver.start()
-        return self
-
-    def __exit__(self, *_):
-        self.receiver.close()
-        self.spool.close()
-
-    def connect(self):
-        connected = socket.create_connection(("127.0.0.1", self.receiver.port), 30)
-        connected.settimeout(30)
-        return connected
-
-    def lines(self, sender=None):
-        paths = sorted(self.directory.glob("[0-9]*.jsonl"))
-        chosen = [path for path in paths if sender is None or f".{sender}." in path.name]
-        return [json.loads(line) for path in chosen for line in path.read_text().splitlines() if line.strip()]
-
-    def wait_for(self, count, seconds=30):  # a disk that is busy syncs slowly
-        until = time.monotonic() + seconds
-        while len(self.lines()) < count and time.monotonic() < until:
-            time.sleep(0.01)
-        return self.lines()
-
-    def refused(self):
-        path = self.directory / "refused.jsonl"
-        until = time.monotonic() + 30
-        while not path.exists() and time.monotonic() < until:
-            time.sleep(0.01)
-        return [json.loads(line) for line in path.read_text().splitlines()]
-
+from tests.parts.receiving import Receiving, records
 
 OLD, NEW = b'{"hvr_op":4,"hvr_tx_seq":"1","k":1}\n', b'{"hvr_op":2,"hvr_tx_seq":"1","k":1}\n'
-
-
-def records(count, start=1):
-    return b"".join(b'{"n":%d}\n' % n for n in range(start, start + count))
 
 
 def answers(connected):
@@ -213,23 +165,74 @@ def test_a_line_may_begin_long_after_the_last_one(tmp_path):
         assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
 
 
-def test_who_says_nothing_takes_no_place_for_ever(tmp_path):
-    with Receiving(tmp_path, secret="s3cret", line_seconds=1.0) as receiving, contextlib.ExitStack() as held:
-        silent = [held.enter_context(receiving.connect()) for _ in range(17)]
-        assert receiving.refused()[0]["reason"] == "16 others have not sent their hello yet"
-        assert [one.makefile("rb").read() for one in silent] == [b""] * 17
-        with receiving.connect() as sender:
+def tls_of(directory):
+    """The contexts of the receiver and of its senders."""
+    authority = certificates.Authority(directory)
+    own = dict(zip(["certificate", "private_key"], map(str, authority.sign("we")), strict=True))
+    return context_of(SocketTls(**own), listen=True), ssl.create_default_context(cafile=str(authority.certificate))
+
+
+def shaken(connected, context):
+    return context.wrap_socket(connected, server_hostname="127.0.0.1")
+
+
+GAVE_WAY = "nothing came yet, and 16 newer connections have not sent their hello either"
+TOLD = {"refused": GAVE_WAY, "retry": True}
+SILENT = {
+    # whether with TLS, what is done, and what who is silent is told
+    "nothing": (False, lambda connected, _: connected, TOLD),
+    "a hello that has no end": (False, lambda connected, _: connected.sendall(b'{"hello":') or connected, TOLD),
+    "no TLS handshake": (True, lambda connected, _: connected, None),
+    "half of one": (True, lambda connected, _: connected.sendall(b"\x16\x03\x01\x02\x00\x01") or connected, None),
+    "a TLS handshake": (True, shaken, TOLD),
+}
+
+
+@pytest.mark.parametrize("what", SILENT)
+def test_silent_connections_keep_no_sender_out(what, tmp_path):
+    """However many come, the oldest goes, and is told; who says hello is heard at once, not after `line_seconds`."""
+    tls, begin, told = SILENT[what]
+    ours, theirs = tls_of(tmp_path) if tls else (None, None)
+    with Receiving(tmp_path / "spool", secret="s3cret", tls=ours) as receiving, contextlib.ExitStack() as held:
+        before = len([*Path("/proc/self/fd").iterdir()])
+        silent = [held.enter_context(begin(receiving.connect(), theirs)) for _ in range(60)]
+        for one in silent[:44]:  # 16 may wait
+            with suppress(ConnectionResetError) if told is None else contextlib.nullcontext():
+                assert one.recv(1000) == (b"" if told is None else json.dumps(told).encode() + b"\n")
+        until = time.monotonic() + 10
+        while len([*Path("/proc/self/fd").iterdir()]) - before > 60 + 16:
+            assert time.monotonic() < until, "connections that are refused are still open"
+            time.sleep(0.01)
+        with shaken(receiving.connect(), theirs) if tls else receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","secret":"s3cret"}}\n{"n":1}\n')
+            assert json.loads(sender.makefile("rb").readline()) == {"received": 0}
             assert receiving.wait_for(1) == [{"n": 1}]
-        with receiving.connect() as sender, suppress(OSError):
-            sender.sendall(100_000 * b"x")
-            sender.makefile("rb").read()
-        assert receiving.refused()[-1]["reason"].startswith("a first line of more than 65536 bytes")
+        assert {one["reason"] for one in receiving.refused()} == {GAVE_WAY}
+
+
+def test_who_is_refused_is_told_though_it_has_sent_no_hello(tmp_path):
+    with Receiving(tmp_path, line_seconds=0.5) as receiving:
+        for sent, reply in (
+            (b"", {"refused": "no first line after", "retry": True}),
+            (b"GET /\n", {"refused": "no JSON"}),
+        ):
+            with receiving.connect() as sender:
+                sender.sendall(sent)
+                [told] = answers(sender)
+            assert told["refused"].startswith(reply["refused"])
+            assert told.get("retry") == reply.get("retry")
+
+
+def test_first_lines_are_bounded(tmp_path):
+    with Receiving(tmp_path, secret="s3cret") as receiving, receiving.connect() as sender, suppress(OSError):
+        sender.sendall(100_000 * b"x")
+        sender.makefile("rb").read()
+    assert receiving.refused()[-1]["reason"].startswith("a first line of more than 65536 bytes")
 
 
 def test_who_says_nothing_is_closed_without_a_secret_too(tmp_path):
     with Receiving(tmp_path, line_seconds=1.0) as receiving, receiving.connect() as silent:
-        assert silent.makefile("rb").read() == b""
+        assert b"no first line after" in silent.makefile("rb").read()
         assert receiving.refused()[0]["reason"].startswith("no first line after")
 
 
@@ -553,58 +556,6 @@ def test_no_segment_is_taken_before_those_below_it(tmp_path):
     assert len(journal) == 1
     journal.take([entries[1], entries[2], entries[3], entries[4]], number_of)
     assert [entry.path for _, entry in journal.between(0, 4)] == [entries[number].path for number in (1, 2, 3, 4)]
-
-
-def sending(directory, text, port, **options):
-    path = directory / "wal.jsonl"
-    path.write_text(text)
-    target = Target("127.0.0.1", port, "s", options.pop("secret", None))
-    return send(path, target, threading.Event(), follow=False)
-
-
-def test_a_file_is_sent_once_and_gone_on_with(tmp_path):
-    with Receiving(tmp_path / "spool") as receiving:
-        assert sending(tmp_path, records(1000).decode(), receiving.receiver.port) == 1000
-        assert (
-            sending(tmp_path, records(1500).decode() + '{"n":1501}', receiving.receiver.port) == 1501
-        )  # without its end
-        assert [line["n"] for line in receiving.wait_for(1501)] == list(range(1, 1502))
-        with pytest.raises(DataError, match="has 10 lines, of which 1501 were received: it is another file"):
-            sending(tmp_path, records(10).decode(), receiving.receiver.port)
-
-
-def test_another_file_of_the_same_name_is_refused(tmp_path):
-    with Receiving(tmp_path / "spool") as receiving:
-        assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
-        with pytest.raises(DataError, match="does not begin like the file that was sent as s"):
-            sending(tmp_path, records(8, 100).decode(), receiving.receiver.port)
-        assert len(receiving.lines()) == 5
-
-
-@pytest.mark.parametrize("rotate", [lambda path: path.rename(f"{path}.1"), lambda path: os.truncate(path, 4)])
-def test_a_file_that_is_replaced_while_it_is_followed_is_reported(rotate, tmp_path):
-    path, ended = tmp_path / "f.jsonl", threading.Event()
-    path.write_bytes(records(5))
-    with Receiving(tmp_path / "spool") as receiving:
-        timer = threading.Timer(1.0, rotate, [path])
-        timer.start()
-        with pytest.raises(DataError, match="was replaced, cut or removed while it was sent"):
-            send(path, Target("127.0.0.1", receiving.receiver.port, "s"), ended)
-        assert len(receiving.wait_for(5)) == 5
-
-
-def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
-    bad = records(3).decode() + "no record\n" + records(200_000, 4).decode()
-    with (
-        Receiving(tmp_path / "spool") as receiving,
-        pytest.raises(EnvironmentFault, match="no JSON record in one line"),
-    ):
-        sending(tmp_path, bad, receiving.receiver.port)
-    with (
-        Receiving(tmp_path / "other", secret="x") as receiving,
-        pytest.raises(EnvironmentFault, match="the secret does not match"),
-    ):
-        sending(tmp_path, "{}\n", receiving.receiver.port, secret="y")
 
 
 def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):

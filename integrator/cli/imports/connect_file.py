@@ -16,7 +16,7 @@ from integrator.errors import ConfigurationError
 
 _KEY = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
-REFERENCE = re.compile(r"\$\{[\w-]+:[^}]*\}")
+REFERENCE = re.compile(r"\$\{[\w-]+:[^}$]*\}")
 """What a worker puts a value in the place of (https://kafka.apache.org/documentation/#connect_configproviders)."""
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 

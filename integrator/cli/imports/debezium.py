@@ -216,12 +216,12 @@ def _take_brokers(config: Config, options: Options, draft: Draft) -> None:
 
 def _take_missing(config: Config, connector: Connector, chain: transforms.Chain, draft: Draft) -> None:
     """Say what is sent for values that records leave out: the connector's placeholder for text that did not change."""
-    registry = "Kafka_Schema_Registry" in draft.kafka
-    if registry:
+    as_null = "Missing_Values" in draft.kafka
+    if as_null:
         draft.report.differ(_AS_NULL)
     elif chain.flat:
         draft.report.differ(_OMITTED)
-    if chain.flat and connector.sql_dialect in _UNAVAILABLE and (registry or not chain.deletes):
+    if chain.flat and connector.sql_dialect in _UNAVAILABLE and (as_null or not chain.deletes):
         placeholder = config.get("unavailable.value.placeholder", default=UNAVAILABLE)
         draft.act("TableProperties", MissingRepresentationString=placeholder)
         deletes = "; in deletes too, where Debezium has null" if chain.deletes else ""

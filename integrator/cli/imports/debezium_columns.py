@@ -23,7 +23,9 @@ _KEYS = "message.key.columns"
 
 def take(config: Config, tables: Tables, draft: Draft) -> None:
     """Add the actions for columns, and report what has no counterpart. Raises ConfigurationError."""
-    keys = _keys(config.get(_KEYS), tables, draft)
+    for name, columns in _keys(config.get(_KEYS), tables, draft).items():
+        for column in columns:
+            draft.act("ColumnProperties", table=name, Name=column, SurrogateKey=True)
     for key in ("column.exclude.list", "column.blacklist"):
         for table, column in _columns(config.get(key), key, tables, draft):
             absent(draft, table, column, key)
@@ -36,23 +38,24 @@ def take(config: Config, tables: Tables, draft: Draft) -> None:
             place = table.name, column
             before = masked.setdefault(place, rule.key)
             if place in left_out:
-                draft.report.ignore(f"{rule.shown}: {table.name}.{column}", "the column is left out")
+                draft.report.ignore(f"{rule.shown}: {full_name(table)}.{column}", "the column is left out")
             elif before == rule.key:
-                of_key = column in keys.get(table.name, table.key)
-                masks.take(Masked(table, column, rule, of_key=of_key), draft)
+                masks.take(Masked(table, column, rule, of_key=column in key_of(table, draft)), draft)
             else:
-                draft.report.ignore(f"{rule.shown}: {table.name}.{column}", f"{masks.shown(before)} masks it")
-    for name, columns in keys.items():
-        for column in columns:
-            draft.act("ColumnProperties", table=name, Name=column, SurrogateKey=True)
+                draft.report.ignore(f"{rule.shown}: {full_name(table)}.{column}", f"{masks.shown(before)} masks it")
+
+
+def key_of(table: Table, draft: Draft) -> tuple[str, ...]:
+    """Return the columns that are a table's key: those that were taken for it, else its own."""
+    taken = tuple(one["Name"] for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name)
+    return taken or table.key
 
 
 def absent(draft: Draft, table: Table, column: str, key: str) -> None:
     """Leave a column out of the messages; the key's columns stay."""
-    if column in table.key:
+    if column in key_of(table, draft):
         draft.report.todo(
-            f"{key}: {full_name(table)}.{column} is a column of the key, and in the messages too: the connector had it "
-            "in keys alone"
+            f"of the key, and so in the messages too, where {key} left it in keys alone", f"{full_name(table)}.{column}"
         )
     else:
         draft.act("ColumnProperties", group="KAFKA", table=table.name, Name=column, Absent=True)
@@ -84,7 +87,7 @@ def _take_included(text: str, key: str, tables: Tables, draft: Draft) -> None:
             matching = [one for one, matches in wanted.items() if matches(f"{full_name(table)}.{column.name}")]
             for one in matching:
                 unused.pop(one, None)
-            if column.name not in table.key and not matching:
+            if column.name not in key_of(table, draft) and not matching:
                 absent(draft, table, column.name, key)
     for one in unused:
         tables.report_unmatched(one, key, draft.report)

@@ -74,7 +74,8 @@ def take_registry(config: Config, kind: str, draft: Draft) -> None:
         draft.report.differ("Apicurio's registry is reached as Confluent's is: messages have Confluent's prefix")
     kafka["Kafka_Schema_Registry"] = registry_access.take(url, "value.converter.schema.registry.url", draft)
     kafka["Kafka_Schema_Registry_Format"] = REGISTRY[kind][0]
-    kafka["Missing_Values"] = "NULL"
+    if REGISTRY[kind][0] != "JSON":  # which leaves missing values out
+        kafka["Missing_Values"] = "NULL"
     source = next((given[name] for name in _SOURCE if given.get(name)), "").upper()
     info = next((given[name] for name in _USER if given.get(name)), "")
     if info and (source == "USER_INFO" or "Kafka_Schema_User" not in kafka):

@@ -62,8 +62,12 @@ def _take_topics(config: Config, topics: Sequence[str], draft: Draft) -> None:
         for topic in topics:
             if _is_in(group, given, topic) and given.get("partitions", "-1").isdigit():
                 partitions.setdefault(topic, int(given["partitions"]))
+        if "partitions" in given and not topics:
+            draft.report.todo(
+                f"topic.creation.{group}: write its partitions as Topic_Partitions of Create_Topics, by topic"
+            )
         for name in given:
-            if name not in ("include", "exclude", "partitions") or not topics:
+            if name not in ("include", "exclude", "partitions"):
                 draft.report.ignore(f"topic.creation.{group}.{name}", "Create_Topics has one for all topics")
     if partitions and default:
         draft.kafka["Create_Topics"]["Topic_Partitions"] = dict(sorted(partitions.items()))

@@ -81,7 +81,8 @@ def _take_times(config: Config, chain: Chain, draft: Draft) -> None:
     mode = config.get("time.precision.mode", default="adaptive").lower()
     names_times = draft.kafka.get("Kafka_Schema_Registry_Format") != "PROTOBUF"
     if mode == "connect":
-        draft.kafka["Json_Times"] = "CONNECT"
+        if names_times:
+            draft.kafka["Json_Times"] = "CONNECT"
         draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=3)
         draft.act("TableProperties", CoerceErrorPolicy="SILENT", CoerceErrorType="ROUNDING")
         draft.report.differ("times with zone are Connect's Timestamp here, not text", "time.precision.mode=connect")

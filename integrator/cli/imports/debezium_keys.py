@@ -9,6 +9,8 @@ from typing import Any
 
 from integrator.cli.imports import debezium_converters as converters
 from integrator.cli.imports.connect_file import Config
+from integrator.cli.imports.debezium_columns import key_of
+from integrator.cli.imports.debezium_masks import AS_TEXT
 from integrator.cli.imports.debezium_tables import Tables
 from integrator.cli.imports.draft import Draft
 from integrator.formats.keys import KEYS
@@ -48,8 +50,7 @@ def take(config: Config, field: str, kind: str, tables: Tables, draft: Draft) ->
 
 def _take_keyed(integrate: dict[str, Any], tables: Tables, draft: Draft) -> None:
     """Have keys in all tables but those without one, which have neither keys nor tombstones in Debezium."""
-    surrogate = {one["table"] for one in draft.actions if one.get("SurrogateKey")}
-    bare = [one.name for one in tables.tables if tables.known and not one.key and one.name not in surrogate]
+    bare = [one.name for one in tables.tables if tables.known and not key_of(one, draft)]
     subject = {"KeySubjectStrategy": integrate.pop("KeySubjectStrategy", None)} if bare else {}
     draft.act("Integrate", **integrate)
     erases = any(one.get("OnDeleteSendTombstone") for one in draft.actions)
@@ -72,14 +73,14 @@ def _take_field(field: str, kind: str, serializer: str, tables: Tables, draft: D
     if not tables.known:
         draft.report.todo(f"ExtractField$Key is followed only with the tables' definitions: {_CHANGE}")
     for table in tables.tables:
-        column, key = table.column(field), _surrogate(table, draft) or table.key
+        column, key = table.column(field), key_of(table, draft)
         if not key:
             continue  # as in Debezium, it has none
         if column is None:
             draft.report.todo(f"ExtractField$Key: table {table.name} has no column {field}: its key is its own")
             continue
         if kind == "StringConverter":
-            if not isinstance(column.type, (*_PRINTED, String)):
+            if not isinstance(column.type, _PRINTED) and not _is_text(column):
                 draft.report.todo(f"ExtractField$Key: table {table.name}: the text of {field} is not Java's; {_CHANGE}")
             _key_of(table, draft, MessageKey=f"{{{field}}}", MessageKeySerializer="STRING", tombstones=key == (field,))
         elif key == (field,) and lone in KEYS:
@@ -96,9 +97,9 @@ def _take_field(field: str, kind: str, serializer: str, tables: Tables, draft: D
             )
 
 
-def _surrogate(table: Table, draft: Draft) -> tuple[str, ...]:
-    """Return the columns that are a table's key by message.key.columns."""
-    return tuple(one["Name"] for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name)
+def _is_text(column: Column) -> bool:
+    """Return whether the connector, too, has a column as text."""
+    return isinstance(column.type, String) and column.type.role in AS_TEXT
 
 
 def _is_plain_text(column: Column) -> bool:

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from integrator import schema
 from integrator.cli.imports.debezium_tables import full_name
 from integrator.cli.imports.draft import Draft
 from integrator.errors import ConfigurationError
@@ -34,6 +33,8 @@ https://datafusion.apache.org/user-guide/sql/scalar_functions.html#hashing-funct
 """
 _TEXT_ROLES = ("", "enum")
 """Text that the connector masks: not uuid, JSON and their like, which are text here."""
+AS_TEXT = (*_TEXT_ROLES, "uuid", "json", "inet")
+"""What the connector has as text, and so cuts: not numbers and bits, which are text here."""
 SALT = "SALT_SECRET"
 """The environment variable that has a salt; further ones are numbered."""
 _V1 = (
@@ -68,9 +69,10 @@ class Masked:
     rule: Rule
     of_key: bool
 
-    def __str__(self) -> str:
-        """Return the rule and the column, as the report names them."""
-        return f"{self.rule.shown}: {full_name(self.table)}.{self.column}"
+    @property
+    def name(self) -> str:
+        """The column as the report names it."""
+        return f"{full_name(self.table)}.{self.column}"
 
     @property
     def type(self) -> Type:
@@ -109,9 +111,10 @@ def take(one: Masked, draft: Draft) -> None:
     if rule.kind == "cut":
         _cut(one, draft)
     elif not isinstance(one.type, String) or one.type.role not in _TEXT_ROLES:
-        _leave_out(one, draft, f"is {schema.describe(one.type)}, and the connector masks text alone")
+        _leave_out(one, draft, f"{rule.shown} masks text alone")
     elif rule.kind == "mask":
-        _refuse_in_key(one)
+        if one.of_key:
+            raise _of_key(one, "all rows would have one")
         replaced(draft, one.table, one.column, CaptureExpression="*" * rule.size or "''")
     else:
         _hash(one, draft)
@@ -125,59 +128,50 @@ def replaced(draft: Draft, table: Table, column: str, **parameters: Any) -> None
 def _leave_out(one: Masked, draft: Draft, why: str) -> None:
     """Leave a column out, which is not to be sent as it is; one of the key cannot be."""
     if not one.of_key:
-        draft.report.todo(f"{one} {why}: it is left out; remove Absent to send it as it is")
+        draft.report.todo(f"{why}: left out; remove Absent to send it as it is", one.name)
         draft.act("ColumnProperties", group="KAFKA", table=one.table.name, Name=one.column, Absent=True)
     elif isinstance(one.type, String) and one.type.role in _TEXT_ROLES:
         raise _of_key(one, why)
     else:
-        draft.report.todo(f"{one} {why}: it is sent as it is, for it is of the key")
-
-
-def _refuse_in_key(one: Masked) -> None:
-    if one.of_key:
-        raise _of_key(one, "is of the key, and all rows would have one")
+        draft.report.todo(f"{why}: sent as it is, for it is of the key", one.name)
 
 
 def _of_key(one: Masked, why: str) -> ConfigurationError:
     return ConfigurationError(
-        f"{one} {why}: hash it (column.mask.hash.v2.SHA-256.with.salt.…), let others be the key (message.key.columns), "
-        "or take it out of the list"
+        f"{one.rule.shown}: {one.name} is of the key: {why}; hash it (column.mask.hash.v2.SHA-256.with.salt.…), let "
+        "others be the key (message.key.columns), or take it out of the list"
     )
 
 
 def _cut(one: Masked, draft: Draft) -> None:
-    size, length = one.rule.size, one.length
-    if isinstance(one.type, Bytes) and size:
-        replaced(draft, one.table, one.column, TrimDatatype=size)
+    rule, length = one.rule, one.length
+    if isinstance(one.type, Bytes) and rule.size:
+        replaced(draft, one.table, one.column, TrimDatatype=rule.size)
     elif isinstance(one.type, Bytes):
-        _leave_out(one, draft, "is bytes, of which none would be left")
-    elif not isinstance(one.type, String):
-        draft.report.ignore(str(one), "it is no text, and the connector did not cut it either")
-    elif length is not None and length <= size:
-        draft.report.ignore(str(one), "it is no longer than that")
+        _leave_out(one, draft, f"{rule.shown} leaves nothing of bytes")
+    elif not isinstance(one.type, String) or one.type.role not in AS_TEXT:
+        draft.report.ignore(one.name, f"{rule.shown} cuts text and bytes alone")
+    elif length is not None and length <= rule.size:
+        draft.report.ignore(one.name, f"it is no longer than {rule.shown} says")
     else:
         if one.of_key:
-            raise _of_key(one, "is of the key, and rows that differ after that would have one")
-        replaced(draft, one.table, one.column, CaptureExpression=f'sql: left("{one.column}", {size})')
+            raise _of_key(one, "rows that differ after that would have one")
+        replaced(draft, one.table, one.column, CaptureExpression=f'sql: left("{one.column}", {rule.size})')
 
 
 def _hash(one: Masked, draft: Draft) -> None:
     rule = one.rule
     if rule.algorithm.upper() not in _ALGORITHMS:
-        _leave_out(one, draft, f"cannot be hashed by {rule.algorithm} ({', '.join(_ALGORITHMS)} are there)")
+        _leave_out(one, draft, f"{rule.shown}: {rule.algorithm} is not there ({', '.join(_ALGORITHMS)} are)")
         return
     if "'" in rule.salt:
-        _leave_out(one, draft, "cannot be hashed with this salt, for a quotation mark cannot stand in SQL")
+        _leave_out(one, draft, f"{rule.shown}: a salt with a quotation mark cannot stand in SQL")
         return
     call, size = _ALGORITHMS[rule.algorithm.upper()]
     if one.of_key and one.length is not None and one.length < size:
-        raise _of_key(
-            one, f"is of the key, and its {one.length} characters are too few for a hash that is another for each"
-        )
+        raise _of_key(one, f"its {one.length} characters are too few for a hash that is another for each value")
     if one.of_key:
-        draft.report.differ(
-            "keys have the hash, too, where the connector had the value; so partitions differ", str(one)
-        )
+        draft.report.differ("keys have the hash, too, where the connector had the value: partitions change", one.name)
     if not rule.version:
         draft.report.differ(_V1, rule.shown)
     text = call.format(f"'{_salt(draft, rule)}' || \"{one.column}\"")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from integrator.cli.imports import debezium_flat
 from integrator.cli.imports.connect_file import Config
-from integrator.cli.imports.debezium_columns import absent
+from integrator.cli.imports.debezium_columns import absent, key_of
 from integrator.cli.imports.debezium_masks import replaced
 from integrator.cli.imports.debezium_tables import Tables, needs_tables
 from integrator.cli.imports.debezium_topics import Router, router
@@ -150,7 +150,7 @@ def _mask(name: str, replacement: str | None, key: str, tables: Tables, draft: D
         column = table.column(name)
         if column is None:
             continue
-        if name in table.key:
+        if name in key_of(table, draft):
             raise ConfigurationError(
                 f"{key}: {table.name}.{name} is of the key, and all rows would have one: let others be the key "
                 "(message.key.columns), or take it out of fields"

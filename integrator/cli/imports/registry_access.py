@@ -9,9 +9,9 @@ from integrator.cli.imports.draft import Draft
 
 PREFIX = "SCHEMA_REGISTRY"
 """Of the environment variables that have the registry's secrets."""
-_USER_INFO = re.compile(r"(\w+://)((?:\$\{[^}]*\}|[^/?#\s])*)@(.*)")
+_USER_INFO = re.compile(r"(\w+://)((?:\$\{[^}]*\}|(?!\$\{)[^/?#\s])*)@(.*)")
 """A URL with a user (RFC 3986, section 3.2.1), or with references of Kafka Connect's in the place of one."""
-_INFO = re.compile(r"((?:\$\{[^}]*\}|[^:])*)(?::(.*))?", re.DOTALL)
+_INFO = re.compile(r"((?:\$\{[^}]*\}|(?!\$\{)[^:])*)(?::(.*))?", re.DOTALL)
 """user:password; a reference has colons of its own."""
 
 

@@ -11,18 +11,17 @@ class Report:
     """What the author of an imported channel must know.
 
     todos: what is to be done before the channel runs, because it cannot run without, or because values would be sent
-    that were kept back. differences: what consumers may notice. ignored: what the channel does without. The last two
-    are reasons, with the names of what they hold for; a difference may have no names.
+    that were kept back. differences: what consumers may notice. ignored: what the channel does without. Each is a text
+    with the names of what it holds for, which may be none.
     """
 
-    todos: list[str] = field(default_factory=list)
+    todos: dict[str, list[str]] = field(default_factory=dict)
     differences: dict[str, list[str]] = field(default_factory=dict)
     ignored: dict[str, list[str]] = field(default_factory=dict)
 
-    def todo(self, text: str) -> None:
-        """Add what is to be done."""
-        if text not in self.todos:
-            self.todos.append(text)
+    def todo(self, text: str, *names: str) -> None:
+        """Add what is to be done, and for what."""
+        _add(self.todos, text, names)
 
     def differ(self, what: str, *names: str) -> None:
         """Add a difference, and what it holds for."""
@@ -37,16 +36,20 @@ class Report:
         return "\n".join([head, *self._lines(remarks)])
 
     def _lines(self, remarks: Sequence[str]) -> Iterator[str]:
-        differences = [f"{', '.join(names)}: {what}" if names else what for what, names in self.differences.items()]
+        differences = [*remarks, *_named(self.differences)]
         ignored = [f"{', '.join(names)}: ignored, because {why}" for why, names in self.ignored.items()]
         for title, found in (
-            ("To do", self.todos),
-            ("Different from before", [*remarks, *differences]),
+            ("To do", _named(self.todos)),
+            ("Different from before", differences),
             ("Without a counterpart", ignored),
         ):
             if found:
                 yield f"  {title}:"
                 yield from (f"    {line}" for line in found)
+
+
+def _named(found: dict[str, list[str]]) -> list[str]:
+    return [f"{', '.join(names)}: {text}" if names else text for text, names in found.items()]
 
 
 def _add(found: dict[str, list[str]], text: str, names: Sequence[str]) -> None:

@@ -20,6 +20,7 @@ from integrator.arrow.arrays import Mask, Octets, first
 from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.coding import check_nested, read_plain
+from integrator.decode.column_names import found as of_column
 from integrator.decode.dialects.debezium_decimals import UNSIGNED
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NO_FIELD, VARIABLE, Field
 from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
@@ -89,7 +90,7 @@ class DebeziumCoding:
         """Return the type of a column, what the schema has of it, and the database, as the event or the table says."""
         named = NAMED[variant >> 1 & 3]
         database = named or (MYSQL if table.database == MYSQL else OTHER if table.database else NOT_KNOWN)
-        return column.type, self._fields(variant).get(column.name, NO_FIELD), database
+        return column.type, of_column(column, self._fields(variant)) or NO_FIELD, database
 
     def _fields(self, variant: int) -> Mapping[str, Field]:
         return self.fields[(variant >> 3) - 1] if variant > 7 else {}

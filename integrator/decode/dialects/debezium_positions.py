@@ -73,8 +73,9 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, 
         transaction, commit, segment = nothing, lines, pa.repeat(NO_TRANSACTION, len(at))
     else:
         transaction, commit, segment = by_connector(source.text, where)
-        nowhere = pc.fill_null(pc.equal(source.text("file"), ""), fill_value=False)
-        commit = pc.if_else(nowhere, lines, commit)
+        if by_connector is _mysql:
+            nowhere = pc.fill_null(pc.equal(source.text("file"), ""), fill_value=False)
+            commit = pc.if_else(nowhere, lines, commit)
     lost = np.flatnonzero(mask(pc.is_null(commit)))
     if len(lost):
         raise DataError(

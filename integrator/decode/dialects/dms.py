@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from integrator import schema
 from integrator.decode.coding import stamps
+from integrator.decode.column_names import is_meant
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_parts
 from integrator.decode.dialects import dms_json
@@ -69,7 +70,7 @@ def _written(file: File, table: Table) -> Csv:
     """Return how a CSV file is written by its first line."""
     columns = [column.name for column in table.columns]
     row = first_row(file.path)
-    if OP in row or set(row) >= set(columns):
+    if OP in row or all(any(is_meant(column, name) for name in row) for column in table.columns):
         return Csv(nulls=("NULL", ""))
     before = {0: (), 1: (OP,), 2: (OP, STAMP)}.get(len(row) - len(columns))
     if before is None:

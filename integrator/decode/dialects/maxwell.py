@@ -75,8 +75,8 @@ class MaxwellCoding(TextCoding):
 
     def convert(self, text: Octets, at: Slices, kind: Hashable) -> pa.Array:
         """Return values in their type. Raises ValueRefused."""
-        lists = (at.first_bytes(text) == LIST) & (at.end > 0)
-        if kind != _LABELS or not lists.any():
+        lists = (at.first_bytes(text) == LIST) & (at.end > 0) if kind == _LABELS else None
+        if lists is None or not lists.any():
             return super().convert(text, at, kind)
         check_nested(text, Slices(at.start, np.where(lists, 0, at.end), at.escaped), _LABELS)
         return each(texts_of(text, at), [(lists, _labels), (None, lambda labels: labels)])

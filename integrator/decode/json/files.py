@@ -17,6 +17,8 @@ from integrator.errors import EnvironmentFault
 BLOCK_BYTES = 16 * 1024 * 1024
 MARK = codecs.BOM_UTF8
 """Some programs write it before all text; RFC 8259, section 8.1: it may be ignored."""
+MOST_BYTES = (1 << 31) - 1
+"""Of a line, or of a file that is read at once: Arrow's text has 32-bit offsets."""
 _LOOK = 64 * 1024
 _FIRST_LINES = 100
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")
@@ -41,6 +43,31 @@ def open_file(path: str) -> pa.NativeFile:
 def cut_off(path: str, error: Exception) -> EnvironmentFault:
     """Return the error for a file of which only the beginning could be read."""
     return EnvironmentFault(f"{path}: the change file cannot be read on: {error}; {_ANEW}")
+
+
+def too_long(path: str, number: int) -> EnvironmentFault:
+    """Return the error for a line, or for a file that is read at once, that is too long to be read."""
+    return EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
+
+
+def first_lines(path: str, least: int) -> bytes:
+    """Return the first `least` bytes of a file, and what is after them to the end of the first line.
+
+    Raises EnvironmentFault where that is too long.
+    """
+    with open_file(path) as stream:
+        try:
+            start = more = stream.read(least)
+            pieces, size = [start], len(start)
+            while more and b"\n" not in more:
+                if size > MOST_BYTES:
+                    raise too_long(path, 1)
+                more = stream.read(least)
+                pieces.append(more)
+                size += len(more)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise cut_off(path, error) from error
+    return b"".join(pieces)
 
 
 def container_of(file: str) -> str:
@@ -79,12 +106,15 @@ def _has_record(start: bytes) -> bool:
 
 def raw_lines(path: str, numbers: npt.NDArray[np.int64]) -> Iterator[bytes]:
     """Yield lines of a file as they came, without their ends: those of these numbers, which ascend."""
-    number, rest, wanted = 1, b"", iter(numbers.tolist())
+    number, rest, wanted = 1, bytearray(), iter(numbers.tolist())
     line = next(wanted, None)
     with open_file(path) as stream:
         while line is not None:
             block = stream.read(BLOCK_BYTES)
-            data = rest + block
+            rest += block
+            if block and b"\n" not in block:  # of a long line: what is there is not looked at, nor copied, again
+                continue
+            data = bytes(rest)
             ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE)
             if not block and rest:
                 ends = np.append(ends, len(data))  # the last line may have no end
@@ -97,4 +127,4 @@ def raw_lines(path: str, numbers: npt.NDArray[np.int64]) -> Iterator[bytes]:
             if not block:
                 return
             number += len(ends)
-            rest = data[int(ends[-1]) + 1 :] if len(ends) else data
+            rest = bytearray(data[int(ends[-1]) + 1 :])

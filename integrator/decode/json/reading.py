@@ -15,9 +15,9 @@ from integrator.arrow.arrays import Octets, Raw, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import TOPS, WORD, equal, in_each
 from integrator.contracts.rejected import Rejected
-from integrator.decode.json.files import BLOCK_BYTES, MARK, cut_off, open_file
+from integrator.decode.json.files import BLOCK_BYTES, MARK, MOST_BYTES, cut_off, open_file, too_long
 from integrator.decode.json.lines import Codes, LeftOut, Lines, count_bytes
-from integrator.errors import DataError, EnvironmentFault
+from integrator.errors import DataError
 
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
@@ -29,7 +29,6 @@ _UTF_8 = "write change files in UTF-8"
 _GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
 _NEWLINE, _RETURN = 0x0A, 0x0D
-_MOST_BYTES = (1 << 31) - 1
 _NEWLINES = in_each(_NEWLINE)
 
 
@@ -79,7 +78,7 @@ def read_lines(path: str, reading: LineReading = _AS_THEY_ARE, data: pa.Buffer |
 
     Raises DataError for text that is not UTF-8, where that is not tolerated.
     """
-    number, rest = 1, b""
+    number, rest = 1, bytearray()
     with open_file(path) if data is None else pa.BufferReader(data) as stream:
         for doubled in itertools.count():
             wanted = min(FIRST_BYTES << min(doubled, _DOUBLED), reading.block_bytes)
@@ -93,6 +92,8 @@ def read_lines(path: str, reading: LineReading = _AS_THEY_ARE, data: pa.Buffer |
                 lines, number = _lines(path, data, number, reading, codes)
                 if len(lines) or lines.rejected:
                     yield lines
+            if len(rest) > MOST_BYTES:
+                raise too_long(path, number)
     if rest.strip():
         yield _lines(path, rest + b"\n", number, reading)[0]
 
@@ -111,20 +112,21 @@ def whole_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Line
 
 
 def _next_block(
-    path: str, stream: pa.NativeFile, rest: bytes, size: int, shortening: Shortening | None
-) -> tuple[bytearray, Codes | None, bytes]:
+    path: str, stream: pa.NativeFile, rest: bytearray, size: int, shortening: Shortening | None
+) -> tuple[bytearray, Codes | None, bytearray]:
     """Return about `size` bytes of whole lines, their codes, and the line that is begun after them.
 
-    There are no bytes where nothing comes any more. Lines of which something is left out are read in pieces that stay
-    in the cache.
+    There are no bytes where nothing comes any more, or a line has no end yet. Lines of which something is left out are
+    read in pieces that stay in the cache. Of a long line as much is read again as is there: it is copied so few times
+    that all copies together have twice its bytes.
     """
     block, filled, codes = bytearray(), 0, list[Codes]()
     while filled < size:
         is_shortened = bool(codes or (shortening is not None and shortening.used))
-        data = _read_on(path, stream, rest, _PIECE_BYTES if is_shortened else size)
+        data = _read_on(path, stream, rest, max(len(rest), _PIECE_BYTES if is_shortened else size))
         if codes and len(data) == len(rest):
             break
-        rest = _cut_off_rest(data, len(rest))
+        data, rest = _divided(data, len(rest))
         if shortening is None or not (codes or shortening.begins(data)):
             return data, None, rest
         block.extend(bytes(max(0, filled + len(data) + 2 * WORD - len(block))))
@@ -136,18 +138,20 @@ def _next_block(
     return block, np.concatenate(codes), rest
 
 
-def _cut_off_rest(data: bytearray, known: int) -> bytes:
-    """Cut off the line that is begun at the end of some bytes, and return it; the first `known` bytes have no end."""
+def _divided(data: bytearray, known: int) -> tuple[bytearray, bytearray]:
+    """Return whole lines, and the line that is begun after them; the first `known` bytes of these have no end."""
     end = data.rfind(b"\n", known) + 1
-    rest = bytes(data[end:])
+    if not end:
+        return bytearray(), data
+    rest = data[end:]
     del data[end:]
-    return rest
+    return data, rest
 
 
-def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: int) -> bytearray:
+def _read_on(path: str, stream: pa.NativeFile, begun: bytearray, size: int) -> bytearray:
     """Return what is begun, and at most `size` bytes after it: read into their place, for a copy costs pages anew."""
-    data, filled = bytearray(begun), len(begun)
-    for room in (min(_SMALL_BYTES, size), size):
+    data, filled = begun, len(begun)
+    for room in (size,) if filled > _SMALL_BYTES else (min(_SMALL_BYTES, size), size):
         larger = bytearray(len(begun) + room)
         larger[:filled] = data
         data = larger
@@ -164,8 +168,8 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytes | bytearray, size: i
 
 def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Codes | None = None) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
-    if len(data) > _MOST_BYTES:
-        raise EnvironmentFault(f"{path}:{number}: a line, or a file read at once, of over 2 GiB; divide the file")
+    if len(data) > MOST_BYTES:
+        raise too_long(path, number)
     offsets, is_ascii = _offsets(data, None if codes is None else len(codes))
     after = number + len(offsets) - 1
     numbers = np.arange(number, after)

@@ -13,7 +13,9 @@ import pyarrow.json
 from integrator import schema
 from integrator.arrow.arrays import Mask, Octets, flat, unfit
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
+from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import pieces
+from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
 from integrator.decode.json.slices import Slices, raw_of, texts_of
@@ -55,6 +57,9 @@ def read_json(text: Octets, at: Slices, kind: Type) -> pa.Array:
             found = read_dates(text, at)
         case schema.Timestamp():
             found = read_moments(text, at, kind, "own" if kind.zoned else "none")
+        case schema.Array(schema.Decimal() as item):  # of which Arrow's parser does not take all that are written
+            _check(text, at, at.first_bytes(text) == LIST)
+            return from_json_list(raw_of(text, at), item, lambda items, _: from_text(items, item))
         case _:
             pass
     return typed(_others(text, at, json_type(kind)), kind) if found is None else found

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from integrator.contracts.outgoing import MessageHeaders
+from integrator.contracts.report import TooLarge
 from integrator.deliver.kafka import aws_iam
 from integrator.deliver.kafka.rdkafka_h import (
     Asked,
@@ -27,6 +28,8 @@ from integrator.errors import EnvironmentFault
 
 _PRODUCER = 0
 _FATAL = -150
+_TOO_LARGE = 10
+"""MESSAGE_TOO_LARGE: https://kafka.apache.org/protocol#protocol_error_codes."""
 _TEXT_BYTES = 512
 _AGAIN_S = 0.1
 
@@ -39,12 +42,15 @@ class Client:
     """
 
     def __init__(
-        self, properties: Mapping[str, str], failed: Callable[[str], None], noticed: Callable[[str, bool], None]
+        self,
+        properties: Mapping[str, str],
+        failed: Callable[[str, TooLarge | None], None],
+        noticed: Callable[[str, bool], None],
     ) -> None:
         """Make a producer; EnvironmentFault describes what is wrong with its properties.
 
-        failed: is called with each message that was not delivered, once. noticed: with each error, and whether
-        it is fatal.
+        failed: is called with each message that was not delivered, once: why, and what it was if it is too large.
+        noticed: is called with each error, and whether it is fatal.
         """
         self._library = library()
         self._failed, self._on_error = failed, noticed
@@ -199,7 +205,11 @@ class Client:
             message = record.contents
             if message.err:
                 topic = self._library.rd_kafka_topic_name(message.rkt).decode()
-                self._failed(f"{topic} [{message.partition}]: {self._named(message.err)}")
+                large = None
+                if message.err == _TOO_LARGE:
+                    key = ctypes.string_at(message.key, message.key_len) if message.key else b""
+                    large = TooLarge(topic, message.len + message.key_len, key.decode(errors="replace"))
+                self._failed(f"{topic} [{message.partition}]: {self._named(message.err)}", large)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where C returns to
             self._raised = error
 

@@ -139,7 +139,9 @@ def through_topic(properties: dict[str, str], topic: str) -> float:
 
     Raises EnvironmentFault where one of them is not possible.
     """
-    connected(properties)
+    _, there = connected(properties)
+    if topic not in there.topics:
+        raise EnvironmentFault(f"the test topic {topic} is not there; create it, or name one that is there")
     begun, mark, failed = time.monotonic(), uuid.uuid4().bytes, []
     producer = Producer({**QUIET, **client_settings(properties), "message.timeout.ms": str(int(TIMEOUT_S * 1000))})
     places: list[tuple[int, int]] = []

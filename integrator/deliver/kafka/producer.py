@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from integrator.contracts.outgoing import MessageHeaders
+from integrator.contracts.report import TooLarge
 from integrator.deliver.kafka.librdkafka import Client
 from integrator.deliver.kafka.properties import QUIET
 from integrator.deliver.kafka.rdkafka_h import Records
@@ -25,6 +26,7 @@ class Latch:
         self.accepted = 0
         self.failed = 0
         self.error: str | None = None
+        self.too_large: TooLarge | None = None
         self.transport: str | None = None
 
     def fail(self, text: str, count: int = 1) -> None:
@@ -113,8 +115,10 @@ class KafkaProducer:
         """Begin to count anew."""
         self.latch = Latch()
 
-    def _failed(self, text: str) -> None:
+    def _failed(self, text: str, large: TooLarge | None) -> None:
         self.latch.fail(text)
+        if large is not None and (self.latch.too_large is None or large.bytes > self.latch.too_large.bytes):
+            self.latch.too_large = large
 
     def _noticed(self, text: str, fatal: bool) -> None:
         self.latch.transport = text

@@ -41,7 +41,9 @@ def rows(tree: Any, line: Line) -> list[Row]:
     schema, _, table = (metadata.get("opencdc.collection"), "", metadata.get("opencdc.collection"))
     if isinstance(table, str):
         schema, _, table = table.rpartition(".")
-        schema = schema or None
+        if schema.startswith("."):
+            line.notes.add("a database without a name before the schema's")
+        schema = schema.removeprefix(".") or None
     return rows_of(line, Record(action, schema, table, new, old), _go)
 
 

@@ -80,7 +80,7 @@ def capture(server: mariadb.MariaDb, properties: dict[str, str], values: Path, k
 
     def change() -> None:
         server.sql(statements("during"), DATABASE)
-        server.sql(f"insert into {MARKER} values ('{record.END}')", DATABASE)  # noqa: S608 - names of our own
+        server.sql(f"insert into {MARKER} values ('{record.END}')", DATABASE)
 
     class_path = record.libraries(JARS, "mariadb")
     record.capture(class_path, where, ALWAYS | own | properties, log, lambda: server.sql(streaming) != "0\n", change)
@@ -95,7 +95,7 @@ def tables_of(server: mariadb.MariaDb) -> dict[str, list[dict[str, str | None]]]
     columns = f"""
         select table_name, column_name, data_type from information_schema.columns
         where table_schema = '{DATABASE}' and table_name <> '{MARKER}' order by table_name, ordinal_position
-    """  # noqa: S608 - names of our own
+    """
     exact = {
         **dict.fromkeys(("binary", "varbinary", "blob"), "hex({})"),
         "bit": "lpad(conv({} + 0, 10, 2), 8, '0')",
@@ -109,7 +109,7 @@ def tables_of(server: mariadb.MariaDb) -> dict[str, list[dict[str, str | None]]]
         texts.setdefault(table, []).append(f"'{column}', concat({text})")
 
     def rows(table: str, pairs: Sequence[str]) -> str:
-        return server.sql(f"select json_object({', '.join(pairs)}) from `{table}` order by id", DATABASE)  # noqa: S608
+        return server.sql(f"select json_object({', '.join(pairs)}) from `{table}` order by id", DATABASE)
 
     return {table: [json.loads(line) for line in rows(table, pairs).splitlines()] for table, pairs in texts.items()}
 

@@ -93,7 +93,7 @@ CASES = [
     broken(
         "a name that Avro cannot have",
         [("shop.sql", "what text", '"what-else" text'), kafka(REGISTRY)],
-        "13: $.tables[0]: table audit: column what-else, REGISTRY_AVRO: an Avro name has letters, digits and underscores…audit, Name: what-else, BaseName: …}",
+        "13: $.tables[0]: table audit: column what-else, REGISTRY_AVRO: a name has letters, digits and underscores…audit, Name: what-else, BaseName: …}",
         (
             "  - action: Integrate\n",
             "  - {action: ColumnProperties, Name: what-else, table: audit, BaseName: what_else}\n  - action: Integrate\n",

@@ -1,0 +1,57 @@
+"""A receiver of a socket's lines on a free port of loopback, without a channel."""
+
+import json
+import socket
+import time
+
+from integrator.sources.endpoint import Endpoint, Limits
+from integrator.sources.line_check import Door
+from integrator.sources.receiver import Receiver
+from integrator.sources.spool import Spool
+
+
+class Receiving:
+    """A receiver on a free port of loopback, and what it has spooled."""
+
+    def __init__(self, directory, secret=None, tls=None, door=None, **limits):
+        self.directory = directory
+        self.spool = Spool(directory, (door or Door()).waits)
+        given = {"segment_seconds": 0.05, **limits}
+        self.receiver = Receiver(
+            Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t", door
+        )
+
+    def __enter__(self):
+        self.receiver.start()
+        return self
+
+    def __exit__(self, *_):
+        self.receiver.close()
+        self.spool.close()
+
+    def connect(self):
+        connected = socket.create_connection(("127.0.0.1", self.receiver.port), 30)
+        connected.settimeout(30)
+        return connected
+
+    def lines(self, sender=None):
+        paths = sorted(self.directory.glob("[0-9]*.jsonl"))
+        chosen = [path for path in paths if sender is None or f".{sender}." in path.name]
+        return [json.loads(line) for path in chosen for line in path.read_text().splitlines() if line.strip()]
+
+    def wait_for(self, count, seconds=30):  # a disk that is busy syncs slowly
+        until = time.monotonic() + seconds
+        while len(self.lines()) < count and time.monotonic() < until:
+            time.sleep(0.01)
+        return self.lines()
+
+    def refused(self):
+        path = self.directory / "refused.jsonl"
+        until = time.monotonic() + 30
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def records(count, start=1):
+    return b"".join(b'{"n":%d}\n' % n for n in range(start, start + count))
