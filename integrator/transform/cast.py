@@ -109,7 +109,7 @@ def _moments(texts: pa.Array, kind: schema.Date | schema.Time | schema.Timestamp
             case schema.Timestamp():
                 return moments.timestamp(texts, kind)
     except ValueError as error:
-        raise pa.ArrowInvalid(str(error)) from None
+        raise unfit(reason(error)) from None
 
 
 def _check_digits(texts: pa.Array) -> None:

@@ -91,7 +91,7 @@ def test_the_channel_for_a_pipeline_of_conduit_passes_check(tmp_path, monkeypatc
     (tmp_path / "shop.sql").write_text((ROOT / "schemas" / "shop.sql").read_text())
     (tmp_path / "changes").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KAFKA_PASSWORD", "x")
+    monkeypatch.setenv("KAFKA_PASSWORD", "a password")
     monkeypatch.setattr(sys, "argv", ["integrator", "check", "--channel", "channel.yaml"])
     assert main.main() == 0, capsys.readouterr().err
 
