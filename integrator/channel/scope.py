@@ -45,7 +45,7 @@ ONLY_AT_SOURCE = AT_SOURCE["Restrict"] | {"CaptureExpression", "CaptureExpressio
 
 def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: str) -> Rank | None:
     """Return how specific `action` is for `table` at one of `locations`, or None where it does not hold."""
-    tables = _tables_of(channel, table)
+    tables = tables_of(channel, table)
     places = {"*": 0} | {channel.locations[name].group: 1 for name in locations} | dict.fromkeys(locations, 2)
     if action.table not in tables or action.group not in places:
         return None
@@ -53,12 +53,18 @@ def rank(action: Scoped, channel: Channel, locations: tuple[str, ...], table: st
     return named, tables[action.table], places[action.group]
 
 
+def is_of_several(action: Scoped, channel: Channel) -> bool:
+    """Return whether an action says that it is for several tables: for a table group, or for * that is written out."""
+    several = action.table in ("*", GENERAL) or action.table in channel.table_groups
+    return several and "table" in action.model_fields_set
+
+
 def holds(action: Scoped, channel: Channel, table: str) -> bool:
     """Return whether an action is for a table, at whatever location."""
-    return action.table in _tables_of(channel, table)
+    return action.table in tables_of(channel, table)
 
 
-def _tables_of(channel: Channel, table: str) -> dict[str, int]:
+def tables_of(channel: Channel, table: str) -> dict[str, int]:
     """Return what actions may name to mean a table, and how specific that is."""
     groups = {name for name, members in channel.table_groups.items() if table in members}
     return {"*": 0, table: 2} | dict.fromkeys(groups or {GENERAL}, 1)

@@ -135,8 +135,9 @@ class ChannelScope:
 def column_properties(scope: ChannelScope, table: Table, at: At) -> ColumnParameters:
     """Return for each column name the merged properties that hold for it, and their places."""
     names: dict[str, list[tuple[int, ColumnProperties]]] = {}
+    scoped = scopes.tables_of(scope.channel, table.name)
     for place, action in enumerate(scope.channel.actions):
-        if not isinstance(action, ColumnProperties):
+        if not isinstance(action, ColumnProperties) or action.table not in scoped:
             continue
         for name in _meant(scope, table, place, action):
             names.setdefault(name, []).append((place, action))
@@ -159,9 +160,7 @@ def _meant(scope: ChannelScope, table: Table, place: int, action: ColumnProperti
 def _is_of_others(scope: ChannelScope, table: Table, action: ColumnProperties) -> bool:
     """Return whether an action says that it is for several tables, and names a column that only others of them have."""
     name = action.Name or ""
-    if "table" not in action.model_fields_set or action.table == table.name or name in scope.extra:
-        return False
-    if table.column(name) is not None:
+    if not scopes.is_of_several(action, scope.channel) or name in scope.extra or table.column(name) is not None:
         return False
     return any(scopes.holds(action, scope.channel, other) for other in scope.having(name))
 

@@ -139,6 +139,9 @@ def made(config: Config, connector: Connector, options: Options) -> Draft:
     debezium_columns.take(config, tables, draft)
     debezium_snapshots.take(config, tables, draft)
     chain = transforms.take(config, tables, draft, same, tombstones=tombstones)
+    for table, columns in draft.keys.items():
+        for column in columns:
+            draft.act("ColumnProperties", table=table, Name=column, SurrogateKey=True)
     if not chain.flat and not tombstones:
         draft.act("Integrate", OnDeleteSendTombstone=False)
     if of_columns and not chain.flat:

@@ -23,9 +23,7 @@ _KEYS = "message.key.columns"
 
 def take(config: Config, tables: Tables, draft: Draft) -> None:
     """Add the actions for columns, and report what has no counterpart. Raises ConfigurationError."""
-    for name, columns in _keys(config.get(_KEYS), tables, draft).items():
-        for column in columns:
-            draft.act("ColumnProperties", table=name, Name=column, SurrogateKey=True)
+    draft.keys = _keys(config.get(_KEYS), tables, draft)
     for key in ("column.exclude.list", "column.blacklist"):
         for table, column in _columns(config.get(key), key, tables, draft):
             absent(draft, table, column, key)
@@ -47,8 +45,7 @@ def take(config: Config, tables: Tables, draft: Draft) -> None:
 
 def key_of(table: Table, draft: Draft) -> tuple[str, ...]:
     """Return the columns that are a table's key: those that were taken for it, else its own."""
-    taken = tuple(one["Name"] for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name)
-    return taken or table.key
+    return tuple(draft.keys.get(table.name, ())) or table.key
 
 
 def absent(draft: Draft, table: Table, column: str, key: str) -> None:

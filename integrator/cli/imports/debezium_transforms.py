@@ -131,8 +131,7 @@ def _take_key(key: str, fields: list[str], tables: Tables, draft: Draft) -> None
         if lacking:
             draft.report.todo(f"{key}: table {table.name} has no column {', '.join(lacking)}: its key is its own")
             continue
-        for one in [one for one in draft.actions if one.get("SurrogateKey") and one["table"] == table.name]:
-            draft.actions.remove(one)
+        draft.keys[table.name] = fields
         for name in fields:
             if any(
                 "CaptureExpression" in one and (one["table"], one["Name"]) == (table.name, name)
@@ -141,7 +140,6 @@ def _take_key(key: str, fields: list[str], tables: Tables, draft: Draft) -> None
                 raise ConfigurationError(
                     f"{key}: {table.name}.{name} is masked, and cannot be the key: take it out of fields"
                 )
-            draft.act("ColumnProperties", table=table.name, Name=name, SurrogateKey=True)
 
 
 def _mask(name: str, replacement: str | None, key: str, tables: Tables, draft: Draft) -> None:

@@ -58,14 +58,17 @@ class Draft:
     remarks: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
     secrets: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    """The columns that are taken for the key of a table, in the place of its own."""
     guessed: bool = False
 
     def act(self, action: str, **parameters: Any) -> None:
         """Add an action; a parameter that is None is not given. What one of the same scope says stands together."""
         given = {key: value for key, value in parameters.items() if value is not None}
         scope = {"action": action, **{key: given.pop(key) for key in SCOPE if key in given}}
-        same = [one for one in self.actions if {key: one[key] for key in ("action", *SCOPE) if key in one} == scope]
-        if action in _TOGETHER and same and not given.keys() & same[0].keys():
+        together = self.actions if action in _TOGETHER else []
+        same = [one for one in together if {key: one[key] for key in ("action", *SCOPE) if key in one} == scope]
+        if same and not given.keys() & same[0].keys():
             same[0].update(given)
         else:
             self.actions.append(scope | given)
