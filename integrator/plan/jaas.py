@@ -87,9 +87,9 @@ def applied(location: KafkaAccess, report: Report, directory: str) -> KafkaAcces
         ours = found.options.get(name)
         if ours is not None and getattr(location, ours) is not None:
             report(ours, f"{KEY} has it too, as {name}; use one of them")
-        elif ours is not None and SENSITIVE.search(ours) and is_too_short(value):
-            report(KEY, f"{name}: {TOO_SHORT}")
         elif ours is not None:
+            if SENSITIVE.search(ours) and is_too_short(value):
+                report(KEY, f"{name}: {TOO_SHORT}")
             values[ours] = paths.resolved(value, directory) if ours == "Kafka_Kerberos_Keytab" else value
         elif name.startswith("extension_") and "OAUTHBEARER" in found.methods:
             extensions[name.removeprefix("extension_")] = value

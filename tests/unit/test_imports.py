@@ -23,10 +23,10 @@ def test_an_import_writes_what_is_expected(name, tmp_path, monkeypatch, capsys):
     assert printed.out.replace(f"{tmp_path}/", "") == imports.report_of(name).read_text()
     assert imports.SECRET not in printed.out + "".join(imports.written(channel).values())  # I7
     for secret in imports.CASES[name].secrets:
-        monkeypatch.setenv(secret, 'a.PlainLoginModule required username="x" password="y";')
+        monkeypatch.setenv(secret, 'a.PlainLoginModule required username="x" password="a password";')
         assert f"in the environment as {secret}" in printed.out
-    monkeypatch.setenv("AIRBYTE_JAAS", 'a.ScramLoginModule required username="x" password="y";')
-    monkeypatch.setenv("KAFKA_JAAS", 'a.ScramLoginModule required username="x" password="y";')
+    monkeypatch.setenv("AIRBYTE_JAAS", 'a.ScramLoginModule required username="x" password="a password";')
+    monkeypatch.setenv("KAFKA_JAAS", 'a.ScramLoginModule required username="x" password="a password";')
     command = printed.out.rpartition("Next: ")[2].partition("; integrator check ")[0]
     subprocess.run(["sh", "-c", command], check=True)
     monkeypatch.setattr(sys, "argv", ["integrator", "check", "--channel", str(channel)])
