@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -135,6 +135,19 @@ def to_decimal(text: pa.Array, wanted: pa.DataType) -> pa.Array:
     return pc.replace_with_mask(plain, pa.array(odd), pa.array(numbers, wanted))
 
 
+def unfit(text: str) -> Exception:
+    """Return a pa.ArrowInvalid for a value that cannot be what is wanted; its text is for whoever owns the data."""
+    made: Any = pa.ArrowInvalid(text)
+    made.is_for_owners = True
+    return cast("Exception", made)
+
+
+def reason(error: Exception) -> str:
+    """Return why a value is refused; nothing where that is in the words of Arrow, of its types and casts."""
+    is_for_owners = getattr(error, "is_for_owners", not isinstance(error, pa.ArrowException))
+    return str(error) if is_for_owners else ""
+
+
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -145,7 +158,7 @@ def _fitting(text: str, wanted: pa.DataType) -> Decimal:
     except InvalidOperation:
         held = None
     if held is None or held != number or held.adjusted() >= wanted.precision - wanted.scale:
-        raise pa.ArrowInvalid(f"it is no number, or one that {wanted} does not hold exactly")
+        raise unfit(f"it is no number, or one that {wanted} does not hold exactly")
     return held
 
 

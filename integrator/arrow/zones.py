@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first
+from integrator.arrow.arrays import first, unfit
 
 Seconds = npt.NDArray[np.int64]
 
@@ -88,18 +88,25 @@ def instants(local: pa.Array, zone: str) -> pa.Array:
     shown = _seconds(local)
     late = shown >= _LATE
     if not late.any():
-        return pc.assume_timezone(local, zone).cast(kind)
+        return _assumed(local, zone, kind)
     before, after = (_offsets(zone, shown[late] + by) for by in (-_DAY, _DAY))
     by_before, by_after = (_offsets(zone, shown[late] - offset) == offset for offset in (before, after))
     wrong = first((before != after) & (by_before == by_after))
     if wrong is not None:
         text = local.filter(pa.array(late))[wrong]
         how = "is ambiguous" if by_before[wrong] else "doesn't exist"
-        raise pa.ArrowInvalid(f"Timestamp {how} in timezone {zone!r}: {text}")
+        raise unfit(f"Timestamp {how} in timezone {zone!r}: {text}")
     offset = np.zeros(len(local), np.int64)
     offset[late] = np.where(by_before, before, after)
-    early = pc.assume_timezone(pc.if_else(pa.array(late), None, local), zone).cast(kind)
+    early = _assumed(pc.if_else(pa.array(late), None, local), zone, kind)
     return pc.if_else(pa.array(late), _shifted(local, -offset, kind), early)
+
+
+def _assumed(local: pa.Array, zone: str, kind: pa.DataType) -> pa.Array:
+    try:
+        return pc.assume_timezone(local, zone).cast(kind)
+    except pa.ArrowInvalid as error:
+        raise unfit(str(error)) from None
 
 
 def clock(moments: pa.Array, zone: str) -> pa.Array:

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from integrator.channel import paths
-from integrator.channel.secret import SENSITIVE, Secrets
+from integrator.channel.secret import SENSITIVE, TOO_SHORT, Secrets, is_too_short, passwords_of
 from integrator.errors import Problem
 
 Path_ = tuple[str | int, ...]
@@ -88,6 +88,8 @@ class Reader:
         except LookupError as error:
             self._add(path, str(error))
         self._source.secrets.add_of_url(scalar)
+        if any(map(is_too_short, passwords_of(scalar))):
+            self._add(path, TOO_SHORT)
         return scalar
 
     def _mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
@@ -102,6 +104,8 @@ class Reader:
             result[key] = self.value(value_node, (*path, key))
             if isinstance(result[key], str) and SENSITIVE.search(key):
                 self._source.secrets.add(result[key])  # I7: before a problem can show what is around it
+                if is_too_short(result[key]):
+                    self._add((*path, key), TOO_SHORT)
         return result
 
     def _add(self, path: Path_, text: str) -> None:

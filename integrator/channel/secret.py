@@ -19,6 +19,7 @@ REFERENCE = re.compile(r"\$\{(file:)?([^}]+)\}")
 SENSITIVE = re.compile(r"(?i)(passw|passphrase|secret|\.pem$|jaas|oauthbearer\.(config|extensions)$|token|credential)")
 """Names of properties and variables with secret values; librdkafka's are in its CONFIGURATION.md."""
 HIDDEN = "********"
+TOO_SHORT = "a secret of one character cannot be hidden, for it is in nearly every text; use a longer one"
 _USER_INFO = re.compile(r"://[^\s:/?#@]*:([^\s/?#]*)@|:thin:[^\s/@]*/([^\s@]+)@")
 """A URL's password (RFC 3986, section 3.2.1), and that of Oracle's JDBC driver, jdbc:oracle:thin:user/password@host."""
 _PARAMETER = re.compile(r"[?&;]([^?&;=\s]+)=([^&;\s]+)")
@@ -64,15 +65,17 @@ class Secrets:
             value = os.environ[name]
         self._resolved.add(value)
         if from_file or SENSITIVE.search(name):
+            if is_too_short(value):
+                raise LookupError(f"{found[0]}: {TOO_SHORT}")
             self.add(value, found[0])
         return value
 
     def add(self, value: str, reference: str = HIDDEN) -> None:
-        """Hide `value` from now on. reference: what the author wrote for it.
+        """Hide `value` from now on, if it is one that can be hidden. reference: what the author wrote for it.
 
         A reference is none: that is what a secret is written as, and what there was not stays so.
         """
-        if REFERENCE.fullmatch(value):
+        if REFERENCE.fullmatch(value) or is_too_short(value):
             return
         lines = [line for line in value.splitlines() if len(line) > 2 * _LEAST_PART and not line.startswith("-----")]
         for one in filter(None, [value, *lines]):
@@ -107,6 +110,11 @@ class Secrets:
         for value in sorted(values, key=len, reverse=True):
             text = text.replace(value, values[value])
         return text
+
+
+def is_too_short(value: str) -> bool:
+    """Return whether a secret cannot be hidden: stars in its place would be all over each text."""
+    return len(value) == 1
 
 
 def passwords_of(url: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Octets, every_refused, first_refused
+from integrator.arrow.arrays import Octets, every_refused, first_refused, reason
 from integrator.decode.coding import Coding
 from integrator.decode.json.lines import cut
 from integrator.decode.json.shapes import Kinds, Layout
@@ -95,8 +95,7 @@ class Conversion:
         try:
             self.coding.convert(self.text, at.part(index, index + 1), kind)
         except _REFUSED as error:
-            of_parser = isinstance(error, pa.ArrowInvalid) and "JSON" in str(error)
-            return "" if of_parser else str(error)
+            return reason(error)
         raise AssertionError("a value was refused in a batch and accepted alone")
 
     def _refused(self, own: Slices, start: int, error: ValueRefused) -> tuple[int, str]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import Mask, mask, reason
 from integrator.decode.coding import Convert
 from integrator.decode.column_names import meant
 from integrator.decode.contract import Reading
@@ -20,7 +20,7 @@ from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
 from integrator.errors import MASKED, DataError, PublicDataError, shortened
-from integrator.schema import Table, arrow_type
+from integrator.schema import Table, arrow_type, describe
 
 Ints = npt.NDArray[np.int64]
 
@@ -92,7 +92,8 @@ class RowValues:
                 text = MASKED if column.masked else str(error)
                 raise DataError(f"{where}: {text}; mend the record or the table definition") from None
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-                text = MASKED if column.masked else shortened(str(error))
+                known = reason(error) or f"its values are of Arrow's type {values.type}, and no {describe(column.type)}"
+                text = MASKED if column.masked else shortened(known)
                 raise DataError(f"{rows.file}: table {table.name}, column {column.name}: {text}") from None
             columns[column.name] = made
             if column.name in self.missing:

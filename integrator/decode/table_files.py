@@ -20,7 +20,7 @@ from integrator.arrow.compiled import compiled
 from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
-from integrator.errors import DataError, PublicDataError, shortened, shown
+from integrator.errors import DataError, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Type, arrow_type
 
@@ -55,10 +55,11 @@ def batches(
                 yield from map(_plain, opened.iter_batches(ROWS, columns=columns))
         else:
             yield from _csv(file, needed, only, written or Csv())
-    except pa.ArrowInvalid as error:
+    except pa.ArrowInvalid:
         if container == "csv":
             _check_rows(file)
-        raise DataError(f"{file}: not {container}, or broken: {shortened(str(error))}") from None
+        kind = "Parquet" if container == "parquet" else "CSV"
+        raise PublicDataError(f"{file}: is no {kind} file, or is broken; write it anew") from None
     except OSError as error:
         raise cut_off(file, error) from error
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from integrator.channel import paths
 from integrator.channel.access import KafkaAccess
 from integrator.channel.problems import Report
-from integrator.channel.secret import Secrets
+from integrator.channel.secret import SENSITIVE, TOO_SHORT, Secrets, is_too_short
 
 KEY = "Sasl_Jaas_Config"
 _TOKEN = re.compile(
@@ -88,6 +88,8 @@ def applied(location: KafkaAccess, report: Report, directory: str) -> KafkaAcces
         if ours is not None and getattr(location, ours) is not None:
             report(ours, f"{KEY} has it too, as {name}; use one of them")
         elif ours is not None:
+            if SENSITIVE.search(ours) and is_too_short(value):
+                report(KEY, f"{name}: {TOO_SHORT}")
             values[ours] = paths.resolved(value, directory) if ours == "Kafka_Kerberos_Keytab" else value
         elif name.startswith("extension_") and "OAUTHBEARER" in found.methods:
             extensions[name.removeprefix("extension_")] = value

@@ -13,8 +13,7 @@ from integrator.channel.actions import Environment
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
-from integrator.channel.reader import Source
-from integrator.channel.secret import SENSITIVE
+from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
 from integrator.names.units import Unit, in_unit
 from integrator.plan import brokers, kafka_access
 from integrator.plan.kafka_properties import extra_properties
@@ -62,7 +61,7 @@ def kafka_settings(
     chosen: dict[str, str] = {}
     places: dict[str, int] = {}
     actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
-    _hide(actions, source)
+    _hide(actions, problems)
     kafka_access.hide(location, source.secrets)
     for variable in sorted({action.Name for _, action in actions}):
         named = [(place, action) for place, action in actions if action.Name == variable]
@@ -119,12 +118,14 @@ def kafka_settings(
     )
 
 
-def _hide(actions: list[tuple[int, Environment]], source: Source) -> None:
+def _hide(actions: list[tuple[int, Environment]], problems: Problems) -> None:
     """I7: know the values of secret properties before any message can hold them."""
-    for _, action in actions:
+    for place, action in actions:
         for key, _, value in (entry.strip().partition("=") for entry in action.Value.split(";")):
             if SENSITIVE.search(key.strip()):
-                source.secrets.add(value)
+                problems.source.secrets.add(value)
+                if is_too_short(value):
+                    problems.add(("actions", place, "Value"), f"{key.strip()}: {TOO_SHORT}")
 
 
 def _check_in_flight(extra: dict[str, str], report: Report) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import re
 import threading
 import time
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from integrator.refresh.expected import expected
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
-from integrator.refresh.tables import database_of, frame, quoting
+from integrator.refresh.tables import database_of, frame, quoting, unreadable
 from integrator.run import session, shards
 from integrator.run.prefetch import prefetch
 from integrator.run.second_pass import REPORT_DDL, second_pass
@@ -45,8 +44,6 @@ from integrator.run.sync import summed
 
 REASON = "refresh"
 _WAIT_S = 600.0
-_UNREADABLE = re.compile(r"\[(?:MALFORMED|CAST|CANNOT_PARSE|ARITHMETIC|NUMERIC|DATETIME|FAILED_READ_FILE)[^\n]*")
-"""Spark's conditions for values: https://spark.apache.org/docs/latest/sql-error-conditions.html."""
 
 
 @dataclass(frozen=True)
@@ -278,9 +275,9 @@ class _Refresh:
 
 def _of_data(rows: Rows, text: str) -> DataError | None:
     """Return the error for a row that Spark could not read; its text may have the row's values."""
-    found = list(dict.fromkeys(_UNREADABLE.findall(text)))  # where it was, and why, are reported one after the other
+    found = unreadable(text)
     if rows.recipe.masks:
-        found = [one.partition("]")[0] + "], whose text is not shown, for the channel masks columns" for one in found]
+        found = ["why is not shown, for the channel masks columns"] if found else []
     return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
 
 

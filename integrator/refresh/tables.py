@@ -7,6 +7,7 @@ give what their drivers make of values.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from py4j.protocol import Py4JError
@@ -35,6 +36,14 @@ _FILES = {
 }
 """How files are read where options do not say otherwise: CSV as in RFC 4180; an empty field is null, a quoted
 one is empty text (Spark takes a noncharacter for null, which nobody writes)."""
+_OF_SPARK = re.compile(r"^\[[A-Z_.]+\] | SQLSTATE: \w+")
+"""What is Spark's own in its errors (https://spark.apache.org/docs/latest/sql-error-conditions.html)."""
+_UNREADABLE = re.compile(
+    r"\[(?:MALFORMED|CAST|CANNOT_PARSE|ARITHMETIC|NUMERIC|DATETIME|FAILED_READ_FILE)[^]\n]*\] ?"
+    r"(.*?)(?: SQLSTATE: \w+)?$",
+    re.MULTILINE,
+)
+"""Spark's conditions for values."""
 _LOOKED_AT = 1000
 """Rows of JSON files in which the names are looked for."""
 DRIVERS = {
@@ -72,7 +81,13 @@ def frame(
         read = _files(spark, location, table)
         return read.where(condition) if condition else read
     except AnalysisException as error:
-        raise EnvironmentFault(f"table {table.name}: cannot be read: {error}") from error
+        text = _OF_SPARK.sub("", str(error).splitlines()[0])
+        raise EnvironmentFault(f"table {table.name}: cannot be read: {text}") from error
+
+
+def unreadable(text: str) -> list[str]:
+    """Return why Spark could not read rows, as the text of its failure says: where it was, then why; of others none."""
+    return list(dict.fromkeys(_UNREADABLE.findall(text)))
 
 
 def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:

@@ -113,12 +113,9 @@ class Job:
         if not begun:
             self._jvms_lock = session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
-        if once:
-            if self.state.suspended is not None:
-                raise EnvironmentFault(
-                    f"channel {self.plan.channel} is suspended: {self.state.suspended}; resume it first"
-                )
-        elif self._spooled is not None and not begun:
+        if once and (reason := self.state.suspended) is not None:
+            raise EnvironmentFault(f"channel {self.plan.channel} is suspended: {reason}; resume it first")
+        if not once and self._spooled is not None and not begun:
             self._spooled.start(self.state.last_file())
         starts = itertools.count(int(begun))
         run_with_restarts(

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow import zones
-from integrator.arrow.arrays import as_lists, first, first_refused, items_of, plain_text, to_decimal
+from integrator.arrow.arrays import as_lists, first, first_refused, items_of, plain_text, reason, to_decimal, unfit
 from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options
 from integrator.decode.text import moments
@@ -70,9 +70,8 @@ def cast(values: pa.Array, kind: Type, timezone: str) -> pa.Array:
         if not len(values):
             raise Refused(str(error)) from None
         index = first_refused(len(values), accepts)
-        raise Refused(
-            f"{shown_at(values, index)} cannot become {describe(kind)}: {shortened(str(error))}", index
-        ) from None
+        why = f": {shortened(found)}" if (found := reason(error)) else ""
+        raise Refused(f"{shown_at(values, index)} cannot become {describe(kind)}{why}", index) from None
     if isinstance(kind, schema.String):
         _check_length(converted, kind.length)
     if isinstance(kind, schema.Float):
@@ -110,13 +109,13 @@ def _moments(texts: pa.Array, kind: schema.Date | schema.Time | schema.Timestamp
             case schema.Timestamp():
                 return moments.timestamp(texts, kind)
     except ValueError as error:
-        raise pa.ArrowInvalid(str(error)) from None
+        raise unfit(reason(error)) from None
 
 
 def _check_digits(texts: pa.Array) -> None:
     """Raise pa.ArrowInvalid for text that is no digits alone, as 0x1F, which Arrow would take for 31."""
     if first(pc.invert(pc.match_substring_regex(texts, r"^-?\d+$"))) is not None:
-        raise pa.ArrowInvalid("expected digits")
+        raise unfit("expected digits")
 
 
 def _check_finite(values: pa.Array, converted: pa.Array, kind: Type) -> None:

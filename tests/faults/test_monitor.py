@@ -63,7 +63,7 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
     put(tmp_path / "failing", broken)
     put(tmp_path / "good", CHANGES.read_text())
     [failed] = daemon.wait_for("failed")
-    daemon.wait_for("cycle synced")
+    until(lambda: any(event["rows"] for event in daemon.events("cycle synced")))
     assert (failed["channel"], failed["kind"]) == ("failing", "data")
     heartbeat = tmp_path / "failing" / "state" / "failing" / "heartbeat.json"
     until(lambda: json.loads(heartbeat.read_text())["doing"] == "failed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,11 +19,11 @@ from integrator.cli import main as cli
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
-from integrator.run import daemon
+from integrator.run import consistency, daemon
 from integrator.run.failure import Failures
 from integrator.run.gate import CycleGate
 from integrator.run.observer import Observer
-from tests.parts import pure
+from tests.parts import pure, states
 
 SHORT = [
     ("bolt", "'bolt'"),
@@ -220,3 +221,54 @@ def test_an_error_arrives_whatever_values_it_shows(value):
     error = DataError(f"a.jsonl:1: column v: {value!r} is no integer")
     found = from_wire(f"org.apache.spark.SparkException: {error.to_wire()} at x\nCaused by: {error.to_wire()}")
     assert (type(found), str(found)) == (DataError, str(error))
+
+
+ODD_KINDS = "create table t(k int primary key, d numeric(4,1), i smallint, b boolean, at timestamp, z timestamptz);"
+ODD_VALUES = [
+    {"d": "1.25x"}, {"d": 123456}, {"i": 70000}, {"i": "1e"}, {"b": "maybe"}, {"at": "noon"}, {"at": [1]},
+    {"z": "2026-13-01"}, {"d": {"a": 1}}, {"i": True}, {"at": "2026-02-30 00:00:00"},
+]  # fmt: skip
+OF_ARROW = re.compile(
+    r"Failed to|scalar of type|Arrow|int\d+\b|decimal128|timestamp\[|Rescal|Unsupported|not in range: |SQLSTATE|org\.apache|pyarrow"
+)
+
+
+@pytest.mark.parametrize("values", ODD_VALUES, ids=str)
+@pytest.mark.parametrize("dialect", ["hvr", "debezium"])
+def test_data_errors_are_in_no_words_of_arrow(values, dialect, tmp_path):
+    """They said "Failed to parse string: 'x' as a scalar of type int16", of types that a channel does not have."""
+    recipe = pure.recipe(tmp_path, ODD_KINDS, dialect=dialect)
+    row = {"k": 1, **values}
+    path = pure.hvr(tmp_path, row)
+    if dialect == "debezium":
+        source = {"table": "t", "lsn": 1, "connector": "postgresql"}
+        path.write_text(json.dumps({"op": "c", "before": None, "after": row, "source": source}) + "\n")
+    with pytest.raises(DataError) as raised:
+        pure.fragments(recipe, path)
+    assert not OF_ARROW.search(str(raised.value)), raised.value
+
+
+def test_a_broken_parquet_file_is_said_to_be_broken_and_no_more(tmp_path):
+    recipe = pure.recipe(tmp_path, ODD_KINDS)
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + b"\0" * 40)
+    with pytest.raises(DataError, match=r"a\.parquet: is no Parquet file, or is broken; write it anew$"):
+        pure.fragments(recipe, path)
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("/opt/integrator/bin/integrator", "integrator"),
+        ("run.py", "run.py"),
+        ("/app/run.py", "run.py"),
+        ("-m", "integrator"),
+    ],
+)
+def test_a_message_names_the_program_as_it_was_called(called, name, tmp_path, monkeypatch):
+    """`integrator` said what to do with run.py, which an installed package does not have."""
+    monkeypatch.setattr(sys, "argv", [called])
+    state = states.of_cycles(tmp_path / "state", 3)
+    told = str(consistency.fault(state, "the journal is gone"))
+    assert f"({name} state --channel FILE --back-to 2; " in told
+    assert f"({name} state --channel FILE --import BACKUP --replace)" in told

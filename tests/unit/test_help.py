@@ -34,3 +34,12 @@ def test_completion_loads_nothing_heavy_either():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["prepare", "[]"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["import"]])
+def test_a_command_of_which_nothing_is_given_shows_its_help(words):
+    """It ended with 2, and "; see --help" on stderr."""
+    done = subprocess.run([sys.executable, "-m", "integrator", *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage: " in done.stdout
+    assert "--help" in done.stdout

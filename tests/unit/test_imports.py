@@ -23,10 +23,10 @@ def test_an_import_writes_what_is_expected(name, tmp_path, monkeypatch, capsys):
     assert printed.out.replace(f"{tmp_path}/", "") == imports.report_of(name).read_text()
     assert imports.SECRET not in printed.out + "".join(imports.written(channel).values())  # I7
     for secret in imports.CASES[name].secrets:
-        monkeypatch.setenv(secret, 'a.PlainLoginModule required username="x" password="y";')
+        monkeypatch.setenv(secret, 'a.PlainLoginModule required username="x" password="a password";')
         assert f"in the environment as {secret}" in printed.out
-    monkeypatch.setenv("AIRBYTE_JAAS", 'a.ScramLoginModule required username="x" password="y";')
-    monkeypatch.setenv("KAFKA_JAAS", 'a.ScramLoginModule required username="x" password="y";')
+    monkeypatch.setenv("AIRBYTE_JAAS", 'a.ScramLoginModule required username="x" password="a password";')
+    monkeypatch.setenv("KAFKA_JAAS", 'a.ScramLoginModule required username="x" password="a password";')
     command = printed.out.rpartition("Next: ")[2].partition("; integrator check ")[0]
     subprocess.run(["sh", "-c", command], check=True)
     monkeypatch.setattr(sys, "argv", ["integrator", "check", "--channel", str(channel)])
@@ -91,7 +91,7 @@ def test_the_channel_for_a_pipeline_of_conduit_passes_check(tmp_path, monkeypatc
     (tmp_path / "shop.sql").write_text((ROOT / "schemas" / "shop.sql").read_text())
     (tmp_path / "changes").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KAFKA_PASSWORD", "x")
+    monkeypatch.setenv("KAFKA_PASSWORD", "a password")
     monkeypatch.setattr(sys, "argv", ["integrator", "check", "--channel", "channel.yaml"])
     assert main.main() == 0, capsys.readouterr().err
 

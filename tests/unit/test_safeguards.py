@@ -159,3 +159,33 @@ def test_a_file_that_is_not_as_it_was_is_named_with_what_helps(how, tmp_path):
     assert "move a synced one away" in str(raised.value)
     assert not isinstance(raised.value, DataError)
     assert json.loads((tmp_path / "files.jsonl").read_text())["size"] == 30
+
+
+SHORT = "a secret of one character cannot be hidden, for it is in nearly every text; use a longer one"
+ONE_CHARACTER = [
+    # the line of the channel in which it stands, more of the Kafka location, actions, and the problem
+    (4, ", Kafka_Authentication_Method: USER_PASS, Stream_User: me, Stream_Password: e", "", "$.locations.kaf.Stream_Password: "),
+    (4, ", Kafka_Authentication_Method: USER_PASS, Stream_User: me, Stream_Password: '${A_SECRET}'", "", "Stream_Password: ${A_SECRET}: "),
+    (4, ", Stream_Public_Certificate: '${file:one}'", "", "Stream_Public_Certificate: ${file:one}: "),
+    (4, ", Kafka_Schema_Registry: 'https://me:e@host'", "", "Kafka_Schema_Registry: "),
+    (8, "", '  - {action: Environment, Name: HVR_KAFKA_PROPERTY, Value: "ssl.key.password=e"}\n', "Value: ssl.key.password: "),
+    (4, ", Kafka_Authentication_Method: USER_PASS, Sasl_Jaas_Config: '${A_JAAS}'", "", "Sasl_Jaas_Config: password: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "kafka", "actions", "problem"), ONE_CHARACTER)
+def test_a_secret_of_one_character_is_refused_and_no_text_is_full_of_stars(
+    line, kafka, actions, problem, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("A_SECRET", "e")
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    monkeypatch.setenv("A_JAAS", f'{module} required username="me" password="e";')
+    (tmp_path / "one").write_text("e\n")
+    file = channel(tmp_path, actions=actions)
+    file.write_text(file.read_text().replace("[localhost]", f"[localhost]{kafka}"))
+    monkeypatch.setattr(sys, "argv", ["run.py", "check", "--channel", str(file)])
+    assert main.main() == 2
+    printed = capsys.readouterr().err
+    assert f"c.yaml:{line}: " in printed
+    assert f"{problem}{SHORT}" in printed
+    assert "*" not in printed.replace("********", "", 1)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, flat
+from integrator.arrow.arrays import Mask, Octets, flat, unfit
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
 from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import pieces
@@ -101,7 +101,7 @@ def _floats(text: Octets, at: Slices, kind: schema.Float) -> pa.Array:
     _check(text, at, _are_numbers(text, at))
     numbers = raw_of(text, at).cast(arrow_type(kind))
     if pc.any(pc.is_inf(numbers)).as_py():
-        raise pa.ArrowInvalid(f"it is larger than a number of {kind.bits} bits can be")
+        raise unfit(f"it is larger than a number of {kind.bits} bits can be")
     return numbers
 
 
@@ -130,7 +130,7 @@ def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     if not len(values):
         return pa.nulls(0, wanted)
     if _has_decimals(wanted) and pc.any(pc.match_substring_regex(values, r"\d[eE][+-]?\d\d")).as_py():
-        raise pa.ArrowInvalid("decimals in it have an exponent of several digits")  # Arrow's parser makes 0 of 1e-77
+        raise unfit("decimals in it have an exponent of several digits")  # Arrow's parser makes 0 of 1e-77
     objects = pc.binary_join_element_wise('{"":', values, "}\n", "")
     octets, _ = flat(objects)
     read = pyarrow.json.ReadOptions(use_threads=False, block_size=len(octets) + 1)
@@ -138,7 +138,7 @@ def _parsed(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     table = pyarrow.json.read_json(pa.BufferReader(octets), read_options=read, parse_options=options)
     found = table[""].combine_chunks()
     if len(found) != len(values):
-        raise pa.ArrowInvalid("not one value each")
+        raise unfit("not one value each")
     if pa.types.is_list(wanted) and pa.types.is_floating(wanted.value_type) and pc.any(pc.is_inf(found.values)).as_py():
-        raise pa.ArrowInvalid(f"it has a number that is larger than one of {wanted.value_type.bit_width} bits can be")
+        raise unfit(f"it has a number that is larger than one of {wanted.value_type.bit_width} bits can be")
     return exact(found)

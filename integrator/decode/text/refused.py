@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first_refused, mask
+from integrator.arrow.arrays import Mask, first_refused, mask, reason
 from integrator.errors import shortened, shown
 
 Ints = npt.NDArray[np.int64]
@@ -43,7 +43,8 @@ def guarded(values: pa.Array, convert: Callable[[pa.Array], pa.Array], what: str
     try:
         convert(values.slice(index, 1))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise ValueRefused(index, f"{shown(values[index].as_py())} is no {what} ({shortened(str(error))})") from None
+        why = f" ({shortened(found)})" if (found := reason(error)) else ""
+        raise ValueRefused(index, f"{shown(values[index].as_py())} is no {what}{why}") from None
     raise AssertionError(f"{what}: a value was refused in a batch and accepted alone")
 
 
