@@ -111,11 +111,8 @@ def test_beside_a_problem_the_other_tables_are_read(dialect, script, expected, p
 
 @pytest.mark.parametrize("dialect", ["postgres", "mysql", "oracle", "tsql", "db2"])
 def test_no_table_is_swallowed_in_any_dialect(dialect, tmp_path):
-    script = (
-        A
-        + "create trigger t after insert on a\n begin\n  update a set x = 1;\n end\n;\ncreate table c (x int not null);\n"
-    )
-    made = read(tmp_path, script, dialect)
+    script = "<A>create trigger t after insert on a\n begin\n  update a set x = 1;\n end\n;\ncreate table c (x int not null);\n"
+    made = read(tmp_path, with_a(script), dialect)
     assert len(made.tables) == 2 or made.problems != []
 
 
