@@ -17,6 +17,9 @@ _GOES_ON = re.compile(r"(?::|-)\s+([{\[]).*[}\]]\s*[^\s,}\]#]")
 """A value in brackets that goes on after them."""
 _APOSTROPHE = re.compile(r"'[^']*'\w")
 
+_LONGEST = 1000
+"""Characters of a line in which its mistake is looked for: two of the patterns take the square of that in steps."""
+
 Mend = tuple[int, str]
 """A line, counted from 0, and its remedy."""
 
@@ -32,8 +35,8 @@ class _Stopped:
     lines: Sequence[str]
 
     def line(self, at: int) -> str:
-        """Return a line; the last one for those after it."""
-        return self.lines[min(at, len(self.lines) - 1)]
+        """Return a line, as far as it is looked at; the last one for those after it."""
+        return self.lines[min(at, len(self.lines) - 1)][:_LONGEST]
 
 
 def explained(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str]:

@@ -46,14 +46,15 @@ class Secrets:
         Raises LookupError, saying what is missing, if there is none.
         """
         absent = []
-        for found in REFERENCE.finditer(text):
+        end = text.rfind("}") + 1  # after it nothing is a reference, and to look for its end from each place takes long
+        for found in REFERENCE.finditer(text, 0, end):
             try:
                 self._value(found, directory)
             except LookupError as error:
                 absent.append(str(error))
         if absent:
             raise LookupError("; ".join(absent))
-        return REFERENCE.sub(lambda found: self._value(found, directory), text)
+        return REFERENCE.sub(lambda found: self._value(found, directory), text[:end]) + text[end:]
 
     def _value(self, found: re.Match[str], directory: str) -> str:
         from_file, name = found.groups()

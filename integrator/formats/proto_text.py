@@ -10,7 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[\w.]+|[{}\[\]();=<>,]', re.DOTALL)
+_TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|[\w.]+|[{}\[\]();=<>,]""",
+    re.DOTALL,
+)  # what does not end goes to the end of the text: to look for its end again from each place takes for ever
 _LABELS = ("optional", "repeated", "required")
 _BLOCKS = ("message", "oneof", "enum", "extend", "service")
 _MOST = 536_870_911

@@ -28,7 +28,7 @@ ALIASES = {
 }
 """Other names under which a datatype is known, in either direction."""
 
-_MATCH = re.compile(r"\s*([A-Za-z][\w ]*?(?:\[\])?)\s*(?:\[(.*)\])?\s*")
+_MATCH = re.compile(r"([A-Za-z]\w*(?: +\w+)*(?:\[\])?)(?:\s*\[(.*)\])?")
 _CONDITION = re.compile(r"\s*(prec|scale|bytelen|charlen|encoding|null)\s*(<=|>=|<>|!=|=|<|>)\s*(?:(\d+)|'([^']*)')\s*")
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "<>": operator.ne, "!=": operator.ne,
@@ -59,7 +59,7 @@ def attributes(column: Column) -> dict[str, int | str]:
 
 def matcher(text: str) -> Callable[[Column], bool]:
     """Return whether a column matches. Raises ValueError, with what is accepted, for what is no condition."""
-    found = _MATCH.fullmatch(text)
+    found = _MATCH.fullmatch(text.strip())
     if not found:
         raise ValueError(
             f"{text!r} is no datatype with conditions; write for example varchar[bytelen>200 && null='true']"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from integrator import schema
@@ -88,14 +87,22 @@ def _default(values: dict[str, Any], layout: MessageFormat, *, registry: bool) -
     return ENVELOPES[layout.envelope].key if layout.envelope else "CONNECT"
 
 
-_BETWEEN_HEADERS = re.compile(r";(?![^{}]*\})")
-"""A semicolon that is not in a substitution."""
+def _entries(text: str) -> list[str]:
+    """Cut a text at the semicolons that are in no substitution: the next brace after one is none that closes."""
+    entries, end, in_braces = list[str](), len(text), False
+    for at in range(len(text) - 1, -1, -1):
+        if text[at] in "{}":
+            in_braces = text[at] == "}"
+        elif text[at] == ";" and not in_braces:
+            entries.append(text[at + 1 : end].strip())
+            end = at
+    return [one for one in (text[:end].strip(), *reversed(entries)) if one]
 
 
 def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:
     """Return the headers' names and expressions: `name=template;name=template`."""
     headers = []
-    for entry in filter(None, map(str.strip, _BETWEEN_HEADERS.split(values.get("MessageHeaders") or ""))):
+    for entry in _entries(values.get("MessageHeaders") or ""):
         name, equals, text = entry.partition("=")
         if not equals or not name.strip():
             report("MessageHeaders", f"{entry!r} is no header; write name=template;name=template")

@@ -16,7 +16,7 @@ from integrator.errors import ConfigurationError, Problem
 from integrator.plan.refresh import Conditions
 from integrator.schema import Table
 
-_MODULO = re.compile(r"\s*([^%<;]+?)\s*%\s*(\d+)\s*")
+_MODULO = re.compile(r"([^%<;]*[^%<;\s])\s*%\s*(\d+)")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -73,7 +73,7 @@ def slices_of(
 def _conditions(table: Table, expression: str | None, own: Conditions, quote: Callable[[str], str]) -> list[str]:
     if expression is None:
         return [""]
-    if modulo := _MODULO.fullmatch(expression):
+    if modulo := _MODULO.fullmatch(expression.strip()):
         return _modulo(table, modulo[1], int(modulo[2]), quote)
     if "<" in expression:
         name, *bounds = (part.strip() for part in expression.split("<"))

@@ -25,9 +25,9 @@ from integrator.run.state import State
 from integrator.sources.journal import Journal
 
 _SPARK_SAYS = re.compile(
-    r"[^\n]*(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"
+    r"(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"
     r"batch \d+ doesn't exist|STREAMING_CHECKPOINT|CHECKPOINT_LOCATION_NOT_EMPTY|"
-    r"CONCURRENT_STREAM_LOG_UPDATE|concurrently using)[^\n]*",
+    r"CONCURRENT_STREAM_LOG_UPDATE|concurrently using)",
     re.IGNORECASE,
 )
 
@@ -63,8 +63,8 @@ def check_cycle(state: State, cycle: int) -> int:
 
 def of_checkpoint(state: State, failure: BaseException) -> EnvironmentFault | None:
     """Return the error for what Spark failed with, if that is a file of its checkpoint."""
-    found = _SPARK_SAYS.search(str(failure))
-    return fault(state, f"{state.spark_checkpoint}: Spark cannot read its checkpoint: {found[0]}") if found else None
+    line = next((line for line in str(failure).split("\n") if _SPARK_SAYS.search(line)), None)
+    return None if line is None else fault(state, f"{state.spark_checkpoint}: Spark cannot read its checkpoint: {line}")
 
 
 def fault(state: State, problem: str) -> EnvironmentFault:

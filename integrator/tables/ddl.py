@@ -82,25 +82,29 @@ def read(path: str, text: str, sql_dialect: str) -> Reading:
 
 def _of_another(path: str, text: str, sql_dialect: str, problems: list[Problem]) -> list[Problem]:
     """Return the problems of a script that is in another database's SQL, with what to write; none where it is not."""
-    marks, other = whose.marks_of(text), whose.database_of(text)
-    if sql_dialect not in whose.SQL or other is None or other == sql_dialect:
+    marks, told = whose.marks_of(text), whose.database_of(text)
+    if sql_dialect not in whose.SQL:
         return []
-    entry = f"give its sql_dialect, {other}: tables: [{{file: {path}, sql_dialect: {other}}}]"
+
+    def named(other: str, reason: str, line: int = 0) -> Problem:
+        entry = f"give its sql_dialect, {other}: tables: [{{file: {path}, sql_dialect: {other}}}]"
+        return Problem(path, line, "", f"the file is read as {sql_dialect}, and {reason}: {entry}")
+
     if not problems:
-        if marks[sql_dialect]:
+        if told in (None, sql_dialect) or marks[sql_dialect]:
             return []
-        sign, line = next(iter(marks[other].items()))
-        return [Problem(path, line, "", f"the file is read as {sql_dialect}, and {sign} is {other}'s: {entry}")]
-    tables, wrong, _ = _read(text, other)
-    if tables and not wrong:
-        reason = f"the file is read as {sql_dialect}, and {other} understands all of it: {entry}"
-        return [*problems[:1], Problem(path, 0, "", reason)]
-    if len(wrong) < len(problems):
-        return [
-            *problems,
-            Problem(path, 0, "", f"the file is read as {sql_dialect}, and looks like {other}'s: {entry}"),
-        ]
-    return []
+        sign, line = next(iter(marks[str(told)].items()))
+        return [named(str(told), f"{sign} is {told}'s", line)]
+    best = ""
+    for other in sorted(marks, key=lambda one: -len(marks[one])):
+        if other == sql_dialect or not marks[other]:
+            continue
+        tables, wrong, _ = _read(text, other)
+        if tables and not wrong:
+            return [*problems[:1], named(other, f"{other} understands all of it")]
+        if other == told and len(wrong) < len(problems):
+            best = other
+    return [*problems, named(best, f"looks like {best}'s")] if best else []
 
 
 def _read(text: str, sql_dialect: str) -> tuple[list[Table], list[NotUnderstood], Counter[str]]:
