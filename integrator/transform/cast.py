@@ -212,10 +212,9 @@ def format_timestamp(values: pa.Array, spec: str, timezone: str) -> pa.Array:
     zone = timezone if pattern.startswith("%[localtime]") else "UTC"
     pattern = pattern.removeprefix("%[localtime]").removeprefix("%[utc]").strip()
     unit = "ms" if _SUBSECONDS in pattern else "s"
-    shown = zones.clock(values, zone) if values.type.tz else values
-    cut = pc.floor_temporal(shown, unit="millisecond" if unit == "ms" else "second").cast(
-        pa.timestamp(unit), safe=False
-    )
+    moments_of = pa.timestamp(unit, "UTC" if values.type.tz else None)
+    cut = pc.floor_temporal(values, unit="millisecond" if unit == "ms" else "second").cast(moments_of, safe=False)
+    cut = zones.clock(cut, zone) if values.type.tz else cut
     if unit == "ms":
         # Arrow's %S has the fraction after it: 05.123
         pattern = pattern.replace("%S[.SSS]", "%S").replace("%S.SSS", "%S").replace("%SSSS", "\x01%S")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from integrator.arrow import zones
+from integrator.transform.cast import format_timestamp
 
 UTC = datetime.timezone.utc
 ZONES = [
@@ -62,3 +63,9 @@ def test_what_clocks_never_show_or_twice_is_refused(year, day, how):
     shown = pa.array([f"{year}-01-01 00:00:00", f"{year}-{day.format(**sundays[year])}"]).cast(pa.timestamp("us"))
     with pytest.raises(pa.ArrowInvalid, match=how):
         zones.instants(shown, "Europe/Berlin")
+
+
+def test_the_last_moments_of_64_bits_in_local_time():
+    last = pa.array([2**63 - 1, None], pa.int64()).cast(pa.timestamp("ns", "UTC"))
+    shown = format_timestamp(last, "%[localtime] %Y-%m-%d %H:%M:%S", "Europe/Berlin")
+    assert shown.to_pylist() == ["2262-04-12 01:47:16", None]

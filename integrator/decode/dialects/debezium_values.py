@@ -155,10 +155,10 @@ def _text(values: pa.Array, kind: schema.String, field: Field, modes: DebeziumMo
     """Return the text of what has no other type here. Raises ValueError."""
     if kind.role == "varbits" and (field.name == BITS or not field.kind) and values.null_count < len(values):
         raise ValueError("Debezium does not write how many bits a varbit has: declare the column as blob (BYTEA)")
-    if field.name != DECIMAL and _is_encoded(kind, field):
-        return bits_of_bytes(from_base64(values), field.length or kind.length)
     if field.name == DECIMAL:
         return exact(from_base64(values), field.scale or 0)
+    if _is_encoded(kind, field):
+        return bits_of_bytes(from_base64(values), field.length or kind.length)
     is_scale_lost = kind.role == "number" and not field.kind and modes.decimal_handling_mode == "PRECISE"
     if is_scale_lost and values.null_count < len(values):
         raise ValueError("the scale of so long a decimal is given by a schema only: let the connector write it")
@@ -175,6 +175,8 @@ def _bytes(values: pa.Array, field: Field, modes: DebeziumModes) -> pa.Array:
         raise ValueError("its schema says text: say at the source location which binary_handling_mode wrote it")
     if field.kind == "bytes" or modes.binary_handling_mode != "HEX":
         return from_base64(values)
+    if field.kind:
+        return from_hex(values)
     return each(values, [(mask(pc.match_substring_regex(values, _HEX)), from_hex), (None, _bits_as_bytes)])
 
 

@@ -40,10 +40,10 @@ def rows(tree: Any, line: Line) -> list[Row]:
         old = key
     schema, _, table = (metadata.get("opencdc.collection"), "", metadata.get("opencdc.collection"))
     if isinstance(table, str):
-        schema, _, table = table.rpartition(".")
-        if schema.startswith("."):
-            line.notes.add("a database without a name before the schema's")
-        schema = schema.removeprefix(".") or None
+        *parts, table = table.split(".")
+        if "" in parts:
+            line.notes.add("an empty part of a table's name")
+        schema = ".".join(parts[-1:] if "" in parts else parts) or None
     database, _, schema = schema.rpartition(".") if isinstance(schema, str) else (None, "", schema)
     return rows_of(line, Record(action, schema or None, table, new, old, database=database or None), _go)
 
