@@ -14,6 +14,7 @@ import typer
 from integrator.channel.secret import Secrets
 from integrator.cli import definitions, output
 from integrator.cli.local import local_timezone
+from integrator.cli.templates import PRODUCTION, Template
 from integrator.errors import ConfigurationError
 
 SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
@@ -31,7 +32,7 @@ locations:
     Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}"
     # Topics that are not there are created so; without this they must be there. In production: 3 replicas.
     Create_Topics: {{Partitions: 4, Replication_Factor: 1}}
-tables: [{{file: {file}, sql_dialect: {dialect}}}]
+{tables}
 actions:
   # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update), integ_seq orders them.
   - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
@@ -49,6 +50,7 @@ class Options:
     changes: str
     brokers: str
     channel: Path
+    template: Template = Template.FIRST
 
 
 def run(options: Options, timezone: str) -> str:
@@ -58,12 +60,12 @@ def run(options: Options, timezone: str) -> str:
     from integrator.deliver.kafka.refused import refused
 
     dialect = options.sql_dialect or _dialect_of(options.definitions)
-    text = _CHANNEL.format(
+    file = _word(paths.in_channel(str(options.definitions), str(options.channel)))
+    text = (PRODUCTION if options.template is Template.PRODUCTION else _CHANNEL).format(
         name=_name_of(options.channel),
         changes=_word(paths.in_channel(options.changes, str(options.channel))),
         brokers=", ".join(_word(one.strip()) for one in options.brokers.split(",")),
-        file=_word(paths.in_channel(str(options.definitions), str(options.channel))),
-        dialect=dialect,
+        tables=f"tables: [{{file: {file}, sql_dialect: {dialect}}}]",
     )
     options.channel.write_text(text, encoding="utf-8")
     try:
@@ -138,6 +140,9 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     user: definitions.User = None,
     password_file: definitions.PasswordFile = None,
     jar: definitions.Jars = None,
+    template: Annotated[
+        Template, typer.Option(help="first: the least there can be; production: see docs/howto/production.md.")
+    ] = Template.FIRST,
 ) -> None:
     """Write a first channel for the tables of a file or a database, check it, and say what to do next."""
     if channel.exists():
@@ -152,5 +157,5 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--user, --password-file, --schema and --jar go with --tables jdbc:…")
     elif not file.is_file():
         raise typer.BadParameter(f"--tables {tables}: there is no such file")
-    given = Options(file, sql_dialect, changes, brokers, channel)
+    given = Options(file, sql_dialect, changes, brokers, channel, template)
     output.console().print(run(given, local_timezone()))
