@@ -223,6 +223,15 @@ def test_who_is_refused_is_told_though_it_has_sent_no_hello(tmp_path):
             assert told.get("retry") == reply.get("retry")
 
 
+def test_who_is_refused_is_told_what_is_received_first(tmp_path):
+    with Receiving(tmp_path, sync_seconds=60, segment_seconds=60) as receiving, receiving.connect() as sender:
+        sender.sendall(b'{"hello":{"sender":"a"}}\n{"n":1}\n{"n":2}\nno record\n')
+        told = answers(sender)
+        assert told[:2] == [{"received": 0}, {"received": 2}]
+        assert told[2]["refused"].startswith("no JSON record in one line")
+        assert len(told) == 3
+
+
 def test_first_lines_are_bounded(tmp_path):
     with Receiving(tmp_path, secret="s3cret") as receiving, receiving.connect() as sender, suppress(OSError):
         sender.sendall(100_000 * b"x")
