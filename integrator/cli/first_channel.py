@@ -15,6 +15,7 @@ from pathlib import Path
 from integrator import plan, tables
 from integrator.channel import paths
 from integrator.cli.channel_names import names_of
+from integrator.cli.templates import PRODUCTION, Template
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
 from integrator.tables import Definition, whose
@@ -52,6 +53,7 @@ class Options:
     changes: str
     brokers: str
     channel: Path
+    template: Template = Template.FIRST
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,9 @@ def _text(options: Options, dialect: str, found: Definition) -> str:
     if names:
         entries = "".join(f"\n      {_word(given)}: {name}" for given, name in names.items())
         made = f"tables:\n  - file: {file}\n    sql_dialect: {dialect}\n    names:{entries}"
-    return _comments(_OF_DEFINITIONS, found.problems) + _CHANNEL.format(
+    return _comments(_OF_DEFINITIONS, found.problems) + (
+        PRODUCTION if options.template is Template.PRODUCTION else _CHANNEL
+    ).format(
         name=_name_of(options.channel),
         changes=_word(paths.in_channel(options.changes, channel)),
         brokers=", ".join(_word(one.strip()) for one in options.brokers.split(",")),

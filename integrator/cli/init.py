@@ -10,6 +10,7 @@ import typer
 from integrator.channel.secret import Secrets
 from integrator.cli import definitions, output
 from integrator.cli.local import local_timezone
+from integrator.cli.templates import Template
 from integrator.errors import ConfigurationError
 
 
@@ -32,6 +33,9 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     user: definitions.User = None,
     password_file: definitions.PasswordFile = None,
     jar: definitions.Jars = None,
+    template: Annotated[
+        Template, typer.Option(help="first: the least there can be; production: see docs/howto/production.md.")
+    ] = Template.FIRST,
 ) -> None:
     """Write a first channel for the tables of a file or a database, check it, and say what to do next."""
     from integrator.cli import first_channel
@@ -49,7 +53,8 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--user, --password-file, --schema and --jar go with --tables jdbc:…")
     elif not file.is_file():
         raise typer.BadParameter(f"--tables {tables}: there is no such file")
-    given = first_channel.Options(file, written.sql_dialect if written else sql_dialect, changes, brokers, channel)
+    dialect = written.sql_dialect if written else sql_dialect
+    given = first_channel.Options(file, dialect, changes, brokers, channel, template)
     try:
         made = first_channel.run(given, local_timezone())
     except BaseException:

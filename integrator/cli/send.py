@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from integrator.sources.incoming import keep_alive
 _POLL_S = 0.05
 _ANSWER_S = 30.0
 _REFUSED_S = 2.0
+_ENDING_S = 5.0
 _FIRST_PAUSE_S, _MOST_PAUSE_S = 0.2, 10.0
 
 
@@ -81,32 +83,51 @@ def _session(growing: Growing, target: Target, ended: threading.Event) -> int:
             connected = target.tls.wrap_socket(plain, server_hostname=target.host)
         hello = {"sender": target.sender} | ({"secret": target.secret} if target.secret else {})
         connected.sendall(json.dumps({"hello": hello}).encode() + b"\n")
-        answers = _Answers(connected)
-        sent = answers.first()
-        growing.begin(sent)
+        answers, done = _Answers(connected), threading.Event()
+        threading.Thread(target=_cut_off, args=(connected, ended, done), daemon=True).start()
         try:
-            while not (ended.is_set() or answers.closed):
-                data = growing.lines()
-                growing.acknowledged(answers.received)
-                if data is None:
-                    break
-                if data:
-                    connected.sendall(data)
-                    sent += data.count(b"\n")
-                else:
-                    ended.wait(_POLL_S)
-            whole = not answers.closed
-            connected.shutdown(socket.SHUT_WR)
-        except OSError:
-            answers.check(_REFUSED_S)
-            raise
-        try:
-            answers.wait_for(sent)
+            return _sent(growing, connected, answers, ended)
         finally:
-            growing.acknowledged(answers.received, now=True)
-        if not whole and not ended.is_set():
-            raise ConnectionError("the receiver ended the connection")
-        return answers.received
+            done.set()
+            connected.close()
+
+
+def _cut_off(connected: socket.socket, ended: threading.Event, done: threading.Event) -> None:
+    """Once the end is asked for, close a connection that is not done soon: a receiver without room takes nothing."""
+    while not ended.wait(1.0):
+        if done.is_set():
+            return
+    if not done.wait(_ENDING_S):
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+
+
+def _sent(growing: Growing, connected: socket.socket, answers: _Answers, ended: threading.Event) -> int:
+    sent = answers.first()
+    growing.begin(sent)
+    try:
+        while not (ended.is_set() or answers.closed):
+            data = growing.lines()
+            growing.acknowledged(answers.received)
+            if data is None:
+                break
+            if data:
+                connected.sendall(data)
+                sent += data.count(b"\n")
+            else:
+                ended.wait(_POLL_S)
+        whole = not answers.closed
+        connected.shutdown(socket.SHUT_WR)
+    except OSError:
+        answers.check(_REFUSED_S)
+        raise
+    try:
+        answers.wait_for(sent)
+    finally:
+        growing.acknowledged(answers.received, now=True)
+    if not whole and not ended.is_set():
+        raise ConnectionError("the receiver ended the connection")
+    return answers.received
 
 
 class _Answers:
@@ -132,6 +153,8 @@ class _Answers:
         except (OSError, ValueError):
             pass
         finally:
+            with suppress(OSError):
+                self._answers.close()
             with self._heard:
                 self.closed = True
                 self._heard.notify_all()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from contextlib import suppress
 from typing import Any, Protocol
 
 from integrator.sources.endpoint import Endpoint, Limits, Refused
@@ -239,7 +240,9 @@ class Connection:
         self._send({"refused": str(refused)} | ({"retry": True} if refused.retry else {}))
 
     async def refuse(self, refused: Refused) -> None:
-        """Send why the connection is closed, and read on for a moment: else TCP may drop that answer."""
+        """Send what is durable and why the connection is closed, and read on for a moment: else TCP may drop both."""
+        with suppress(OSError):  # `end` reports it
+            await self._settle()
         self.tell(refused)
         if self._writer.can_write_eof() and not self._writer.is_closing():
             self._writer.write_eof()

@@ -7,6 +7,7 @@ heard, and silent ones hold neither places nor file descriptors.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -17,22 +18,29 @@ import structlog
 READ_BYTES = 256 * 1024
 _BACKLOG = 100
 _NONE_LEFT_S = 1.0
+_NOT_HERE = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
+"""Of `localhost` in IPv6, where the machine has none."""
 _KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
 def listening(host: str, port: int) -> list[socket.socket]:
-    """Return sockets that listen at all addresses of a host. Raises OSError."""
+    """Return sockets that listen at all addresses of a host that this machine has. Raises OSError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     places = dict.fromkeys((family, place[:2]) for family, _, _, _, place in found)
     opened: list[socket.socket] = []
-    try:
-        for family, place in places:
+    refused: OSError | None = None
+    for family, place in places:
+        try:
             opened.append(socket.create_server(place, family=family, backlog=_BACKLOG))
             opened[-1].setblocking(False)
-    except OSError:
+        except OSError as error:
+            refused = error
+            if error.errno not in _NOT_HERE:
+                break
+    if refused is not None and (not opened or refused.errno not in _NOT_HERE):
         for one in opened:
             one.close()
-        raise
+        raise refused
     return opened
 
 

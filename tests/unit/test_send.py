@@ -13,6 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from integrator.cli import growing
+from integrator.cli import send as sends
 from integrator.cli.growing import Growing
 from integrator.cli.send import How, Target, send
 from integrator.errors import DataError, EnvironmentFault
@@ -262,6 +263,19 @@ def test_a_refusal_that_passes_is_tried_again(what, tmp_path):
                 file.write(records(3, 4))
             receiving.wait_for(6 + (what == "too many senders"))
             assert [line["n"] for line in receiving.lines("s")] == [1, 2, 3, 4, 5, 6], errors
+
+
+def test_it_ends_when_it_is_asked_to_though_the_receiver_has_no_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(sends, "_ENDING_S", 0.2)
+    path = tmp_path / "wal.jsonl"
+    path.write_bytes(records(1_500_000))
+    with Receiving(tmp_path / "spool", spool_bytes=1_000_000, segment_bytes=200_000) as receiving:
+        with following(path, receiving) as errors:
+            until = time.monotonic() + 30
+            while receiving.spool.waiting_bytes <= 1_000_000 and time.monotonic() < until:
+                time.sleep(0.05)
+            time.sleep(1)
+        assert not errors
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -1,5 +1,6 @@
 """Lines through sockets into the spool: what counts as received, what senders are told, and which are refused."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -18,8 +19,8 @@ from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError
 from integrator.plan import make
 from integrator.run.decoding import reading_of
+from integrator.sources import incoming, spool
 from integrator.sources import journal as journals
-from integrator.sources import spool
 from integrator.sources.endpoint import Endpoint, Limits
 from integrator.sources.incoming import READ_BYTES
 from integrator.sources.journal import Journal
@@ -221,6 +222,47 @@ def test_who_is_refused_is_told_though_it_has_sent_no_hello(tmp_path):
                 [told] = answers(sender)
             assert told["refused"].startswith(reply["refused"])
             assert told.get("retry") == reply.get("retry")
+
+
+def test_a_host_is_listened_on_at_the_addresses_that_the_machine_has(monkeypatch):
+    def found(*_, **__):
+        return [(family, socket.SOCK_STREAM, 6, "", (place, 0)) for family, place in places]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    places = [(socket.AF_INET, "192.0.2.1"), (socket.AF_INET, "127.0.0.1")]  # the first is of nobody
+    [server] = incoming.listening("localhost", 0)
+    assert server.getsockname()[0] == "127.0.0.1"
+    server.close()
+    places = places[:1]
+    with pytest.raises(OSError, match="assign"):
+        incoming.listening("localhost", 0)
+
+
+def test_connections_are_accepted_again_when_no_file_descriptor_was_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(incoming, "_NONE_LEFT_S", 0.1)
+    accept, left = asyncio.SelectorEventLoop.sock_accept, [0, 0, 1]
+
+    async def sometimes(loop, server):
+        if left and not left.pop(0):
+            raise OSError(24, "Too many open files")
+        return await accept(loop, server)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_accept", sometimes)
+    with capture_logs() as logs, Receiving(tmp_path) as receiving, receiving.connect() as sender:
+        sender.sendall(b'{"n":1}\n')
+        assert receiving.wait_for(1) == [{"n": 1}]
+    assert [one["error"] for one in logs if one["event"] == "cannot accept, tries again"] == [
+        "[Errno 24] Too many open files"
+    ] * 2
+
+
+def test_who_is_refused_is_told_what_is_received_first(tmp_path):
+    with Receiving(tmp_path, sync_seconds=60, segment_seconds=60) as receiving, receiving.connect() as sender:
+        sender.sendall(b'{"hello":{"sender":"a"}}\n{"n":1}\n{"n":2}\nno record\n')
+        told = answers(sender)
+        assert told[:2] == [{"received": 0}, {"received": 2}]
+        assert told[2]["refused"].startswith("no JSON record in one line")
+        assert len(told) == 3
 
 
 def test_first_lines_are_bounded(tmp_path):

@@ -1,0 +1,60 @@
+"""Channels that `init` writes beside the first one: for production, where nobody looks on."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Template(str, Enum):
+    """What a channel is for."""
+
+    FIRST = "first"
+    PRODUCTION = "production"
+
+
+PRODUCTION = """\
+# What is sent where. Every word is in docs/reference.md; docs/howto/production.md has a checklist beside it.
+channel: {name}
+# Progress, on a disk that is kept and backed up. One process has it at a time.
+state: state
+locations:
+  src:
+    class: files
+    # Change files appear here under their final names. Their shape is recognized; `dialect: debezium` fixes it.
+    path: {changes}
+    # A column that the definitions do not have is added to its table while the channel runs.
+    unknown_columns: add
+    # Changes of a table that the definitions do not have are rejected into the dead letter topic (errors), from which
+    # `replay` sends them when the table is defined. With `ignore` they are counted, and gone.
+    unknown_tables: error
+    # Changes that capture repeats after a restart, as Debezium, Maxwell and pg_recvlogical do, are sent again. Where
+    # yours never does that, `error` finds files that are out of order.
+    repeated_positions: send
+  kaf:
+    class: kafka
+    Kafka_Brokers: [{brokers}]
+    # Kafka_Tls: true
+    # Kafka_Authentication_Method: SCRAM-SHA-512
+    # Stream_User: integrator
+    # Stream_Password: ${{KAFKA_PASSWORD}}
+    Kafka_Default_Topic: "{name}.{{hvr_tbl_name}}"
+    # Topics that are not there are created so. The number of partitions cannot be changed later without losing order.
+    Create_Topics: {{Partitions: 12, Replication_Factor: 3}}
+errors:
+  # A line that cannot be read or sent does not stop the others: it goes to the dead letter topic, as it came.
+  tolerance: all
+  deadletterqueue.topic.name: {name}.dead
+  deadletterqueue.topic.replication.factor: 3
+  log.enable: true
+  # More than so many of so many lines are no accident: the channel stops.
+  threshold: {{failed: 1000, of: 10000}}
+# A broker that is away does not end the process, however long.
+restart: {{timeout_seconds: -1}}
+{tables}
+actions:
+  # Each change is a message, deletes too: op_val says what it is (0 delete, 1 insert, 2 update), integ_seq orders them.
+  - {{action: ColumnProperties, Name: op_val, Datatype: integer, Extra: true, IntegrateExpression: "{{hvr_op}}"}}
+  - {{action: ColumnProperties, Name: integ_seq, Datatype: varchar, Length: 45, Extra: true, TimeKey: true,
+     IntegrateExpression: "{{hvr_integ_seq}}"}}
+"""
+"""As the first channel's text, it is given name, changes, brokers, and the lines of `tables`."""

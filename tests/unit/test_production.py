@@ -1,0 +1,84 @@
+"""The template for production and its page: what the page says is what `init` writes, and nothing unknown stops it."""
+
+import shutil
+import sys
+
+import pytest
+import yaml
+
+from integrator import plan
+from integrator.cli import main
+from integrator.errors import ColumnsFound
+from tests.conftest import ROOT
+from tests.parts import pages, pure
+
+PAGE = pages.DOCS / "howto" / "production.md"
+
+
+def run(words, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["integrator", *words])
+    return main.main()
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """The directory in which the commands of the page's first step were run."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "schemas" / "shop.sql", tmp_path)
+    (tmp_path / "changes").mkdir()
+    steps = [words for words, block in pages.commands() if block.page == PAGE and block.language == "sh"]
+    assert [words[0] for words in steps] == ["init", "check", "plan"]
+    for words in steps:
+        assert run(words, monkeypatch) == 0, words
+    return tmp_path
+
+
+def test_the_page_shows_what_init_writes(written):
+    made = yaml.safe_load((written / "shop.yaml").read_text())
+    [shown] = [
+        yaml.safe_load(block.text) for block in pages.blocks() if block.page == PAGE and block.language == "yaml"
+    ]
+    assert {**made, "tables": ["shop.sql"], "actions": None} == {**shown, "actions": None}
+
+
+def test_the_first_template_is_as_without_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "schemas" / "shop.sql", tmp_path)
+    assert run(["init", "--tables", "shop.sql"], monkeypatch) == 0
+    assert run(["init", "--tables", "shop.sql", "--template", "first", "--channel", "other.yaml"], monkeypatch) == 0
+    first, other = (tmp_path / "channel.yaml").read_text(), (tmp_path / "other.yaml").read_text()
+    assert first == other.replace("other", "channel")
+
+
+def test_an_unknown_template_is_named_with_those_there_are(tmp_path, monkeypatch, capsys):
+    assert run(["init", "--tables", str(ROOT / "schemas" / "shop.sql"), "--template", "prod"], monkeypatch) == 2
+    assert "production" in capsys.readouterr().err
+
+
+def first_pass(written, *records):
+    """How many rows of records of the table audit are read, and how many lines are rejected into dead letters."""
+    made = plan.make(str(written / "shop.yaml"), "UTC").recipe
+    known = {"hvr_tbl_name": "audit", "what": "x", "big": None}
+    filled = [{"hvr_tx_seq": f"{at:X}", "id": at, **known, **record} for at, record in enumerate(records, 1)]
+    _, notes = pure.fragments(made, pure.hvr(written / "changes", *filled))
+    return sum(note.rows for note in notes), sum(note.rejected for note in notes)
+
+
+STOPS_NOTHING = {
+    "a new table": {"hvr_tbl_name": "suppliers"},
+    "a wrong operation": {"hvr_op": 99},
+    "a wrong value": {"id": "no number"},
+    "changes a second time": {"hvr_tx_seq": "1"},
+}
+
+
+@pytest.mark.parametrize("what", STOPS_NOTHING)
+def test_what_the_channel_does_not_know_is_rejected_and_the_others_are_sent(what, written):
+    expected = (3, 0) if what == "changes a second time" else (2, 1)
+    assert first_pass(written, {}, STOPS_NOTHING[what], {}) == expected
+
+
+def test_a_new_column_is_added(written):
+    with pytest.raises(ColumnsFound) as found:
+        first_pass(written, {"loyalty": "gold"})
+    assert list(found.value.tables) == ["audit"]
