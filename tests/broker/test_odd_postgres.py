@@ -37,6 +37,7 @@ insert into public.log values ('start', 1), ('start', 1), ('stop', null);
 insert into public.measures values (1, '2024-02-29', 1.50), (1, '2025-03-01', 2), (2, '2025-03-01', null);
 """
 CHANGES = """
+set synchronous_commit = on;
 update public.orders set note = 'new' where id = 1; delete from public.orders where id = 2;
 insert into ops.orders values (4, 'd'); update ops.orders set id = 30 where id = 3;
 update public."Order Lines" set "Text" = 'z' where "Line No" = 2; delete from public."Order Lines" where "Line No" = 1;
@@ -68,7 +69,6 @@ def captured(server, directory, number):
 def arrived(servers, topic, key):
     """What a consumer has of a topic: of a table with a key the last message of each; else each row, as often as it is there."""
     rows = [json.loads(message.value) for message in kafka_io.read_all(servers, [topic])]
-    print(topic, rows)
     kept = {}
     several = Counter()
     for row in sorted(rows, key=lambda one: one["integ_seq"]):
@@ -121,6 +121,6 @@ def test_topics_are_the_tables(broker, tmp_path, name):
             assert arrived(broker.servers, f"{name}.{table}", key) == there(server, IN_DATABASE[table]), table
         server.psql(CHANGES)
         captured(server, tmp_path, 1)
-        print(run("--channel", path, "--once"))
+        run("--channel", path, "--once")
         for table, key in {**KEYS, "log": []}.items():
             assert arrived(broker.servers, f"{name}.{table}", key) == there(server, IN_DATABASE[table]), table
