@@ -136,5 +136,5 @@ def _table_problems(data: Any, source: Source) -> list[Problem]:
             item = TableFile.model_validate(written, context={paths.DIRECTORY: source.directory})
         except ValidationError:
             continue
-        problems += tables.read(paths.as_known(item.file), item.sql_dialect).problems
+        problems += tables.read(paths.as_known(item.file), item.sql_dialect, declared="sql_dialect" in written).problems
     return problems

@@ -69,7 +69,7 @@ def run(options: Options, timezone: str) -> Made:
     dialect, is_told = options.sql_dialect, True
     if dialect is None:
         dialect, is_told = _dialect_of(options.definitions)
-    found = tables.read(str(options.definitions), dialect)
+    found = tables.read(str(options.definitions), dialect, declared=True)
     if not found.tables:
         raise ConfigurationError(found.problems)
     text = _text(options, dialect, found)

@@ -51,7 +51,7 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
         if refusal:
             problems.add(("tables", index, "sql_dialect"), refusal)
             continue
-        definition = definitions.read(item.file, item.sql_dialect, item.partitions)
+        definition = definitions.read(item.file, item.sql_dialect, item.partitions, declared=_names_sql(entry))
         problems.extend(definition.problems)
         if definition.skipped:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
@@ -67,6 +67,11 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
             tables[table.name] = (table, item.file)
             files.setdefault(table.name, index)
     return Definitions([table for table, _ in tables.values()], notes, files, len(problems) == before)
+
+
+def _names_sql(entry: str | TableFile) -> bool:
+    """Return whether the channel names whose SQL a file is in."""
+    return isinstance(entry, TableFile) and "sql_dialect" in entry.model_fields_set
 
 
 def _is_partial(table: Table, found: Iterable[Problem]) -> bool:

@@ -45,10 +45,10 @@ def is_sql(path: str) -> bool:
     return NOTATIONS.get(Path(path).suffix) is ddl.read
 
 
-def read(path: str, sql_dialect: str, partitions: Partitions = "root") -> Definition:
+def read(path: str, sql_dialect: str, partitions: Partitions = "root", *, declared: bool = False) -> Definition:
     """Read the definitions in the file at `path`; `sql_dialect` is the database whose SQL a .sql file is in.
 
-    partitions: whether those of a partitioned table are that table, or each is one.
+    partitions: whether those of a partitioned table are that table, or each is one. declared: somebody named the SQL.
     """
     suffix = Path(path).suffix
     if suffix not in NOTATIONS:
@@ -58,7 +58,10 @@ def read(path: str, sql_dialect: str, partitions: Partitions = "root") -> Defini
         text = text_of(Path(path))
     except (OSError, UnicodeDecodeError) as error:
         return Definition([], [Problem(path, 0, "", f"the table definition cannot be read: {error}; {_ENCODINGS}")])
-    found = Definition(*NOTATIONS[suffix](path, text, sql_dialect))
+    if is_sql(path):
+        found = Definition(*ddl.read(path, text, sql_dialect, declared=declared))
+    else:
+        found = Definition(*NOTATIONS[suffix](path, text, sql_dialect))
     return replace(found, tables=arranged(found.tables, partitions))
 
 

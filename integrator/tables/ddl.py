@@ -64,10 +64,11 @@ def refusal_of(sql_dialect: str) -> str:
     return f"{sql_dialect!r} is no SQL that is known; {meant(_ALIASES.get(sql_dialect.lower(), sql_dialect), known)}"
 
 
-def read(path: str, text: str, sql_dialect: str) -> Reading:
+def read(path: str, text: str, sql_dialect: str, *, declared: bool = False) -> Reading:
     """Read the tables that `text` defines; what is wrong with any statement is a problem, and others are counted.
 
     `path` names the file in problems; `sql_dialect` is db2, or a name sqlglot knows (postgres, mysql, oracle, tsql, …).
+    declared: somebody named it; else what is only another database's is a problem, although it is understood.
     """
     refusal = refusal_of(sql_dialect)
     if refusal:
@@ -76,7 +77,8 @@ def read(path: str, text: str, sql_dialect: str) -> Reading:
     problems = [Problem(path, one.line, one.where, str(one)) for one in wrong]
     if not tables and not problems:
         problems.append(Problem(path, 0, "", "holds no CREATE TABLE statement with columns"))
-    problems = _of_another(path, text, sql_dialect, problems) or problems
+    if problems or not declared:
+        problems = _of_another(path, text, sql_dialect, problems) or problems
     return tables, problems, skipped
 
 
