@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from sqlglot import Token
 
 from integrator.tables.cursor import Cursor, Name
 from integrator.tables.drafts import Drafts
+
+CALLED = re.compile(r"\bsp_(?:addtype|rename)\b", re.IGNORECASE)
 
 
 def call(cursor: Cursor, drafts: Drafts, text: str) -> bool:

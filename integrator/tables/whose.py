@@ -13,27 +13,26 @@ SQL = ("postgres", "mysql", "oracle", "tsql", "db2")
 
 _WORDS = {
     "postgres": """
-        BYTEA TIMESTAMPTZ TIMETZ JSONB BIGSERIAL SMALLSERIAL SERIAL SEARCH_PATH PLPGSQL REGCLASS TSVECTOR CITEXT CIDR
-        MACADDR HSTORE INHERITS INT4 FLOAT8 BPCHAR PG_CATALOG GIN GIST TSRANGE DATERANGE INT4RANGE PGCRYPTO LTREE
-        DEFAULT_TABLESPACE STANDARD_CONFORMING_STRINGS CLIENT_ENCODING IMMUTABLE
+        BYTEA TIMESTAMPTZ TIMETZ JSONB BIGSERIAL SMALLSERIAL SEARCH_PATH PLPGSQL REGCLASS TSVECTOR CITEXT HSTORE
+        INHERITS BPCHAR PG_CATALOG TSRANGE DATERANGE INT4RANGE PGCRYPTO DEFAULT_TABLESPACE
+        STANDARD_CONFORMING_STRINGS CLIENT_ENCODING
     """,
     "mysql": """
         AUTO_INCREMENT INNODB MYISAM UNSIGNED ZEROFILL MEDIUMINT MEDIUMTEXT LONGTEXT TINYTEXT MEDIUMBLOB LONGBLOB
-        TINYBLOB UTF8MB4 UTF8MB3 ROW_FORMAT FOREIGN_KEY_CHECKS SQL_MODE UNIQUE_CHECKS DEFINER
+        TINYBLOB UTF8MB4 UTF8MB3 ROW_FORMAT FOREIGN_KEY_CHECKS SQL_MODE UNIQUE_CHECKS
     """,
     "oracle": """
-        VARCHAR2 NVARCHAR2 BINARY_FLOAT BINARY_DOUBLE XMLTYPE SYSDATE SYSTIMESTAMP SYS_GUID NOCACHE NOCYCLE SUPPLEMENTAL
-        EDITIONABLE NOLOGGING SDO_GEOMETRY MDSYS DUAL DBMS_OUTPUT SPOOL INITRANS UROWID BFILE VARRAY SERVEROUTPUT CTXSYS
-        PCTUSED NOPARALLEL DBMS_STATS
+        VARCHAR2 NVARCHAR2 BINARY_FLOAT BINARY_DOUBLE XMLTYPE SYSDATE SYSTIMESTAMP SYS_GUID EDITIONABLE NOLOGGING
+        SDO_GEOMETRY MDSYS DBMS_OUTPUT INITRANS UROWID VARRAY SERVEROUTPUT CTXSYS PCTUSED NOPARALLEL DBMS_STATS
     """,
     "tsql": """
-        UNIQUEIDENTIFIER DATETIME2 DATETIMEOFFSET SMALLDATETIME SMALLMONEY NONCLUSTERED ROWGUIDCOL GETDATE NEWID SYSNAME
-        NTEXT HIERARCHYID ROWVERSION TEXTIMAGE_ON NOCHECK RAISERROR SYSOBJECTS DBO QUOTED_IDENTIFIER ANSI_NULLS
-        OBJECT_ID SQL_VARIANT NOCOUNT FILEGROUP SYSUTCDATETIME SP_CDC_ENABLE_TABLE SP_CDC_ENABLE_DB DATABASEPROPERTYEX
+        UNIQUEIDENTIFIER DATETIME2 DATETIMEOFFSET SMALLDATETIME SMALLMONEY NONCLUSTERED ROWGUIDCOL GETDATE NEWID
+        SYSNAME NTEXT HIERARCHYID TEXTIMAGE_ON NOCHECK RAISERROR SYSOBJECTS DBO QUOTED_IDENTIFIER ANSI_NULLS
+        SQL_VARIANT NOCOUNT SYSUTCDATETIME SP_CDC_ENABLE_TABLE SP_CDC_ENABLE_DB DATABASEPROPERTYEX
     """,
     "db2": """
-        SYSIBM SYSPROC SYSCAT SYSTOOLS DB2INST1 DECFLOAT DBCLOB VARGRAPHIC GRAPHIC REORG RUNSTATS ADMIN_CMD BUFFERPOOL
-        USERSPACE1 CODEUNITS32 OCTETS ASNCDC
+        SYSIBM SYSPROC SYSCAT SYSTOOLS DB2INST1 DECFLOAT DBCLOB VARGRAPHIC ADMIN_CMD BUFFERPOOL USERSPACE1
+        CODEUNITS32 ASNCDC
     """,
 }
 _OF_WORD = {word: database for database, words in _WORDS.items() for word in words.split()}
@@ -46,7 +45,7 @@ _SIGNS = {
         "without time zone": r"\bwithout\s+time\s+zone\b",
         "CREATE EXTENSION": r"\bcreate\s+extension\b",
         "$$": r"\bas\s+\$\w*\$",
-        "ON DELETE … AS ENUM": r"\bas\s+enum\b",
+        "AS ENUM": r"\bas\s+enum\b",
         "CREATE DOMAIN": r"\bcreate\s+domain\b",
         "[]": r"\w\[\]",
     },
@@ -65,6 +64,7 @@ _SIGNS = {
     "oracle": {
         "NUMBER": r"\snumber\s*(?:\(\s*[\d*]|,|\n|\)|\bnot\b|\bdefault\b|\bconstraint\b)",
         "/": r"^/[ \t]*$",
+        "SUPPLEMENTAL LOG": r"\bsupplemental\s+log\b",
         "SQL*Plus": r"^(?:prompt|rem|set\s+(?:define|echo|feedback|serveroutput))\b",
         ".nextval": r"\w\.nextval\b",
         "BYTE": r"\(\s*\d+\s+(?:byte|char)\s*\)",
@@ -81,6 +81,7 @@ _SIGNS = {
         "CLUSTERED": r"\bclustered\s*\(",
         ":setvar": r"^:[a-z]+\s",
         "@": r"\bdeclare\s+@\w",
+        "OBJECT_ID (": r"\bobject_id\s*\(",
         "PRINT": r"^[ \t]*print\s*'",
     },
     "db2": {
@@ -92,6 +93,8 @@ _SIGNS = {
         "START WITH 1, INCREMENT BY 1": r"\bstart\s+with\s+\d+\s*,\s*increment\b",
         "ORGANIZE BY": r"\borganize\s+by\s+(?:row|column)\b",
         "@": r"@[ \t]*$",
+        "GRAPHIC (": r"\sgraphic\s*\(",
+        "OCTETS": r"\(\s*\d+\s+octets\s*\)",
         "MODE DB2SQL": r"\bmode\s+db2sql\b",
         "NO CASCADE BEFORE": r"\bno\s+cascade\s+before\b",
         "SET NEW": r"\breferencing\b[^;]{0,200}\bset\s+\w+\.\w+\s*=",
@@ -132,6 +135,7 @@ def marks_of(text: str) -> dict[str, dict[str, int]]:
 
 
 _SHARED = {
+    "SERIAL": ("postgres",),
     "DATETIME": ("mysql", "tsql"), "TINYINT": ("mysql", "tsql"), "NVARCHAR": ("tsql",), "CLOB": ("oracle", "db2"),
     "BLOB": ("mysql", "oracle", "db2"), "BOOLEAN": ("postgres", "mysql"), "TEXT": ("postgres", "mysql"),
 }  # fmt: skip

@@ -67,6 +67,7 @@ BROKEN = [
     ("the end of COPY", "postgres", "<A>copy a from stdin;\n1\n2\ncreate table c (x int);", [IS_A, "c (): x integer"], [(2, "the data after COPY do not end")]),
     ("another name", "mysql", "<A>rename table a to b;", [IS_A], [(2, "write the table with the name that it has after it")]),
     ("another name by a procedure", "tsql", "<A>exec sp_rename 'dbo.a.x', 'y', 'COLUMN'\n", [IS_A], [(2, "write the table as it is after it")]),
+    ("a type, beside Windows paths", "tsql", "<A>insert a values (1, N'D:\\in\\2024\\a'), (2, N'D:\\in\\2024\\b'), (3, N'D:\\in\\c'), (4, N'D:\\in\\d\\')\ngo\ncreate table b (x duck)\ngo\ncreate table c (x int)\n", [IS_A, "c (): x integer"], [(4, "b.x: the type duck is not known")]),
     ("a word that no statement begins with", "mysql", "<A>craete table b (x int);", [IS_A], [(2, "'craete table b (x int)' is not understood as mysql")]),
 ]  # fmt: skip
 
