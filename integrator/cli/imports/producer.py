@@ -134,8 +134,7 @@ def _take(one: _Property, draft: Draft) -> None:
         case "sasl.mechanism":
             draft.report.todo(f"{one.label}: {value} is not there: {', '.join(_METHODS)} are")
         case "sasl.jaas.config":
-            module = "org.apache.kafka.common.security.plain.PlainLoginModule"
-            form = f'{module} required username="a user" password="a password";'
+            form = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="unknown";'
             kafka["Sasl_Jaas_Config"] = draft.secret(one.label, f"{one.prefix}_JAAS", value, form)
         case "security.protocol":
             pass
