@@ -84,7 +84,11 @@ def _default(values: dict[str, Any], layout: MessageFormat, *, registry: bool) -
         return "KAFKA_AVRO"
     if values.get("MessageKey") is not None:
         return "STRING"
-    return ENVELOPES[layout.envelope].key if layout.envelope else "CONNECT"
+    if not layout.envelope:
+        return "CONNECT"
+    key = ENVELOPES[layout.envelope].key
+    without_schemas = key == "CONNECT_SCHEMA" and layout.format != "SCHEMA_PAYLOAD"
+    return "CONNECT_PAYLOAD" if without_schemas else key  # a reader of values without schemas expects keys without
 
 
 def _entries(text: str) -> list[str]:

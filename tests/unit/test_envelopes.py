@@ -45,7 +45,7 @@ def test_debezium(tmp_path):
     image = {"id": 1, "v": "a", "n": "AJY=", "at": AT}
     second, moved = {**image, "v": "b"}, {**image, "v": "b", "id": 9}
     shown = [
-        (json.loads(key)["payload"]["id"] if key else None, value and (value["op"], value["before"], value["after"]))
+        (json.loads(key)["id"] if key else None, value and (value["op"], value["before"], value["after"]))
         for key, value in messages
     ]
     assert shown == [
@@ -65,6 +65,14 @@ def test_debezium(tmp_path):
     assert (source["connector"], source["name"], source["db"]) == ("hvr", "pure", "src")
     assert (source["schema"], source["table"], source["snapshot"], source["ts_ms"]) == ("shop", "t", "false", MILLIS)
     assert not not_sent
+
+
+@pytest.mark.parametrize(
+    ("mode", "key"), [("SCHEMA_PAYLOAD", ["schema", "payload"]), ("PAYLOAD", ["id"]), ("ROW_FRAGMENTS", ["id"])]
+)
+def test_keys_of_debezium_have_a_schema_where_values_have_one(mode, key, tmp_path):
+    [(found, _)], _ = sent(tmp_path, f"Envelope: DEBEZIUM, Json: true, JsonMode: {mode}", LIFE[0])
+    assert list(json.loads(found)) == key
 
 
 def test_debezium_with_its_schema_is_connect_json(tmp_path):
