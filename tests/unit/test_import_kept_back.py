@@ -51,7 +51,7 @@ RULED = {
     # a column, the list that names it, and what becomes of it
     "note": ("column.mask.with.5.chars", 'Name: {}, CaptureExpression: "*****"}}'),
     "name": ("column.truncate.to.2.chars", 'Name: {}, CaptureExpression: "sql: left(\\"{}\\", 2)"}}'),
-    "mail": ("column.mask.hash.v2.SHA-256.with.salt.s", 'Name: {}, CaptureExpression: "sql: left(encode(sha256('),
+    "mail": ("column.mask.hash.v2.SHA-256.with.salt.sea", 'Name: {}, CaptureExpression: "sql: left(encode(sha256('),
     "tel": ("column.exclude.list", "Name: {}, Absent: true}}"),
 }
 
@@ -118,7 +118,7 @@ RULES = [
     # what cannot be masked is left out, and what the connector did not touch is not either
     ({"column.mask.with.3.chars": ".*at"}, "Name: at, Absent: true}", "app.orders.at: column.mask.with.3.chars masks text alone: left out; remove Absent"),
     ({"column.mask.with.3.chars": ".*orders.id"}, "", "app.orders.id: column.mask.with.3.chars masks text alone: sent as it is, for it is of the key"),
-    ({"column.mask.hash.v2.SHA-1.with.salt.s": ".*note"}, NOTE_ABSENT, "SHA-1 is not there (SHA-224, SHA-256, SHA-384, SHA-512, MD5 are): left out"),
+    ({"column.mask.hash.v2.SHA-1.with.salt.sea": ".*note"}, NOTE_ABSENT, "SHA-1 is not there (SHA-224, SHA-256, SHA-384, SHA-512, MD5 are): left out"),
     ({"column.truncate.to.9.chars": ".*at"}, "", "app.orders.at: ignored, because column.truncate.to.9.chars cuts text and bytes alone"),
     ({"column.truncate.to.9.chars": ".*code"}, "", "app.orders.code: ignored, because it is no longer than column.truncate.to.9.chars says"),
     ({"column.truncate.to.9.chars": ".*data"}, "Name: data, TrimDatatype: 9}", ""),
@@ -153,7 +153,7 @@ KEYED = "create table app.orders(sku varchar(80) not null primary key, note text
 IN_KEYS = [
     ({"column.mask.with.3.chars": "app.orders.sku"}, "app.orders.sku is of the key: all rows would have one; hash it"),
     ({"column.truncate.to.3.chars": "app.orders.sku"}, "app.orders.sku is of the key: rows that differ after that would have one"),
-    ({"column.mask.hash.v2.SHA-512.with.salt.s": ".*sku"}, "app.orders.sku is of the key: its 80 characters are too few for a hash"),
+    ({"column.mask.hash.v2.SHA-512.with.salt.sea": ".*sku"}, "app.orders.sku is of the key: its 80 characters are too few for a hash"),
     ({"column.mask.with.3.chars": ".*note", "message.key.columns": "app.orders:note"}, "app.orders.note is of the key: all rows would have one"),
     ({"transforms": "u,m", "transforms.u.type": "io.debezium.transforms.ExtractNewRecordState",
       "transforms.m.type": "org.apache.kafka.connect.transforms.MaskField$Value", "transforms.m.fields": "sku"},
@@ -169,7 +169,7 @@ def test_a_mask_by_which_rows_would_share_a_key_is_an_error(more, wanted, run):
 
 
 def test_a_hash_in_a_key_is_another_for_each_row(run):
-    channel, printed, code = run({"column.mask.hash.v2.SHA-256.with.salt.s": ".*sku"}, tables=KEYED)
+    channel, printed, code = run({"column.mask.hash.v2.SHA-256.with.salt.sea": ".*sku"}, tables=KEYED)
     assert code == 0, printed
     assert "Name: sku, CaptureExpression: \"sql: encode(sha256('${SALT_SECRET}' || \\\"sku\\\"), 'hex')\"}" in channel
     assert "app.orders.sku: keys have the hash, too, where the connector had the value: partitions change" in printed

@@ -107,7 +107,9 @@ def test_a_library_of_another_version_is_refused(monkeypatch):
 
 def test_what_is_thrown_away_was_not_delivered():
     failed = []
-    client = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, failed.append, lambda _, __: None)
+    client = Client(
+        {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, lambda text, _: failed.append(text), lambda _, __: None
+    )
     messages = Messages.of([("t", 2)], pa.nulls(2, pa.binary()), pa.array([b"1", b"2"]))
     assert client.produce("t", 0, records_of(messages)) == (2, "")
     assert len(client) >= 2
@@ -120,7 +122,7 @@ def test_what_is_thrown_away_was_not_delivered():
 def test_i1_what_a_call_back_raises_is_raised():
     """Else a message that was not delivered would be counted as one that was."""
 
-    def interrupted(_):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     client = Client({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, interrupted, lambda _, __: None)

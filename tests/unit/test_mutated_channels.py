@@ -17,7 +17,7 @@ locations:
     Schema_Registry: {Retries: 1}
     Kafka_Authentication_Method: USER_PASS
     Stream_User: a
-    Stream_Password: b
+    Stream_Password: bee
 errors: {tolerance: all, deadletterqueue.topic.name: dead}
 restart: {tries: 3}
 monitor: {listen: "127.0.0.1:1"}

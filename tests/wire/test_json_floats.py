@@ -58,7 +58,9 @@ STRUCTS = [name for name, key in KEYS.items() if key.encoder is not None and ("J
 @pytest.mark.parametrize("name", STRUCTS)
 def test_minus_zero_in_keys(name):
     encode = KEYS[name].encoder("t", [Column("c", schema.Float(64))], key_options(name, Options()))
-    assert encode({"c": pa.array([-0.0, 0.0])}, {}).cast(pa.string()).to_pylist() == ['{"c":-0.0}', '{"c":0}']
+    assert encode({"c": pa.array([-0.0, 0.0])}, {}).cast(pa.string()).to_pylist() == (
+        ["-0.0", "0"] if KEYS[name].lone else ['{"c":-0.0}', '{"c":0}']
+    )
 
 
 def test_lists_as_json_text():
