@@ -32,7 +32,17 @@ def wheel(directory, change=("", "")):
     """A wheel of the package in which the grammar of JSON is changed."""
     source = directory / "source"
     shutil.copytree(ROOT / "integrator", source / "integrator", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", "channels", "schemas", "data", "docs", "ops"):
+    for name in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "channels",
+        "schemas",
+        "data",
+        "docs",
+        "ops",
+    ):
         (source / name).symlink_to(ROOT / name)
     grammar = source / "integrator" / "decode" / "json" / "grammar.py"
     text = grammar.read_text()
