@@ -212,7 +212,7 @@ def _topic(name):
     ],
 )
 def test_airbyte_into_its_envelope(case, pattern, topic, sent, name, monkeypatch):
-    login = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="x";'
+    login = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="me" password="pl4nted";'
     monkeypatch.setenv("AIRBYTE_JAAS", login)
     topics = {table: topic.replace("NAME", name).format(table) for table in SHOP_TABLES}
     changed = {pattern[0]: pattern[1].replace("NAME", name)}

@@ -19,9 +19,9 @@ NOISE = re.compile(r"WARN|rdkafka|latency|log4j|Traceback|jdk\.incubator")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the bin directory of an environment that has the wheel, and its dependencies from this one."""
     directory = tmp_path_factory.mktemp("wheel")
-    for name in ("integrator", "channels", "schemas", "data/postgres-shop"):
+    for name in ("integrator", "channels", "schemas", "docs", "ops", "data/postgres-shop"):
         shutil.copytree(ROOT / name, directory / "source" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md"):
         shutil.copy(ROOT / name, directory / "source" / name)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     subprocess.run(

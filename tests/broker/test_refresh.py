@@ -56,7 +56,7 @@ def command(path, *words):
 
 def run(path, *words, code=0):
     """What `run.py` says, on both of its outputs."""
-    environment = {**os.environ, "SPARK_MASTER": "local[2]"}
+    environment = {**os.environ, "SPARK_MASTER": "local[2]", "TZ": "UTC"}
     done = subprocess.run(command(path, *words), cwd=ROOT, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == code, done.stderr[-3000:]
     return done.stdout + done.stderr
@@ -151,7 +151,7 @@ def ended(path, signal_number, sent):
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "SPARK_MASTER": "local[2]"},
+        env={**os.environ, "SPARK_MASTER": "local[2]", "TZ": "UTC"},
     )
     for line in process.stderr:
         sent -= '"slice sent"' in line
@@ -297,7 +297,9 @@ def test_a_terminal_shows_slices_rows_and_the_time_left(server, broker, tmp_path
         tmp_path, broker.servers, name, location_of(server), "create table many (id int primary key, v text);"
     )
     code, written = on_terminal(
-        command(path, "refresh", "--slice", "id%12"), more={"SPARK_MASTER": "local[2]"}, stdout=tmp_path / "out"
+        command(path, "refresh", "--slice", "id%12"),
+        more={"SPARK_MASTER": "local[2]", "TZ": "UTC"},
+        stdout=tmp_path / "out",
     )
     assert code == 0, written
     lines = plain(written)

@@ -71,11 +71,16 @@ class Fuzzed:
 
     def channel(self, servers: str, run: int) -> Path:
         """Return the channel of a run."""
-        name = self.setup.name.replace("-", "")[:12]
+        name = self.name
         path = self.directory / f"channel{run}.yaml"
         words = {"directory": self.directory, "servers": servers, "run": run, "topic": self.topic(run)}
         path.write_text(CHANNEL.format(channel=name, setup=self.setup, **words))
         return path
+
+    @property
+    def name(self) -> str:
+        """The channel's name, another for each setup in the twelve letters that it may have."""
+        return self.setup.name.replace("debezium", "dbz").replace("-", "")[:12]
 
     def topic(self, run: int) -> str:
         """Return the topic of a run; that of dead letters is called after it."""
@@ -116,7 +121,7 @@ def run(kafka: Broker, directory: Path, lines: int, seed: int, setups: list[Setu
         with capture_logs() as logs:
             daemon.integrate([plan.make(str(path), "UTC") for path in channels], once=True)
         for one, path in zip(fuzzed, channels, strict=True):
-            name = one.setup.name.replace("-", "")[:12]
+            name = one.name
             synced = [log for log in logs if log["event"] == "cycle synced" and log["channel"] == name]
             letters[one.setup.name, number] = dead = dead_letters(kafka.servers, f"{one.topic(number)}.dead")
             rows, counted = one.rows_by_line(path)
