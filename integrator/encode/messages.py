@@ -42,7 +42,7 @@ def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, .
     """Return the columns of a message of this shape."""
     layout = recipe.messages.layout
     if layout.envelope:
-        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel)
+        return ENVELOPES[layout.envelope].columns(table, recipe.messages.channel, format_of(layout))
     by_shape = format_of(layout).missing == "shape"
     listed = [
         field.as_column(nullable=field.nullable or (shape.truncate if by_shape else _may_be_null(field, table)))

@@ -6,7 +6,9 @@ from decimal import Decimal
 
 import pytest
 
+from integrator.contracts.fragments import Shape
 from integrator.decode.contract import Reading
+from integrator.encode import messages
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 
@@ -79,8 +81,9 @@ def test_debezium_with_its_schema_is_connect_json(tmp_path):
     [(key, value)], _ = sent(tmp_path, "Envelope: DEBEZIUM", LIFE[0])
     assert list(value) == ["schema", "payload"]
     assert value["schema"]["name"] == "pure.shop.t.Envelope"
-    before = value["schema"]["fields"][0]
-    assert (before["name"], before["optional"], before["field"]) == ("pure.shop.t.Value", True, "before")
+    before, after = value["schema"]["fields"][:2]
+    assert (before["name"], before["optional"], before["field"]) == ("pure.shop.t.Before", True, "before")
+    assert (after["name"], after["optional"], after["field"]) == ("pure.shop.t.Value", True, "after")
     assert {field["field"]: field.get("name") for field in before["fields"]} == {
         "id": None,
         "v": None,
@@ -88,6 +91,26 @@ def test_debezium_with_its_schema_is_connect_json(tmp_path):
         "at": "io.debezium.time.ZonedTimestamp",
     }
     assert json.loads(key)["payload"] == {"id": 1}
+
+
+REQUIRED = [
+    # the format, the columns that are not nullable in before images and in after images
+    ("SCHEMA_PAYLOAD", ["id"], ["id", "v"]),
+    ("REGISTRY_JSON", ["id"], ["id", "v"]),
+    ("REGISTRY_AVRO", [], []),  # both images are one record in a binary format
+    ("REGISTRY_PROTOBUF", [], []),
+]
+
+
+@pytest.mark.parametrize(("fmt", "before", "after"), REQUIRED)
+def test_columns_that_are_not_null_are_so_in_images_that_have_them(fmt, before, after, tmp_path):
+    """A delete may have the key alone."""
+    kind = fmt.removeprefix("REGISTRY_")
+    kafka = "" if kind == fmt else f", Kafka_Schema_Registry: 'http://x', Kafka_Schema_Registry_Format: {kind}"
+    ddl = "create table t(id int primary key, v text not null, n int)"
+    recipe = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}", kafka=kafka)
+    images = messages.columns(recipe.tables[0], recipe, Shape())[:2]
+    assert [[column.name for column in image.type.fields if not column.nullable] for image in images] == [before, after]
 
 
 def test_debezium_has_a_placeholder_for_values_that_the_source_left_out(tmp_path):

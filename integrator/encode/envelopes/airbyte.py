@@ -15,6 +15,7 @@ from integrator.contracts.operations import DELETE, INSERT, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.envelopes.contract import Envelope, Rows, image, image_columns, image_missing
+from integrator.formats.contract import Format
 from integrator.schema import Column, Integer, String, Struct, Timestamp
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
@@ -28,7 +29,7 @@ _CDC = (
 )
 
 
-def columns(table: TableRecipe, _channel: str) -> tuple[Column, ...]:
+def columns(table: TableRecipe, _channel: str, _fmt: Format) -> tuple[Column, ...]:
     """Return the columns of the message."""
     return (
         Column("_airbyte_ab_id", String(36, "uuid"), nullable=False),

@@ -5,7 +5,7 @@ An envelope is columns of the type tree, structs among them, so that every forma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
-from integrator.formats.contract import PATH, Arrays, Missing
+from integrator.formats.contract import PATH, Arrays, Format, Missing
 from integrator.schema import Column, Encoded, Struct, Type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events, Places
@@ -38,7 +38,7 @@ class Envelope:
     before image has null; without it, missing values are in both as the format has them.
     """
 
-    columns: Callable[[TableRecipe, str], tuple[Column, ...]]
+    columns: Callable[[TableRecipe, str, Format], tuple[Column, ...]]
     rows: Callable[[Events, Changes, Columns, TableRecipe, Recipe], Rows]
     operations: tuple[int, ...]
     split_key_updates: bool
@@ -60,10 +60,12 @@ def image_columns(table: TableRecipe) -> tuple[Column, ...]:
     return tuple(field.as_column(nullable=True) for field in table.fields)
 
 
-def image_type(table: TableRecipe, name: str = "") -> Type:
-    """Return the type of a row's image."""
-    first = table.fields[0]
-    return first.type if first.name == IMAGE else Struct(image_columns(table), name)
+def image_type(table: TableRecipe, name: str = "", present: Container[str] = ()) -> Type:
+    """Return the type of a row's image, in which the fields that are `present` are null only where they may be."""
+    if table.fields[0].name == IMAGE:
+        return table.fields[0].type
+    listed = (field.as_column(nullable=field.nullable or field.name not in present) for field in table.fields)
+    return Struct(tuple(listed), name)
 
 
 def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.Array:

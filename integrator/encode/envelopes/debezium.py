@@ -16,8 +16,9 @@ from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.decode.dialects import DIALECTS
-from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, taken, texts
+from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, key_fields, taken, texts
 from integrator.errors import PublicDataError
+from integrator.formats.contract import Format
 from integrator.schema import Array, Bytes, Column, Integer, String, Struct, arrow_type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
@@ -46,12 +47,21 @@ _TRANSACTION = (
 _VERSION = "1"
 
 
-def columns(table: TableRecipe, channel: str) -> tuple[Column, ...]:
-    """Return the columns of the envelope."""
+def columns(table: TableRecipe, channel: str, fmt: Format) -> tuple[Column, ...]:
+    """Return the columns of the envelope.
+
+    An after image has a value, or a placeholder, for each column that is NOT NULL. A before image may lack all but the
+    key, so it is a record of its own, except in formats that write a nullable value in another way.
+    """
     name = ".".join(filter(None, [channel, table.table.schema, table.table.base_name]))
+    if fmt.missing == "refuse":
+        before = after = image_type(table, f"{name}.Value")
+    else:
+        before = image_type(table, f"{name}.Before", {field.name for field in key_fields(table)})
+        after = image_type(table, f"{name}.Value", {field.name for field in table.fields})
     return (
-        Column("before", image_type(table, f"{name}.Value")),
-        Column("after", image_type(table, f"{name}.Value")),
+        Column("before", before),
+        Column("after", after),
         Column("source", Struct(_SOURCE, "io.debezium.connector.Source"), nullable=False),
         Column("transaction", Struct(_TRANSACTION, "event.block")),
         Column("op", String(), nullable=False),
