@@ -1,6 +1,7 @@
 """Change data into Kafka, in packages named by the steps; imports go from top to bottom.
 
 cli          arguments, console, exit codes
+imports      other products' configurations -> channels
 monitor      a process's status page, metrics and health over HTTP
 catalogue    a database's catalogue -> table definitions
 refresh      whole tables: slices, ledger, progress

@@ -69,7 +69,7 @@ def converter_class_path() -> str:
 def spark() -> Iterator[object]:
     """A session of four cores, so that cycles are cut and shuffled."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator.run import session
+    from integrator.run.spark import session
 
     session.DEFAULTS["spark.master"] = "local[4]"
     started = session.start("tests")

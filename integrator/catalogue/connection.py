@@ -14,7 +14,7 @@ from pyspark import SparkConf, SparkContext
 
 from integrator.errors import ConfigurationError, EnvironmentFault, shortened
 from integrator.refresh.tables import DRIVERS
-from integrator.run import spark_log
+from integrator.run.spark import jvm_log as spark_log
 
 _HAVE_IT = {
     "postgresql": "Debian's libpostgresql-jdbc-java has it as /usr/share/java/postgresql.jar",

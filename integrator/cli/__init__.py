@@ -4,7 +4,7 @@ main         the command line of run.py, `check`, `plan`; standing, transfer: ot
 definitions, init   table definitions from a database; a first channel
 show, as_json       what `check`, `plan` and `state` print: for people, for programs
 check, look         what `check` tries and looks at
-imports      channels from other products' configurations
+imports      the commands below `import`: channels from other products' configurations
 send, replay        lines into a channel's socket; dead letters through the channel again
 quickstart   recorded changes into an embedded Kafka, read back and shown
 connect_values   what Connect's logical types mean, for people

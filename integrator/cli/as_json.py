@@ -14,10 +14,10 @@ from integrator.encode.messages import value_schema
 from integrator.errors import ConfigurationError, IntegratorError
 from integrator.plan import Plan
 from integrator.refresh.ledger import Ledger
-from integrator.run.failure import Failure
-from integrator.run.heartbeat import Beat
-from integrator.run.rewind import Synced
-from integrator.run.state import State
+from integrator.run.seen.failure import Failure
+from integrator.run.seen.heartbeat import Beat
+from integrator.run.state.directory import State
+from integrator.run.state.rewind import Synced
 from integrator.schema import describe
 
 

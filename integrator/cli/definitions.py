@@ -89,7 +89,7 @@ def read(asked: Asked, secrets: Secrets) -> Written:
     """Ask the database. Raises ConfigurationError or EnvironmentFault; `secrets` gets the password."""
     from integrator.catalogue import read as catalogue
     from integrator.catalogue.connection import Database
-    from integrator.run import progress
+    from integrator.run.seen import progress
 
     secrets.add_of_url(asked.url)
     try:

@@ -14,8 +14,8 @@ from integrator.errors import EnvironmentFault, Problem
 from integrator.names import nearest
 from integrator.plan import Plan
 from integrator.plan.source import path_of
-from integrator.run import mounts
-from integrator.run.state import State
+from integrator.run.state import mounts
+from integrator.run.state.directory import State
 from integrator.sources.listing import RIGHT, Listing
 
 _TIMEOUT_S = 5.0

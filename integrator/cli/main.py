@@ -18,8 +18,8 @@ import typer
 
 from integrator.channel.secret import Secrets
 from integrator.cli import definitions, output, standing, transfer
+from integrator.cli import imports as importing
 from integrator.cli import init as initial
-from integrator.cli.imports import commands as importing
 from integrator.cli.local import local_timezone
 from integrator.cli.options import AsJson, ChannelFile, Contexts, Refreshing, Variables, plan_of
 from integrator.errors import ConfigurationError, Defect, IntegratorError, command
@@ -68,7 +68,7 @@ def integrate(
     ] = False,
 ) -> None:
     """Integrate database changes into Kafka."""
-    from integrator.run import progress
+    from integrator.run.seen import progress
 
     if debug:
         os.environ[progress.DEBUG] = "1"
@@ -80,7 +80,7 @@ def integrate(
     with _logged(context.obj):
         from integrator.monitor.server import serving
         from integrator.run import daemon
-        from integrator.run.state import State
+        from integrator.run.state.directory import State
 
         plans = [plan_of(context, file, contexts, variables) for file in channel]
         if len({plan.state for plan in plans}) < len(plans):
@@ -104,7 +104,7 @@ def _logged(secrets: list[Secrets]) -> Iterator[None]:
             raise
         import structlog
 
-        from integrator.run import progress
+        from integrator.run.seen import progress
 
         ended = error if isinstance(error, IntegratorError) else Defect.of(error, command())
         progress.configure(*secrets)
@@ -208,9 +208,9 @@ def prepare() -> None:
     size = archive.stat().st_size >> 20
     output.console().print(f"{archive}: {size} MiB; each start of Spark by this Python takes classes from it")
     with output.working("Compiling PySpark for Spark's Python processes"):
-        from integrator.run import pyspark_bytecode
+        from integrator.run.spark import bytecode
 
-        found = [(one, pyspark_bytecode.add(one)) for one in pyspark_bytecode.archives()]
+        found = [(one, bytecode.add(one)) for one in bytecode.archives()]
     for one, reason in found:
         made = "Spark's Python processes no longer compile it at each start"
         output.console().print(f"{one}: {f'stays without this bytecode: {reason}' if reason else made}")

@@ -31,7 +31,7 @@ def plan_of(
     from integrator import plan as planning
     from integrator.channel.load import RunOptions
     from integrator.deliver.kafka.refused import refused
-    from integrator.run import progress
+    from integrator.run.seen import progress
 
     given = [tuple(text.partition("=")[::2]) for text in variables or []]
     if any("=" not in text for text in variables or []):

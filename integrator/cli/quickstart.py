@@ -26,7 +26,9 @@ from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
 from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
-from integrator.run import class_archive, daemon, progress
+from integrator.run import daemon
+from integrator.run.seen import progress
+from integrator.run.spark import class_archive
 
 CHANNEL = "channels/quickstart.yaml"
 _BROKERS = "KAFKA_BROKERS"

@@ -29,8 +29,9 @@ def state(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from integrator.cli import as_json, show
     from integrator.names.numbers import are, counted
     from integrator.refresh.ledger import Ledger
-    from integrator.run import backup, failure, rewind
-    from integrator.run.state import State
+    from integrator.run.seen import failure
+    from integrator.run.state import backup, rewind
+    from integrator.run.state.directory import State
 
     if sum(option is not None for option in (back_to, export, restored)) > 1:
         raise typer.BadParameter("--back-to, --export and --import exclude each other")
@@ -72,7 +73,7 @@ def suspend(
     reason: Annotated[str, typer.Option(help="Shown by state and in the log.")] = "by the operator",
 ) -> None:
     """Have a channel's daemon wait after the cycle that it is in."""
-    from integrator.run.state import State
+    from integrator.run.state.directory import State
 
     found = progress_of(context, channel)
     State(found.place).suspend(reason)
@@ -85,7 +86,7 @@ def resume(
 ) -> None:
     """Have a suspended channel go on, or a failed one start again; report what it does then."""
     from integrator.run import resume as resuming
-    from integrator.run.state import State
+    from integrator.run.state.directory import State
 
     found = progress_of(context, channel)
     output.console().print(resuming.resume(State(found.place), found.channel))

@@ -41,7 +41,7 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Send whole tables into Kafka; an interrupted refresh continues with the remaining slices."""
     from integrator.refresh import job
-    from integrator.run import progress
+    from integrator.run.seen import progress
 
     made = plan_of(context, channel, contexts, variables, refreshing=True)
     progress.configure(made.secrets)
@@ -73,7 +73,7 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Send dead letters through the channel again: those of its dead letter topic, or of a file of mended ones."""
     from integrator.cli import replay as replaying
-    from integrator.run import progress
+    from integrator.run.seen import progress
 
     if sum(option is not None for option in (file, from_offset, since)) > 1:
         raise typer.BadParameter("--file, --from-offset and --since exclude each other")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.run.state import State
+from integrator.run.state.directory import State
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Listing
 

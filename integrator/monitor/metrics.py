@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
-from integrator.run.failure import Failure
-from integrator.run.sync import Cycle
+from integrator.run.seen.failure import Failure
+from integrator.run.state.sync import Cycle
 
 LATENCIES_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600)
 CYCLE_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900)

@@ -17,9 +17,9 @@ from integrator.monitor.backlog import Backlog
 from integrator.monitor.history import History
 from integrator.monitor.metrics import Metrics, operations
 from integrator.plan import Plan
-from integrator.run.failure import Failure
-from integrator.run.observer import Observer
-from integrator.run.sync import Cycle
+from integrator.run.seen.failure import Failure
+from integrator.run.seen.observer import Observer
+from integrator.run.state.sync import Cycle
 from integrator.sources.found_at import listing_of
 
 SILENT_S = 180.0

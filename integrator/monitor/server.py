@@ -24,7 +24,7 @@ from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import SCRIPT_HASH, page
 from integrator.plan import Plan
 from integrator.plan.source import is_loopback
-from integrator.run.observer import Observer
+from integrator.run.seen.observer import Observer
 
 _PATIENCE_S = 10
 """How long a client may take to ask, and then to take the answer."""

@@ -35,12 +35,13 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from integrator.refresh.slices import Slice, slices_of
 from integrator.refresh.tables import database_of, frame, quoting, unreadable
-from integrator.run import session, shards
-from integrator.run.prefetch import prefetch
-from integrator.run.second_pass import REPORT_DDL, second_pass
-from integrator.run.spark_failures import classify
-from integrator.run.state import State
-from integrator.run.sync import summed
+from integrator.run.passes.prefetch import prefetch
+from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.spark import session
+from integrator.run.spark.failures import classify
+from integrator.run.state import shards
+from integrator.run.state.directory import State
+from integrator.run.state.sync import summed
 
 REASON = "refresh"
 _WAIT_S = 600.0

@@ -8,7 +8,7 @@ from integrator.channel.sources import JdbcLocation
 from integrator.errors import EnvironmentFault
 from integrator.plan import Plan
 from integrator.refresh.tables import frame
-from integrator.run import session
+from integrator.run.spark import session
 
 _NOTHING = "1 = 0"
 """A condition that no row meets: the database looks at the query, and sends nothing."""

@@ -21,7 +21,7 @@ from integrator.channel.sources import FilesLocation, SourceLocation
 from integrator.plan import Plan
 from integrator.replay.letters import Letter
 from integrator.run import daemon
-from integrator.run.state import State
+from integrator.run.state.directory import State
 
 _WAIT_S = 60.0
 _DIRECTORY = "replay"

@@ -19,7 +19,7 @@ from integrator.errors import from_wire
 from integrator.plan import Plan
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter
-from integrator.run.first_pass import first_pass
+from integrator.run.passes.first_pass import first_pass
 from integrator.sources.file_slices import FILE_SLICE, row_of
 
 _BEFORE_MS = 60_000

@@ -1,8 +1,9 @@
 """Run: a plan -> a stream of synced cycles, with Spark.
 
-daemon, job, starting, gate, restart, session, heartbeat, progress: processes and streams
-class_archive, pyspark_bytecode: what makes later starts of Spark cheaper
-cycle         one micro-batch as one Spark job: first_pass, shuffle, second_pass, sync
-state         what is kept between cycles; marks, spark_checkpoint and consistency: its parts, compared
-rewind, backup: going back to a synced cycle, and to a copy of the state
+daemon, job, gate, restart, resume   processes, and the streams of their channels
+cycle, after_cycle                   one micro-batch as one Spark job, and what follows when it is synced
+passes/                              the two passes of a cycle, on executors
+state/                               what is kept between cycles
+spark/                               Spark's session, start, log and failures
+seen/                                what people and supervisors see of a channel
 """

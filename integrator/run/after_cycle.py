@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from integrator.plan import Plan
-from integrator.run import progress
-from integrator.run.failure import Failures
-from integrator.run.heartbeat import Heartbeat
-from integrator.run.observer import Observer
-from integrator.run.rejects import TooMany
-from integrator.run.spark_steps import SparkSteps
-from integrator.run.sync import Cycle
+from integrator.run.passes.rejects import TooMany
+from integrator.run.seen import progress
+from integrator.run.seen.failures import Failures
+from integrator.run.seen.heartbeat import Heartbeat
+from integrator.run.seen.observer import Observer
+from integrator.run.spark.steps import SparkSteps
+from integrator.run.state.sync import Cycle
 from integrator.sources.spooled import Spooled
 
 

@@ -18,14 +18,14 @@ from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
 from integrator.errors import DeliveryError, from_wire
 from integrator.plan import Plan
-from integrator.run import consistency
-from integrator.run.first_pass import first_pass
-from integrator.run.prefetch import prefetch
-from integrator.run.second_pass import REPORT_DDL, second_pass
-from integrator.run.shards import CycleShards
-from integrator.run.spark_checkpoint import SparkCheckpoint
-from integrator.run.state import State
-from integrator.run.sync import Cycle, check_acknowledged
+from integrator.run.passes.first_pass import first_pass
+from integrator.run.passes.prefetch import prefetch
+from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.state import consistency
+from integrator.run.state.directory import State
+from integrator.run.state.shards import CycleShards
+from integrator.run.state.spark_checkpoint import SparkCheckpoint
+from integrator.run.state.sync import Cycle, check_acknowledged
 
 
 def cycle(

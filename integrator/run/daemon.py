@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from integrator.errors import Defect, IntegratorError
 from integrator.plan import Plan
-from integrator.run import session
 from integrator.run.job import Job
-from integrator.run.observer import Observer
+from integrator.run.seen.observer import Observer
+from integrator.run.spark import session
 
 _POLL_S = 0.2
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator.errors import from_wire
-from integrator.run.spark_failures import classify
+from integrator.run.spark.failures import classify
 
 _POLL_S = 0.1
 

@@ -25,22 +25,24 @@ from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
 from integrator.plan import Plan
-from integrator.run import consistency, progress, session, starting
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
-from integrator.run.decoding import reading_of
-from integrator.run.failure import Failures
 from integrator.run.gate import CycleGate
-from integrator.run.heartbeat import Heartbeat
-from integrator.run.marks import KEPT_CYCLES
-from integrator.run.observer import Observer
-from integrator.run.renewal import Renewal
+from integrator.run.passes.decoding import reading_of
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
-from integrator.run.shards import CycleShards
-from integrator.run.spark_failures import classify
-from integrator.run.spark_steps import SparkSteps
-from integrator.run.state import State
+from integrator.run.seen import progress
+from integrator.run.seen.failures import Failures
+from integrator.run.seen.heartbeat import Heartbeat
+from integrator.run.seen.observer import Observer
+from integrator.run.spark import session, starting
+from integrator.run.spark.failures import classify
+from integrator.run.spark.steps import SparkSteps
+from integrator.run.state import consistency
+from integrator.run.state.directory import State
+from integrator.run.state.marks import KEPT_CYCLES
+from integrator.run.state.renewal import Renewal
+from integrator.run.state.shards import CycleShards
 from integrator.sources import files, taken_before
 from integrator.sources.found_at import listing_of
 from integrator.sources.line_check import door_of

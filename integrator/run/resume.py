@@ -11,9 +11,9 @@ import structlog
 
 from integrator import durable
 from integrator.errors import EnvironmentFault
-from integrator.run import failure as failures
-from integrator.run.heartbeat import Beat, Heartbeat
-from integrator.run.state import State
+from integrator.run.seen import failure as failures
+from integrator.run.seen.heartbeat import Beat, Heartbeat
+from integrator.run.state.directory import State
 
 POLL_S = 0.5
 _WAIT_S = 30.0

@@ -15,7 +15,7 @@ from integrator.contracts.counters import CycleCounters
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
-from integrator.run.decoding import reading_of
+from integrator.run.passes.decoding import reading_of
 from integrator.transform.capture_rules import captured
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock

@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 
 from integrator.contracts.fragments import Checkpoint
-from integrator.run import consistency
-from integrator.run.state import State
-from integrator.run.sync import Cycle
+from integrator.run.state import consistency
+from integrator.run.state.directory import State
+from integrator.run.state.sync import Cycle
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
 from tests.parts import states

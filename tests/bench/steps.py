@@ -22,8 +22,8 @@ from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.bundle import Bundler
 from integrator.encode import messages
-from integrator.run.decoding import reading_of
-from integrator.run.first_pass import first_pass
+from integrator.run.passes.decoding import reading_of
+from integrator.run.passes.first_pass import first_pass
 from integrator.sources.file_slices import FILE_SLICE, row_of
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock

@@ -7,9 +7,9 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.run import rewind
-from integrator.run.shards import CycleShards
-from integrator.run.state import State
+from integrator.run.state import rewind
+from integrator.run.state.directory import State
+from integrator.run.state.shards import CycleShards
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io, pure
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from integrator import plan
-from integrator.run import renewal
 from integrator.run.job import Job
+from integrator.run.state import renewal
 from integrator.sources import journal as journals
 from integrator.sources.journal import Journal
 from tests.parts import channels, kafka_io

@@ -3,8 +3,8 @@
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.run import rewind
-from integrator.run.state import State
+from integrator.run.state import rewind
+from integrator.run.state.directory import State
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io, pure
 

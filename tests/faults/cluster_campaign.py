@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil
 
-from integrator.run.state import State
+from integrator.run.state.directory import State
 from tests.faults import kill_minus_nine
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.daemon import Daemon

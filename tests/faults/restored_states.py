@@ -30,8 +30,8 @@ from pyspark.errors import PySparkException
 
 from integrator.deliver.kafka.begun_cycles import BegunCycles
 from integrator.errors import IntegratorError
-from integrator.run.shards import CycleShards
-from integrator.run.state import State
+from integrator.run.state.directory import State
+from integrator.run.state.shards import CycleShards
 from tests.parts import brokers, channels, kafka_io, pure
 
 CORES = (1, 2, 4, 5)
@@ -204,8 +204,8 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from integrator import plan
-    from integrator.run import session
     from integrator.run.job import Job
+    from integrator.run.spark import session
 
     session.DEFAULTS["spark.master"] = "local[4]"
     spark = session.start("restored states")

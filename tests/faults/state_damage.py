@@ -299,7 +299,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=4)
     options = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator.run import session
+    from integrator.run.spark import session
 
     session.DEFAULTS["spark.master"] = "local[2]"
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))

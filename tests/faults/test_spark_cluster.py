@@ -9,7 +9,7 @@ import pytest
 
 from integrator.contracts.recipe import Send
 from integrator.deliver.kafka.cycle_records import committed
-from integrator.run import shards
+from integrator.run.state import shards
 from tests.conftest import DATA
 from tests.faults.cluster_campaign import SETTINGS, Sent
 from tests.parts import channels, kafka_io, rebuild

@@ -13,7 +13,7 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialects import DIALECTS
 from integrator.plan import make
-from integrator.run.decoding import reading_of
+from integrator.run.passes.decoding import reading_of
 from tests.fuzz.oracle.verdict import MISSING, Row
 from tests.fuzz.setups import Setup
 

@@ -18,7 +18,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import make
-from integrator.run.first_pass import first_pass
+from integrator.run.passes.first_pass import first_pass
 from integrator.sources.file_slices import FILE_SLICE, row_of
 
 LONGEST_ERROR = 2000  # characters

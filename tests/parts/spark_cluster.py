@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pyspark
 
-from integrator.run import class_archive
+from integrator.run.spark import class_archive
 
 HOME = Path(pyspark.__file__).parent
 READY_S = 60

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from integrator.contracts.fragments import Checkpoint
-from integrator.run.state import State
-from integrator.run.sync import Cycle
+from integrator.run.state.directory import State
+from integrator.run.state.sync import Cycle
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
 

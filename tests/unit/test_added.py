@@ -9,7 +9,7 @@ import pytest
 
 from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
 from integrator.plan import make
-from integrator.run.state import State
+from integrator.run.state.directory import State
 from integrator.schema import Column, Decimal, Integer, Table
 from integrator.tables import discovered_columns
 from tests.parts import pure

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.run import backup, consistency, rewind
+from integrator.run.state import backup, consistency, rewind
 from tests.parts import states
 
 CYCLES = 4

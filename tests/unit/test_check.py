@@ -11,7 +11,7 @@ import pytest
 from integrator.cli import main
 from integrator.deliver.kafka import probe, topics
 from integrator.errors import EnvironmentFault
-from integrator.run.state import State
+from integrator.run.state.directory import State
 from tests.unit.broken_channels.contract import apply, write
 from tests.unit.broken_channels.edits import kafka, source
 

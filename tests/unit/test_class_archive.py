@@ -10,7 +10,7 @@ import pytest
 from pyspark import SparkContext
 
 from integrator.errors import EnvironmentFault
-from integrator.run import class_archive
+from integrator.run.spark import class_archive
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import DataError
-from integrator.run import sync
+from integrator.run.state import sync
 from tests.parts import pure
 
 DDL = "create table t (id int primary key);"

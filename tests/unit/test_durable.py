@@ -9,8 +9,8 @@ from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice
-from integrator.run.state import State
-from integrator.run.sync import Cycle
+from integrator.run.state.directory import State
+from integrator.run.state.sync import Cycle
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
 from integrator.sources.spool import Spool

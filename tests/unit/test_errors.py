@@ -19,10 +19,11 @@ from integrator.cli import main as cli
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
-from integrator.run import consistency, daemon
-from integrator.run.failure import Failures
+from integrator.run import daemon
 from integrator.run.gate import CycleGate
-from integrator.run.observer import Observer
+from integrator.run.seen.failures import Failures
+from integrator.run.seen.observer import Observer
+from integrator.run.state import consistency
 from tests.parts import pure, states
 
 SHORT = [

@@ -7,7 +7,7 @@ import pytest
 
 from integrator import plan
 from integrator.cli import main
-from integrator.cli.imports.airbyte import topic_of
+from integrator.imports.airbyte import topic_of
 from tests.conftest import ROOT
 from tests.parts import imports
 

@@ -3,7 +3,7 @@
 import pytest
 
 from integrator import plan
-from integrator.cli.imports import connect_file
+from integrator.imports import connect_file
 from tests.parts import debezium_events as debezium
 from tests.parts import imports, pure
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from integrator.cli.imports import hvr_types, hvr_xml
-from integrator.cli.imports.hvr_definition import HvrColumn
+from integrator.imports import hvr_types, hvr_xml
+from integrator.imports.hvr_definition import HvrColumn
 from tests.parts import imports
 
 KAFKA = {"Class": "kafka", "Kafka_Brokers": [{"host": "b1", "port": 9092}]}

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from integrator.cli import main
-from integrator.cli.imports.draft import Draft, flow
 from integrator.errors import ConfigurationError
+from integrator.imports.draft import Draft, flow
 from tests.conftest import ROOT
 from tests.parts import imports
 
@@ -99,7 +99,7 @@ def test_the_channel_for_a_pipeline_of_conduit_passes_check(tmp_path, monkeypatc
 def test_a_secret_is_in_the_environment_during_the_check_only(tmp_path, monkeypatch):
     import os
 
-    from integrator.cli.imports import draft as drafts
+    from integrator.imports import draft as drafts
 
     monkeypatch.delenv("A_SECRET", raising=False)
     draft = Draft("x", "nothing", source={"class": "files", "path": "${A_SECRET}"}, tables=[{"file": "no.sql"}])

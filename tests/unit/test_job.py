@@ -11,7 +11,7 @@ from integrator.channel.secret import Secrets
 from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
 from integrator.run.gate import CycleGate, Ended
 from integrator.run.job import Job
-from integrator.run.state import State
+from integrator.run.state.directory import State
 
 
 class Query:

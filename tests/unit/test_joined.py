@@ -6,7 +6,7 @@ import json
 import pytest
 
 from integrator.errors import DataError
-from integrator.run import decoding
+from integrator.run.passes import decoding
 from integrator.sources.files import GROUP_BYTES, SMALL_BYTES, _groups
 from integrator.sources.listing import Entry
 from tests.conftest import ROOT

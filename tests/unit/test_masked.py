@@ -11,7 +11,7 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import DataError, Defect, from_wire
 from integrator.refresh.rows import BEGINNING, Rows, fragments
-from integrator.run.decoding import reading_of
+from integrator.run.passes.decoding import reading_of
 from integrator.sources.line_check import door_of
 from tests.parts import pure
 

@@ -18,8 +18,8 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError, DeliveryError, EnvironmentFault, PublicDataError
 from integrator.monitor import server
 from integrator.monitor.server import serving
-from integrator.run.failure import Failures
-from integrator.run.sync import Cycle, Rejections
+from integrator.run.seen.failures import Failures
+from integrator.run.state.sync import Cycle, Rejections
 from tests.parts import channels
 
 

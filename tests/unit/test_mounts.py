@@ -3,8 +3,8 @@
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.run import mounts
-from integrator.run.state import State
+from integrator.run.state import mounts
+from integrator.run.state.directory import State
 
 LOCAL = "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw"
 CASES = {

@@ -10,8 +10,8 @@ import structlog
 from integrator import plan as planning
 from integrator.channel import load
 from integrator.cli import main
-from integrator.run.state import State
-from integrator.run.sync import Cycle
+from integrator.run.state.directory import State
+from integrator.run.state.sync import Cycle
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
 from tests.parts import states
@@ -121,7 +121,7 @@ import pathlib, sys, tempfile, time
 import structlog
 from integrator.refresh.bars import Bars
 from integrator.refresh.slices import Slice
-from integrator.run import progress
+from integrator.run.seen import progress
 
 progress.configure()
 log = structlog.get_logger()

@@ -2,7 +2,7 @@
 
 from structlog.testing import capture_logs
 
-from integrator.run.progress import Overdue
+from integrator.run.seen.progress import Overdue
 
 
 def test_a_cycle_that_takes_long_is_reported_after_five_ten_and_twenty_minutes():

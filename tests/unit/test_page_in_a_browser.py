@@ -16,8 +16,8 @@ from integrator import plan
 from integrator.contracts.fragments import Checkpoint
 from integrator.monitor import monitor, server
 from integrator.monitor.server import serving
-from integrator.run.failure import Failure
-from integrator.run.sync import Cycle
+from integrator.run.seen.failure import Failure
+from integrator.run.state.sync import Cycle
 from tests.parts import browser, channels
 
 GOOD, BAD, PLOT = "#1a7f4b", "#b3261e", "#2f6fdb"

@@ -16,9 +16,9 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.json.files import open_file
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
-from integrator.run.prefetch import prefetch
-from integrator.run.state import State
-from integrator.run.sync import check_acknowledged
+from integrator.run.passes.prefetch import prefetch
+from integrator.run.state.directory import State
+from integrator.run.state.sync import check_acknowledged
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry, Listing
 from integrator.transform.key_hash import canonical

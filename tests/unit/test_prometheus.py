@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from integrator.errors import DeliveryError
 from integrator.monitor.server import serving
-from integrator.run.failure import Failures
+from integrator.run.seen.failures import Failures
 from tests.conftest import ROOT
 from tests.parts.brokers import free_port
 from tests.unit.test_monitor import cycle, made

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from integrator.errors import DataError, IntegratorError, ProcessLate, PublicDataError, from_wire
-from integrator.run import failure
-from integrator.run.failure import Failures
-from integrator.run.observer import Observer
+from integrator.run.seen import failure
+from integrator.run.seen.failures import Failures
+from integrator.run.seen.observer import Observer
 from tests.parts import pure
 
 VALUE = "Pl4nted-value"

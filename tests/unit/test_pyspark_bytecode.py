@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from integrator.run import pyspark_bytecode
+from integrator.run.spark import bytecode
 
 SOURCES = {
     "made/__init__.py": "WORD = 'made'\n",
@@ -35,15 +35,15 @@ def imported(archive):
 
 def test_python_imports_bytecode_that_was_added(archive):
     assert imported(archive) == f"{archive}/made/__init__.py"
-    assert pyspark_bytecode.archives() == [archive]
-    assert not pyspark_bytecode.add(archive)
+    assert bytecode.archives() == [archive]
+    assert not bytecode.add(archive)
     assert imported(archive) == f"{archive}/made/__init__.pyc"
 
 
 def test_what_was_in_an_archive_stays_where_it_is(archive):
     with zipfile.ZipFile(archive) as before:
         places = {entry.filename: entry.header_offset for entry in before.infolist()}
-    pyspark_bytecode.add(archive)
+    bytecode.add(archive)
     with zipfile.ZipFile(archive) as after:
         found = {entry.filename: entry.header_offset for entry in after.infolist()}
         assert {name: after.read(name).decode() for name in SOURCES} == SOURCES
@@ -52,9 +52,9 @@ def test_what_was_in_an_archive_stays_where_it_is(archive):
 
 
 def test_an_archive_with_bytecode_is_left_as_it_is(archive):
-    pyspark_bytecode.add(archive)
+    bytecode.add(archive)
     first = archive.stat()
-    pyspark_bytecode.add(archive)
+    bytecode.add(archive)
     assert archive.stat() == first
 
 
@@ -62,7 +62,7 @@ def test_owner_and_mode_stay(archive):
     archive.chmod(0o444)
     before = archive.stat()
     umask = os.umask(0o077)
-    assert not pyspark_bytecode.add(archive)
+    assert not bytecode.add(archive)
     assert os.umask(umask) == 0o077
     after = archive.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
@@ -73,7 +73,7 @@ def test_a_module_that_this_python_cannot_compile_is_passed_over(archive):
     with zipfile.ZipFile(archive, "a") as made:
         made.writestr("made/old.py", "print 'of Python 2'\n")
         made.writestr("made/latin.py", b"WORD = 'caf\xe9'\n")
-    assert not pyspark_bytecode.add(archive)
+    assert not bytecode.add(archive)
     names = zipfile.ZipFile(archive).namelist()
     assert "made/part.pyc" in names
     assert not {"made/old.pyc", "made/latin.pyc"}.intersection(names)
@@ -81,7 +81,7 @@ def test_a_module_that_this_python_cannot_compile_is_passed_over(archive):
 
 def test_archives_of_others_are_left_alone(archive):
     (archive.parent / "mine.zip").write_bytes(archive.read_bytes())
-    assert pyspark_bytecode.archives() == [archive]
+    assert bytecode.archives() == [archive]
 
 
 def of_another_python(archive, _monkeypatch):
@@ -97,7 +97,7 @@ def full(_archive, monkeypatch):
     def fsync(_file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pyspark_bytecode.os, "fsync", fsync)
+    monkeypatch.setattr(bytecode.os, "fsync", fsync)
 
 
 REASONS = {
@@ -111,6 +111,6 @@ REASONS = {
 def test_why_an_archive_stays_as_it_is(case, archive, monkeypatch):
     case(archive, monkeypatch)
     before = archive.read_bytes()
-    assert pyspark_bytecode.add(archive) == REASONS[case]
+    assert bytecode.add(archive) == REASONS[case]
     assert archive.read_bytes() == before
     assert list(archive.parent.iterdir()) == [archive]

@@ -10,7 +10,7 @@ import pytest
 from integrator.contracts.fragments import REJECTED
 from integrator.decode.json.files import raw_lines
 from integrator.errors import DataError
-from integrator.run.rejects import TooMany
+from integrator.run.passes.rejects import TooMany
 from tests.parts import pure
 
 DDL = "create table orders(id int primary key, v text, n numeric(4,1));"

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from integrator.run import renewal
-from integrator.run.renewal import MOST_ENTRIES, Renewal
+from integrator.run.state import renewal
+from integrator.run.state.renewal import MOST_ENTRIES, Renewal
 from integrator.sources.journal import least_compacted
 
 CASES = [

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 from integrator.channel.model import Restart
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, ProcessLate
 from integrator.run.gate import Ended
-from integrator.run.heartbeat import Heartbeat
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
+from integrator.run.seen.heartbeat import Heartbeat
 
 
 class Job:

@@ -9,7 +9,7 @@ import pytest
 
 from integrator.cli import output, show
 from integrator.errors import EnvironmentFault
-from integrator.run import consistency, rewind
+from integrator.run.state import consistency, rewind
 from tests.parts import states
 
 CYCLES = 5

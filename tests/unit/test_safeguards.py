@@ -13,9 +13,10 @@ from integrator import plan
 from integrator.cli import main
 from integrator.contracts.fragments import Checkpoint
 from integrator.errors import ConfigurationError, DataError
-from integrator.run import daemon, progress
-from integrator.run import session as sessions
-from integrator.run.sync import Cycle, Rejections
+from integrator.run import daemon
+from integrator.run.seen import progress
+from integrator.run.spark import session as sessions
+from integrator.run.state.sync import Cycle, Rejections
 from integrator.sources.journal import Journal
 from integrator.sources.listing import Entry
 from integrator.sources.spool import Spool

@@ -16,9 +16,9 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.deliver.kafka.rate_limiter import RateLimiter
 from integrator.errors import ConfigurationError
 from integrator.plan.schedule import Schedule
-from integrator.run import progress
 from integrator.run.job import Job
-from integrator.run.sync import Cycle
+from integrator.run.seen import progress
+from integrator.run.state.sync import Cycle
 from integrator.sources.listing import Listing
 from tests.parts import pure
 

@@ -15,7 +15,7 @@ WITHOUT_SPARK = (
 )
 WITH_SPARK = """
 import sys
-from integrator.run import session
+from integrator.run.spark import session
 spark = session.start("scratch")
 spark.range(10, numPartitions=2).mapInArrow(session._import_steps, "id long").collect()
 spark.sql("create table t using csv as select 1 id")

@@ -10,7 +10,7 @@ import structlog
 from integrator.channel.secret import HIDDEN, Secrets, mask_properties, passwords_of
 from integrator.cli.main import main
 from integrator.errors import shortened, shown
-from integrator.run import progress
+from integrator.run.seen import progress
 
 
 def test_secrets_are_stars_in_lists_and_objects_too(capsys):

@@ -18,7 +18,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError
 from integrator.plan import make
-from integrator.run.decoding import reading_of
+from integrator.run.passes.decoding import reading_of
 from integrator.sources import incoming, spool
 from integrator.sources import journal as journals
 from integrator.sources.endpoint import Endpoint, Limits

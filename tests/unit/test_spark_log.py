@@ -1,6 +1,6 @@
 """Of what Spark's JVM writes, the log has what nobody else reports, a line each."""
 
-from integrator.run.spark_log import worth_reading
+from integrator.run.spark.jvm_log import worth_reading
 
 WRITTEN = """\
 WARNING: Using incubator modules: jdk.incubator.vector

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from integrator.cli import main
-from integrator.run.state import State
+from integrator.run.state.directory import State
 from tests.parts import channels, states
 
 CHANNEL = """

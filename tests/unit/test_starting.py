@@ -11,8 +11,8 @@ import pytest
 from py4j.protocol import Py4JNetworkError
 
 from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
-from integrator.run import starting
-from integrator.run.spark_failures import classify
+from integrator.run.spark import starting
+from integrator.run.spark.failures import classify
 from integrator.sources.files import _source_of
 
 PATIENCE_S = 10

@@ -7,9 +7,9 @@ import pytest
 from integrator.contracts.fragments import Checkpoint, to_deferred
 from integrator.contracts.recipe import Send, Tolerance
 from integrator.errors import ConfigurationError
-from integrator.run import rewind
-from integrator.run.state import State
-from integrator.run.sync import Cycle
+from integrator.run.state import rewind
+from integrator.run.state.directory import State
+from integrator.run.state.sync import Cycle
 from tests.parts import pure
 
 DDL = "create table t(k int primary key, v text);"

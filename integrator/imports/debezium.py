@@ -1,0 +1,239 @@
+"""`import debezium`: a channel from a configuration of a Debezium source connector in Kafka Connect.
+
+https://debezium.io/documentation/reference/stable/connectors/. The channel makes the messages that the connector made,
+of its changes as JSON lines; each property that has no counterpart is named, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from integrator.errors import ConfigurationError
+from integrator.imports import (
+    connect_file,
+    debezium_captured,
+    debezium_columns,
+    debezium_delivery,
+    debezium_formats,
+    debezium_reasons,
+    debezium_snapshots,
+)
+from integrator.imports import debezium_transforms as transforms
+from integrator.imports import draft as drafts
+from integrator.imports.connect_file import Config
+from integrator.imports.debezium_patterns import items
+from integrator.imports.debezium_topics import Topics
+from integrator.imports.draft import Draft
+
+_ORDER = ("FileFormat", "Integrate", "Capture", "TableProperties", "ColumnProperties")
+_MODES = {
+    "time.precision.mode": "time_precision_mode",
+    "decimal.handling.mode": "decimal_handling_mode",
+    "binary.handling.mode": "binary_handling_mode",
+}
+_DEFAULTS = {"adaptive", "precise", "bytes"}
+_MOST_NAME = 12
+_LOCATION = re.compile(r"[a-z][a-z0-9_]{0,11}")
+_ENVELOPE = (
+    "events are Debezium's but for what docs/formats.md says of envelopes; rows of a refresh are c there, not r, and "
+    "records of keys are called otherwise: integrator plan shows them"
+)
+_OMITTED = (
+    "values that a record leaves out (PostgreSQL's unchanged large values, deletes of which the key alone is recorded) "
+    "are not in the row, where Debezium has null"
+)
+_AS_NULL = (
+    "values that a record leaves out (PostgreSQL's unchanged large values, images of which the key alone is recorded) "
+    "are null in rows (Missing_Values: NULL), numbers too; a column with IntegrateExpression {hvr_missing} names them, "
+    "and REPLICA IDENTITY FULL has them recorded"
+)
+_UNAVAILABLE = ("postgres", "oracle")
+"""Databases whose large values are not in records of updates that do not change them."""
+UNAVAILABLE = "__debezium_unavailable_value"
+
+
+@dataclass(frozen=True)
+class Connector:
+    """A database's connector. dump: a command that writes the definitions of its tables.
+
+    schema: of tables for which none is known. in_databases: whether its schemas are databases.
+    """
+
+    product: str
+    sql_dialect: str
+    schema: str | None
+    dump: str
+    times: str = "adaptive"
+    in_databases: bool = False
+
+
+_MYSQL = Connector("MySQL", "mysql", None, "mysqldump --no-data --databases …", "adaptive_time_microseconds", True)
+CONNECTORS = {
+    "PostgresConnector": Connector("PostgreSQL", "postgres", "public", "pg_dump -s"),
+    "MySqlConnector": _MYSQL,
+    "MariaDbConnector": replace(_MYSQL, product="MariaDB", dump="mariadb-dump --no-data --databases …"),
+    "SqlServerConnector": Connector("SQL Server", "tsql", "dbo", "Management Studio, Generate Scripts"),
+    "OracleConnector": Connector("Oracle", "oracle", None, "DBMS_METADATA.GET_DDL"),
+    "Db2Connector": Connector("Db2", "db2", None, "db2look -e"),
+}
+"""By the last part of the connector's class."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was given. definitions: a file with the tables' definitions. worker: the worker's properties."""
+
+    definitions: Path | None
+    sql_dialect: str | None
+    worker: Path | None
+    brokers: str | None
+    channel: Path
+
+
+def run(file: Path, options: Options, timezone: str) -> tuple[str, ConfigurationError | None]:
+    """Write the channel; return what it has and what has no counterpart, and what the check finds.
+
+    Raises ConfigurationError.
+    """
+    drafts.refuse_existing(options.channel)
+    config = connect_file.read(file, options.worker)
+    given = config.get("connector.class").rpartition(".")[2]
+    if given not in CONNECTORS:
+        found = f"connector.class is {given}" if given else "it has no connector.class"
+        raise ConfigurationError(
+            f"{file}: is no configuration of a Debezium source connector: {found}; {', '.join(CONNECTORS)} are read"
+        )
+    draft = made(config, CONNECTORS[given], options)
+    if options.definitions is not None:
+        return drafts.write(draft, options.channel, timezone)
+    undefined = options.channel.with_name(debezium_captured.UNDEFINED)
+    options.channel.write_text(draft.text(options.channel), encoding="utf-8")
+    text = draft.report.text(f"{options.channel}: channel {draft.name}, not checked: it has no table definitions yet")
+    dump = f"Next: write the tables' definitions to {undefined} ({CONNECTORS[given].dump})"
+    return f"{text}\n{dump}\n      integrator check --channel {options.channel}", None
+
+
+def made(config: Config, connector: Connector, options: Options) -> Draft:
+    """Return the channel of a connector's configuration. Raises ConfigurationError."""
+    prefix = config.get("topic.prefix", "database.server.name", default="debezium")
+    draft = Draft(_name_of(prefix), f"a configuration of Debezium's connector for {connector.product}")
+    if draft.name != prefix:
+        draft.report.differ(
+            f"the channel is called {draft.name}, not {prefix}: names of schemas and source.name begin with it"
+        )
+    config.get("name")
+    database = _take_database(config, draft)
+    draft.remarks.append("Change events of the connector as JSON lines, without transforms; or of another capture.")
+    draft.source = {"class": "files", "path": "changes", "dialect": "debezium", "repeated_positions": "send"}
+    _take_modes(config, connector, draft)
+    _take_brokers(config, options, draft)
+    dialect = options.sql_dialect or connector.sql_dialect
+    named = None if connector.in_databases else database.lower()
+    defined = debezium_captured.Given(options.definitions, dialect, connector.schema, named)
+    tables = debezium_captured.take(config, defined, draft)
+    of_columns = _take_skipped(config, draft)
+    tombstones = config.on("tombstones.on.delete", default=True)
+    same = {"db": database, "name": prefix, "connector": given_name(connector)}
+    debezium_columns.take(config, tables, draft)
+    debezium_snapshots.take(config, tables, draft)
+    chain = transforms.take(config, tables, draft, same, tombstones=tombstones)
+    for table, columns in draft.keys.items():
+        for column in columns:
+            draft.act("ColumnProperties", table=table, Name=column, SurrogateKey=True)
+    if not chain.flat and not tombstones:
+        draft.act("Integrate", OnDeleteSendTombstone=False)
+    if of_columns and not chain.flat:
+        draft.act("Capture", NoTruncate=True)
+    debezium_formats.take(config, chain, tables, draft)
+    if not chain.flat:
+        draft.report.differ(_ENVELOPE)
+    _take_missing(config, connector, chain, draft)
+    names = config.get("database.names").split(",")[0].strip()
+    topics = Topics(tuple(filter(None, (prefix, names))), config.get("topic.delimiter", default="."))
+    topics.routers = chain.routers
+    debezium_delivery.take(config, topics.take(tables, draft), draft)
+    if chain.flat and "Kafka_Schema_Registry" in draft.kafka:
+        draft.report.differ("records in the registry are called otherwise than Debezium's: integrator plan shows them")
+    for name in config.rest():
+        debezium_reasons.report(name, config.values[name], draft.report)
+    draft.actions.sort(key=lambda action: _ORDER.index(action["action"]))
+    return draft
+
+
+def given_name(connector: Connector) -> str:
+    """Return what events call their connector."""
+    return connector.product.lower().replace(" ", "")
+
+
+def _take_database(config: Config, draft: Draft) -> str:
+    """Have the source location called after the database, which events call source.db; return the database."""
+    names = items(config.get("database.names") or config.get("database.pdb.name") or config.get("database.dbname"))
+    config.get("database.dbname")
+    names = names or items(config.get("database.include.list", "database.whitelist"))
+    if len(names) > 1:
+        draft.report.todo(
+            f"a channel has one database's changes, and {names[0]} is taken: for each of the others, import again with "
+            "that one alone in the list of databases"
+        )
+    if not names:
+        return ""
+    if _LOCATION.fullmatch(names[0]) and names[0] != draft.kafka_name:
+        draft.source_name = names[0]
+    else:
+        draft.report.differ(f"source.db is {draft.source_name}, not {names[0]}, which no location can be called")
+    return names[0]
+
+
+def _name_of(prefix: str) -> str:
+    letters = re.sub(r"[^a-z0-9_]+", "_", prefix.lower()).strip("_")
+    return (letters if letters[:1].isalpha() else f"c{letters}")[:_MOST_NAME].rstrip("_")
+
+
+def _take_modes(config: Config, connector: Connector, draft: Draft) -> None:
+    """Set how the events' values are written, where events have no schemas."""
+    config.values.setdefault("time.precision.mode", connector.times)
+    modes = {ours: config.get(key).lower() for key, ours in _MODES.items()}
+    given = {key: mode.upper().replace("-", "_") for key, mode in modes.items() if mode and mode not in _DEFAULTS}
+    unavailable = config.get("unavailable.value.placeholder")
+    if unavailable:
+        given["unavailable_value"] = unavailable
+    if given:
+        draft.source["debezium"] = given
+
+
+def _take_brokers(config: Config, options: Options, draft: Draft) -> None:
+    key = "kafka.bootstrap.servers"
+    given = options.brokers or config.get("producer.override.bootstrap.servers")
+    found = given or config.get(f"schema.history.internal.{key}", f"database.history.{key}")
+    if not found:
+        draft.report.todo(
+            "the brokers are the worker's (bootstrap.servers), and localhost:9092 is written: put them into "
+            "Kafka_Brokers, or give --worker FILE or --brokers"
+        )
+    elif not given:
+        draft.report.todo("the brokers are those of the schema history; if the topics are elsewhere, give --brokers")
+    draft.kafka["Kafka_Brokers"] = [one.strip() for one in (found or "localhost:9092").split(",")]
+
+
+def _take_missing(config: Config, connector: Connector, chain: transforms.Chain, draft: Draft) -> None:
+    """Say what is sent for values that records leave out: the connector's placeholder for text that did not change."""
+    as_null = "Missing_Values" in draft.kafka
+    if as_null:
+        draft.report.differ(_AS_NULL)
+    elif chain.flat:
+        draft.report.differ(_OMITTED)
+    if chain.flat and connector.sql_dialect in _UNAVAILABLE and (as_null or not chain.deletes):
+        placeholder = config.get("unavailable.value.placeholder", default=UNAVAILABLE)
+        draft.act("TableProperties", MissingRepresentationString=placeholder)
+        deletes = "; in deletes too, where Debezium has null" if chain.deletes else ""
+        draft.report.differ(f"text that a record leaves out is {placeholder}, as with Debezium{deletes}")
+
+
+def _take_skipped(config: Config, draft: Draft) -> bool:
+    """Note operations that are skipped; return whether truncates are."""
+    skipped = [one.strip() for one in config.get("skipped.operations", default="t").split(",")]
+    for one in sorted(set(skipped) & {"c", "u", "d", "r"}):
+        draft.report.todo(f"skipped.operations: {one}: let the capture skip them, or such changes are sent")
+    return "t" in skipped

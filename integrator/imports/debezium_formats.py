@@ -1,0 +1,100 @@
+"""Converters of Kafka Connect, and Debezium's modes for values -> the format of messages, keys and values.
+
+https://docs.confluent.io/platform/current/connect/userguide.html#configuring-key-and-value-converters;
+https://debezium.io/documentation/reference/stable/connectors/postgresql.html#postgresql-data-types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from integrator.imports import debezium_converters as converters
+from integrator.imports import debezium_keys as keys
+from integrator.imports.connect_file import Config
+from integrator.imports.debezium_tables import Tables
+from integrator.imports.debezium_transforms import Chain
+from integrator.imports.draft import Draft
+from integrator.schema import Bytes, Column, Decimal, Interval, String
+
+
+def take(config: Config, chain: Chain, tables: Tables, draft: Draft) -> None:
+    """Set the format of values and keys."""
+    value, key = converters.of(config, "value", draft), converters.of(config, "key", draft)
+    of_file: dict[str, Any] = {}
+    has_schema = converters.has_schemas(config, "value", value)
+    if value in converters.REGISTRY:
+        converters.take_registry(config, value, draft)
+    else:
+        of_file = {"Json": True, "JsonMode": "SCHEMA_PAYLOAD" if has_schema else "PAYLOAD"}
+    if config.get("value.converter.decimal.format").upper() == "NUMERIC" and not of_file:
+        draft.report.ignore("value.converter.decimal.format", "it is JsonConverter's")
+    of_file |= {} if chain.flat else {"Envelope": "DEBEZIUM"}
+    if of_file:
+        draft.act("FileFormat", **of_file)
+    keys.take(config, chain.key_field, key, tables, draft)
+    converters.report_keys(config, draft)
+    _take_values(config, value, chain, tables, draft)
+
+
+def _take_values(config: Config, kind: str, chain: Chain, tables: Tables, draft: Draft) -> None:
+    """Set how decimals, times and bytes are written."""
+    json, has_schema = "Kafka_Schema_Registry" not in draft.kafka, converters.has_schemas(config, "value", kind)
+    decimals = [c for table in tables.tables for c in table.columns if isinstance(c.type, Decimal)]
+    blobs = [c for table in tables.tables for c in table.columns if isinstance(c.type, Bytes)]
+    match config.get("decimal.handling.mode", default="precise").lower():
+        case "string" if json:
+            draft.kafka["Json_Decimals"] = "TEXT"
+        case "string" if decimals or not tables.known:
+            draft.act("ColumnProperties", DatatypeMatch="decimal", Datatype="text")
+        case "double" if decimals or not tables.known:
+            double = "sql: cast({{hvr_col_name}} as double)"
+            draft.act("ColumnProperties", DatatypeMatch="decimal", Datatype="double", IntegrateExpression=double)
+        case "precise" if config.get("value.converter.decimal.format").upper() == "NUMERIC" and json:
+            draft.kafka["Json_Decimals"] = "NUMERIC"
+    for table in tables.tables:
+        for column in table.columns:
+            for otherwise in _otherwise(column):
+                draft.report.differ(otherwise, f"{table.name}.{column.name}")
+    _take_times(config, chain, draft)
+    match config.get("binary.handling.mode", default="bytes").lower():
+        case "hex" if blobs or not tables.known:
+            text = "sql: encode({{hvr_col_name}}, 'hex')"
+            draft.act("ColumnProperties", DatatypeMatch="blob", Datatype="text", IntegrateExpression=text)
+        case "base64" if blobs and (has_schema or not json):
+            draft.report.differ(
+                "bytes are bytes in schemas, and the JSON has base64 all the same", "binary.handling.mode"
+            )
+        case "base64-url-safe" if blobs or not tables.known:
+            draft.report.differ("bytes are base64 with + and /, in JSON", "binary.handling.mode")
+
+
+def _otherwise(column: Column) -> Iterator[str]:
+    """Yield what is written otherwise of a column than by Debezium, whatever the modes."""
+    if isinstance(column.type, String) and column.type.role == "unconstrained":
+        yield "a number without precision is its text here, no struct"
+    if isinstance(column.type, Interval):
+        yield "an interval is text here (P1Y2M3DT4H5M6S), no number"
+
+
+def _take_times(config: Config, chain: Chain, draft: Draft) -> None:
+    mode = config.get("time.precision.mode", default="adaptive").lower()
+    names_times = draft.kafka.get("Kafka_Schema_Registry_Format") != "PROTOBUF"
+    if mode == "connect":
+        if names_times:
+            draft.kafka["Json_Times"] = "CONNECT"
+        draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=3)
+        draft.act("TableProperties", CoerceErrorPolicy="SILENT", CoerceErrorType="ROUNDING")
+        draft.report.differ("times with zone are Connect's Timestamp here, not text", "time.precision.mode=connect")
+        return
+    if chain.flat and names_times:
+        draft.kafka["Json_Times"] = "DEBEZIUM"
+    match mode:
+        case "adaptive_time_microseconds" | "microseconds":
+            draft.act("ColumnProperties", DatatypeMatch="time", Datatype="time", Precision=6)
+            if mode == "microseconds":
+                draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=6)
+        case "nanoseconds":
+            draft.act("ColumnProperties", DatatypeMatch="timestamp", Datatype="timestamp", Precision=9)
+        case "isostring":
+            draft.report.differ("times are numbers, as with adaptive; those with zone are text", "time.precision.mode")

@@ -1,0 +1,84 @@
+"""Why properties of Debezium's connectors have no counterpart here, and what to do instead; the first that fits holds.
+
+https://debezium.io/documentation/reference/stable/connectors/.
+"""
+
+from __future__ import annotations
+
+import re
+
+from integrator.imports.report import Report
+
+_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources.md)"
+_SHOWN = "the process shows how far it is, /status and metrics (docs/operation.md)"
+_REFRESH = "whole tables are sent by integrator refresh (docs/refresh.md)"
+_HISTORY = "the channel has the definitions of its tables; unknown_columns: add at the source adds new columns"
+_ERRORS = "errors.tolerance of the channel says what becomes of records that cannot be read"
+_OF_CAPTURE = (
+    r"(database|driver|plugin|slot|publication|binlog|gtid|log\.mining|lob|oracle|rac|xmin|ssl|streaming|data\.query"
+    r"|connect\.(timeout|keep|backoff)|connection|event\.deserialization|flush\.lsn|status\.update|archive\.log"
+    r"|replica\.identity|table\.ignore\.builtin|include\.(query|unknown)|enable\.time\.adjuster|min\.row\.count"
+    r"|use\.nongraceful|message\.prefix|logical\.decoding|openlogreplicator|source\.struct)\b.*"
+)
+
+REASONS: tuple[tuple[str, str], ...] = (
+    (r"tasks\.max", "the integrator uses all cores that Spark has"),
+    (r"snapshot\..*|incremental\..*|signal\..*|read\.only", _REFRESH),
+    (r"heartbeat\..*|topic\.heartbeat\.prefix", _SHOWN),
+    (r"notification\..*", _SHOWN),
+    (r"(schema|database)\.history\..*", _HISTORY),
+    (r"include\.schema\.(changes|comments)", f"there is no topic of schema changes: {_HISTORY}"),
+    (r"provide\.transaction\.metadata|topic\.transaction|transaction\.topic|transaction\.metadata\.factory",
+     'there is no topic of transactions: MessageHeaders "tx={hvr_tx_seq}" has each row\'s'),
+    (r"topic\.cache\.size", "topics are called by Kafka_Default_Topic and Integrate Topic"),
+    (r"max\.batch\.size|max\.queue\..*|poll\.interval\.ms|query\.fetch\.size|snapshot\.fetch\.size",
+     "a cycle takes the change files that are there, up to Integrate CycleByteLimit"),
+    (r"event\.processing\.failure\.handling\.mode|inconsistent\.schema\.handling\.mode|errors\.max\.retries", _ERRORS),
+    (r"errors\.deadletterqueue\..*", "a source connector has none, and here errors.deadletterqueue.topic.name is one"),
+    (r"retriable\.restart\..*|.*\.retry\.(delay|timeout)\..*", "restart of the channel says when a failure is retried"),
+    (r"(field\.name|schema\.name)\.adjustment\.mode|sanitize\.field\.names",
+     "a name that a format cannot have is a problem that check reports; BaseName gives it another"),
+    (r"custom\.metric\.tags", "metrics are named by channel and location"),
+    (r"(column|datatype)\.propagate\.source\.type", "schemas do not have the database's types as parameters"),
+    (r"offset\..*|config\.providers.*|.*\.storage\..*|internal\..*", "there is no Kafka Connect"),
+    (r"transaction\.boundary\..*|exactly\.once\.support", "delivery: exactly_once is for each cycle"),
+    (r"header\.converter", "headers are text"),
+    (_OF_CAPTURE, _CAPTURE),
+)  # fmt: skip
+"""Expressions for names, and the reason."""
+
+
+TODOS: tuple[tuple[str, str], ...] = (
+    (r"converters|post\.processors", "what classes of Java's mask or write otherwise is sent as records have it"),
+    (r"topic\.naming\.strategy", "topics may be called otherwise: compare with integrator plan; Integrate Topic"),
+    (r"column\..*", "it is no property of Debezium's that is known: if it keeps values back, they are sent"),
+)  # fmt: skip
+"""Expressions for names, and what is to be done."""
+DIFFERENCES: tuple[tuple[str, str], ...] = (
+    (r"skip\.messages\.without\.change", "an update that changes nothing is sent, too"),
+    (r"hstore\.handling\.mode", "hstore is text, as the record has it"),
+    (r"interval\.handling\.mode", "an interval is text, such as P1Y2M3DT4H5M6S"),
+    (r"bigint\.unsigned\.handling\.mode", "bigint unsigned is decimal(20)"),
+)
+"""Expressions for names, and what consumers may notice."""
+_HASH = "column.mask.hash."
+_NAMING = re.compile(r"io\.debezium\.schema\.(Schema|Default|DefaultRegex)TopicNamingStrategy")
+
+
+def report(name: str, value: str, found: Report) -> None:
+    """Report a property that has no counterpart. Of the names of hashes, which have a salt, the beginning is shown."""
+    shown = f"{_HASH}…" if name.startswith(_HASH) else name
+    if name == "topic.naming.strategy" and _NAMING.fullmatch(value):
+        return
+    if what := _first(DIFFERENCES, name):
+        found.differ(what, shown)
+    elif why := _first(REASONS, name):
+        found.ignore(shown, why)
+    elif what := _first(TODOS, name):
+        found.todo(f"{shown}: {what}")
+    else:
+        found.ignore(shown, "no counterpart is known")
+
+
+def _first(texts: tuple[tuple[str, str], ...], name: str) -> str:
+    return next((text for expression, text in texts if re.fullmatch(expression, name)), "")

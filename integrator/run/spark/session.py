@@ -1,0 +1,225 @@
+"""The Spark session: what the integrator needs of it, where the user's own configuration does not say otherwise."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import structlog
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from integrator.errors import EnvironmentFault, shortened
+from integrator.run.spark import class_archive, scratch
+from integrator.run.spark import jvm_log as spark_log
+from integrator.run.spark.failures import classify
+from integrator.sources.files import SHUFFLING_CORES
+
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+_OF_DRIVER = "spark.driver.extraJavaOptions"
+DEFAULTS = {
+    "spark.master": os.environ.get("SPARK_MASTER", "local[*]"),
+    "spark.driver.memory": "2g",
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # A task tried again elsewhere could overtake what the first still has on its way; the cycle is sent again instead.
+    "spark.task.maxFailures": "1",
+    # A speculated task would send its messages twice, in parallel with the first.
+    "spark.speculation": "false",
+    # Batches between the JVM and Python: many small rows, or a few large ones.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 * 1024 * 1024),
+    "spark.sql.streaming.pollingDelay": "50ms",
+    # What goes to Python workers has the recipe, which has passwords: PySpark writes what is longer to a file.
+    "spark.broadcast.UDFCompressionThreshold": str(1 << 30),
+    "spark.sql.session.timeZone": "UTC",
+    # JDBC drivers make moments out of wall clock readings by the zone of their process.
+    _OF_DRIVER: "-Duser.timezone=UTC",
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+    "spark.sql.streaming.stopTimeout": "60s",
+    # Arrays of some megabytes come and go by the hundred: glibc's malloc would give their pages back to the system each
+    # time, which clears them again (https://man7.org/linux/man-pages/man3/mallopt.3.html). Arrow's arrays are in it
+    # too: with an allocator of their own, they and numpy's cannot use each other's pages.
+    "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
+    "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+    "spark.executorEnv.MALLOC_TOP_PAD_": str(64 * 1024 * 1024),
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Where no other machine takes part, none can connect: Spark's ports take commands from whoever reaches them."""
+_OF_FILES = {_OF_DRIVER: "-Duser.timezone=UTC -XX:TieredStopAtLevel=1"}
+"""Where few cores integrate change files, no row passes through the JVM: its second compiler takes a core when the
+process starts, and gains nothing later (docs/contributing/speed.md, the first cycle)."""
+_STARTING = (
+    "see the lines before this one; it needs Java 17 or newer (java -version), free memory for spark.driver.memory, "
+    "and a place for temporary files"
+)
+_POLL_S = 0.2
+_WORKERS_KEPT_S = 25.0
+_JOB_ENDS_WITHIN_S = 10.0
+
+
+def start(name: str, jars: Sequence[str] = (), *, of_files: bool = False) -> SparkSession:
+    """Return a session: the one of spark-submit, or a local one on all cores, with `jars` on its class path.
+
+    of_files: it integrates change files. Raises EnvironmentFault if Spark does not start.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if submitted:  # by spark-submit: its JVM has the user's configuration
+        SparkContext._ensure_initialized()  # noqa: SLF001 - else SparkConf does not ask the JVM
+    given = SparkConf()
+    local = str(given.get("spark.master", DEFAULTS["spark.master"])).startswith("local")
+    of_master = {**(_LOCAL if local else {}), **(_OF_FILES if of_files and _has_few_cores(given) else {})}
+    for key, value in {**DEFAULTS, **of_master}.items():
+        given.setIfMissing(key, value)
+    if not submitted:
+        temporary = scratch.directory()
+        given.set(_OF_DRIVER, f'{given.get(_OF_DRIVER)} "-Djava.io.tmpdir={temporary}"')
+        given.setIfMissing("spark.sql.warehouse.dir", str(temporary / "warehouse"))
+    if class_archive.there():
+        given.setIfMissing(class_archive.OPTIONS, class_archive.options())
+    if jars:
+        given.set("spark.jars", ",".join(jars))
+    path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = path
+    given.set("spark.executorEnv.PYTHONPATH", path).setAppName(f"integrator {name}")
+    try:
+        spark_log.start_jvm(given)
+        return SparkSession.builder.config(conf=given).getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        anew = f"; if {archived} is damaged, remove it, and run prepare" if (archived := class_archive.there()) else ""
+        raise classify(error) or EnvironmentFault(
+            f"Spark does not start: {shortened(str(error))}; {_STARTING}{anew}"
+        ) from error
+
+
+def _has_few_cores(given: SparkConf) -> bool:
+    """Return whether Spark is to run on this machine alone, on so few cores that no rows are shuffled."""
+    master = re.fullmatch(r"local(?:\[(\*|\d+)[^\]]*\])?", str(given.get("spark.master", DEFAULTS["spark.master"])))
+    if master is None:
+        return False
+    cores = (os.cpu_count() or 1) if master[1] == "*" else int(master[1] or 1)
+    return cores < SHUFFLING_CORES
+
+
+def warm_up(session: SparkSession) -> None:
+    """Start a Python worker that has imported the steps, while the first stream is being started.
+
+    Reading the modules is a third of the time to the first synced cycle; the worker is used again for that cycle.
+    """
+
+    def run() -> None:
+        with contextlib.suppress(Exception):  # what is wrong with workers, the first cycle reports
+            session.range(1, numPartitions=1).mapInArrow(_import_steps, "id long").collect()
+
+    threading.Thread(target=run, name="warm-up", daemon=True).start()
+
+
+@contextlib.contextmanager
+def workers_kept(session: SparkSession) -> Iterator[None]:
+    """Keep Python workers while nothing comes: Spark ends those that do nothing for a minute.
+
+    The next cycle would begin with a new one, which is ten times its time (PythonWorkerFactory.IDLE_WORKER_TIMEOUT_NS).
+    Where executors are given back while nothing comes, they are not kept for this.
+    """
+    if session.sparkContext.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
+        yield
+        return
+    tracker, ended = session.sparkContext.statusTracker(), threading.Event()
+    partitions = 1 if is_local(session) else session.sparkContext.defaultParallelism
+
+    def run() -> None:
+        while not ended.wait(_WORKERS_KEPT_S):
+            with contextlib.suppress(Exception):  # what is wrong with workers or the session, a cycle reports
+                if not tracker.getActiveJobsIds():  # a second worker would be started beside one that works
+                    session.range(partitions, numPartitions=partitions).mapInArrow(_import_steps, "id long").collect()
+
+    thread = threading.Thread(target=run, name="workers-kept", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(_JOB_ENDS_WITHIN_S)  # a session that is stopped in the middle of its job logs an error
+
+
+def _import_steps(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    from integrator.run.passes import first_pass, second_pass  # noqa: F401, PLC0415 - in the worker
+
+    yield from batches
+
+
+def stop(session: SparkSession) -> None:
+    """Stop a session; one whose JVM has ended is stopped already."""
+    try:
+        session.stop()
+    except (Py4JError, OSError):
+        structlog.get_logger().warning("Spark's JVM had ended before it was stopped")
+
+
+def is_local(session: SparkSession) -> bool:
+    """Return whether all of Spark's processes are on this machine, and end with this one."""
+    return str(session.sparkContext.master).startswith("local")
+
+
+def has_secret(session: SparkSession) -> bool:
+    """Return whether Spark's processes on other machines must know a secret, if there are any."""
+    return is_local(session) or session.sparkContext.getConf().get("spark.authenticate", "false") == "true"
+
+
+def lock_jvm(session: SparkSession, path: Path, wait_s: float) -> object:
+    """Have the JVM hold a lock on `path` as long as it lives: it may outlive a killed driver for a moment.
+
+    Returns what must be kept as long: the JVM gives a lock back when nothing speaks of its file any more. Raises
+    EnvironmentFault if another JVM holds it for longer than `wait_s`.
+    """
+    jvm = session.sparkContext._jvm  # noqa: SLF001 - py4j's only door
+    if jvm is None:
+        raise EnvironmentFault("Spark has no JVM beside this process; Spark Connect sessions cannot integrate")
+    path.touch(mode=0o600)
+    file = jvm.java.io.RandomAccessFile(str(path), "rw")
+    deadline = time.monotonic() + wait_s
+    while (lock := file.getChannel().tryLock()) is None:
+        if time.monotonic() > deadline:
+            raise EnvironmentFault(f"{path}: the JVM of an earlier process still runs; end it")
+        time.sleep(_POLL_S)
+    return file, lock
+
+
+class _OnSignal:
+    """A sun.misc.SignalHandler in Python: spark-submit's process is the JVM, so signals reach that."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+
+    def handle(self, _signal: object) -> None:
+        """Take the signal."""
+        self._stop()
+
+    class Java:
+        """What py4j reads."""
+
+        implements = ("sun.misc.SignalHandler",)
+
+
+def on_jvm_signal(session: SparkSession, name: str, stop: Callable[[], None]) -> None:
+    """Call `stop` when the JVM gets the signal `name` (TERM), instead of ending it at once."""
+    from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415
+
+    context = session.sparkContext
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]  # noqa: SLF001
+    jvm = context._jvm  # noqa: SLF001
+    if jvm is not None:
+        jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal(name), _OnSignal(stop))

@@ -1,0 +1,151 @@
+"""The marks of synced cycles: synced/N.json, and synced/N.held where rows wait for the rest of their transaction.
+
+A mark is written when every message of its cycle is acknowledged (I1). It records which files the cycle had, by their
+numbers and by a digest of the journal up to the last one, so that a journal or a checkpoint of another time is found
+out (I4).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from integrator import durable
+from integrator.contracts.fragments import Checkpoint
+from integrator.contracts.sequence import OpenTransaction
+from integrator.contracts.streams import Source, Span
+from integrator.durable import Damaged
+from integrator.run.state.sync import Cycle, Rejections
+
+KEPT_CYCLES = 100
+_WRITTEN_AS = {"checkpoint": "carry", "deferred": "held"}
+"""Names in the files, which earlier versions read and wrote."""
+
+
+@dataclass(frozen=True)
+class CycleMark:
+    """What is recorded of a synced cycle; at: when it was synced. Marks of earlier versions have no `journal`."""
+
+    cycle: int
+    at: datetime
+    files: int
+    rows: int
+    messages: int
+    bytes: int
+    deferred: int
+    checkpoint: dict[str, Any]
+    journal: str | None
+    path: Path
+    rejections: tuple[Rejections, ...] = ()
+
+    @property
+    def last_file(self) -> int:
+        """The number of the last change file of the cycle, or of those before it where it has none."""
+        return int(self.checkpoint["ordinal"])
+
+    @property
+    def begins_after(self) -> int:
+        """The number of the last change file before the cycle."""
+        return self.last_file - self.files
+
+    @property
+    def made_by(self) -> str | None:
+        """The fingerprint of the recipe that made the rows which wait."""
+        return self.checkpoint.get("made_by")
+
+
+class CycleMarks:
+    """The directory of marks."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory
+
+    def cycles(self) -> list[int]:
+        """Return the synced cycles that are kept, in order."""
+        return sorted(int(path.stem) for path in self.path.glob("[0-9]*.json") if path.stem.isdecimal())
+
+    def has(self, cycle: int) -> bool:
+        """Return whether `cycle` is synced."""
+        return (self.path / f"{cycle}.json").exists()
+
+    def write(self, cycle: Cycle, made_by: str, journal: str | None) -> None:
+        """Write that `cycle` is synced; `made_by` made its rows that wait; `journal`: digest of files up to it."""
+        deferred = cycle.checkpoint.deferred
+        if deferred:  # before the mark, which records that it is there
+            durable.replace(self.path / f"{cycle.cycle}.held", deferred)
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now}
+        del recorded["details"], recorded["steps"]
+        for name, written in _WRITTEN_AS.items():
+            recorded[written] = recorded.pop(name)
+        del recorded["carry"]["deferred"]
+        recorded["carry"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
+        durable.replace(self.path / f"{cycle.cycle}.json", json.dumps(recorded).encode())
+        for old in self.path.glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
+            old.unlink(missing_ok=True)  # one that comes back after a power cut does no harm
+
+    def read(self, cycle: int) -> CycleMark:
+        """Return the mark of `cycle`. Raises Damaged."""
+        path = self.path / f"{cycle}.json"
+        try:
+            recorded = json.loads(path.read_text(encoding="utf-8"))
+            numbers = {name: int(recorded[name]) for name in ("files", "rows", "messages", "bytes")}
+            checkpoint, deferred = recorded["carry"], int(recorded.get("held", 0))
+            mark = CycleMark(
+                cycle,
+                datetime.fromisoformat(recorded["synced"]),
+                **numbers,
+                deferred=deferred,
+                checkpoint=checkpoint,
+                journal=recorded.get("journal"),
+                path=path,
+                rejections=tuple(Rejections(**one) for one in recorded.get("rejections", ())),
+            )
+            _checkpoint(mark, b"")
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise Damaged(f"{path}: the mark of a synced cycle cannot be read: {error!r}") from error
+        if recorded["cycle"] != cycle or not 0 <= mark.begins_after <= mark.last_file:
+            raise Damaged(
+                f"{path}: is no mark of cycle {cycle}: {recorded['cycle']=}, {mark.files=}, {mark.last_file=}"
+            )
+        return mark
+
+    def checkpoint(self, mark: CycleMark) -> Checkpoint:
+        """Return where the cycle after `mark` begins. Raises Damaged if the rows that wait there cannot be read."""
+        size, path = int(mark.checkpoint.get("held", 0)), mark.path.with_suffix(".held")
+        deferred = b""
+        if size:
+            try:
+                deferred = path.read_bytes()
+                checkpoint = _checkpoint(mark, deferred)
+                checkpoint.deferred_rows()
+            except (OSError, pa.ArrowException) as error:
+                raise Damaged(f"{path}: rows that wait for the rest of their transaction are lost: {error}") from error
+            if len(deferred) != size or mark.checkpoint.get("held_digest", _digest(deferred)) != _digest(deferred):
+                raise Damaged(
+                    f"{path}: rows that wait for the rest of their transaction are damaged: "
+                    f"{len(deferred)} of {size} bytes"
+                )
+        return _checkpoint(mark, deferred)
+
+
+def _digest(deferred: bytes) -> str:
+    return hashlib.sha256(deferred).hexdigest() if deferred else ""
+
+
+def _checkpoint(mark: CycleMark, deferred: bytes) -> Checkpoint:
+    checkpoint = mark.checkpoint
+    streams = {name: OpenTransaction(**state) for name, state in checkpoint.get("streams", {}).items()}
+    opened = OpenTransaction(**checkpoint["open"])
+    spans = {stream: Span(*span) for stream, span in checkpoint.get("spans", {}).items()}
+    sources = {table: Source(*source) for table, source in checkpoint.get("sources", {}).items()}
+    return Checkpoint(
+        int(checkpoint["ordinal"]), opened, int(checkpoint.get("integ_key", 0)), deferred, streams, spans, sources
+    )

@@ -1,0 +1,55 @@
+"""The journal of change files is renewed before a stream starts; a stream begins again when the journal has grown.
+
+The stream's process has all entries since then in memory, some 300 bytes each.
+"""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+
+from integrator.run.state import consistency
+from integrator.run.state.directory import State
+from integrator.sources.journal import least_compacted
+from integrator.sources.listing import Entry
+from integrator.sources.spooled import Spooled
+
+MOST_ENTRIES = 200_000
+"""Entries that could be compacted, of a stream that runs: half a day of a socket that always has something new."""
+_LOOK_S = 60.0
+
+
+class Renewal:
+    """Keeps the journal of one channel short."""
+
+    def __init__(self, state: State, spooled: Spooled | None, channel: str) -> None:
+        """Take the channel's state, and the spool of one with sockets."""
+        self._state, self._spooled = state, spooled
+        self._log = structlog.get_logger().bind(channel=channel)
+        self._compacted, self._look_at = 0, 0.0
+
+    def renew(self, files: list[Entry]) -> None:
+        """Have the journal follow files that were mended, and forget those that no cycle can need any more.
+
+        files: those that are there. No stream runs. Raises EnvironmentFault.
+        """
+        journal = consistency.check(self._state)
+        mended = journal.renew(files, self._state.last_file())
+        if mended:
+            self._log.warning("change files mended", files=mended)
+        if self._spooled is None:
+            journal.compact(self._state.compactable())
+        else:
+            self._spooled.compact(journal, self._state.compactable())
+        self._compacted = journal.compacted
+        self._look_at = time.monotonic() + _LOOK_S
+
+    def is_due(self) -> bool:
+        """Return whether the stream is to end after its cycle, for the journal to be renewed."""
+        now = time.monotonic()
+        if now < self._look_at:
+            return False
+        self._look_at = now + _LOOK_S
+        most = max(MOST_ENTRIES, least_compacted(self._compacted))  # fewer would not be compacted
+        return self._state.compactable() - self._compacted > most
