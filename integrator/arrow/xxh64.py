@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Octets, Offsets, flat, of_width
+from integrator.arrow.arrays import flat, of_width
 from integrator.arrow.compiled import compiled
+from integrator.engine.arrays import Ints, Octets
 
 _DIGITS = 16
 _PRIMES = np.array(
@@ -27,7 +28,7 @@ def hex_digests(values: pa.Array) -> pa.Array:
 
 
 @compiled
-def _digest(data: Octets, offsets: Offsets, digits: Octets) -> None:
+def _digest(data: Octets, offsets: Ints, digits: Octets) -> None:
     for row in range(offsets.size - 1):
         value = _hash(data, offsets[row], offsets[row + 1])
         for place in range(_DIGITS):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import flat, of_width
 from integrator.arrow.compiled import compiled
+from integrator.engine.arrays import Ints, Octets, Words
 
 SEQUENCE_WIDTHS = (20, 16, 7)
 """hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
@@ -51,14 +51,14 @@ class OpenTransaction:
         return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
 
 
-def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
+def hexadecimal(values: Words, width: int) -> pa.Array:
     """Return each value as `width` upper-case hex digits."""
     digits = np.empty((len(values), width), np.uint8)
     _write_hexadecimal(values, digits, 0, width)
     return of_width(digits)
 
 
-def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64]) -> pa.Array:
+def integ_seq(commit: pa.Array, transaction: pa.Array, row: Ints) -> pa.Array:
     """Join the segments of hvr_integ_seq: hex text of a commit (20) and a transaction (16), and row numbers.
 
     I2: a pure function of the source position, so a change sent again is the same, byte for byte.
@@ -73,7 +73,7 @@ def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64
 
 
 @compiled
-def _write_hexadecimal(values: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint8], first: int, last: int) -> None:
+def _write_hexadecimal(values: Words, rows: Octets, first: int, last: int) -> None:
     """Write the digits of each value into its row, from the column `first` to before `last`."""
     for row in range(len(values)):
         value = values[row]

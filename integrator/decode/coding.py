@@ -6,19 +6,15 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
-from integrator.decode.json.names import Places
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers, read_truth
 from integrator.decode.json.slices import Slices, texts_of
 from integrator.decode.json.values import read_json
@@ -26,10 +22,10 @@ from integrator.decode.text.binary import from_base64
 from integrator.decode.text.moments import timestamp
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_column
+from integrator.engine.arrays import Ints, Octets, Places
 from integrator.errors import DataError, shown
 from integrator.schema import Column, Table, Type, describe
 
-Ints = npt.NDArray[np.int64]
 Convert = Callable[[Type, pa.Array], pa.Array]
 """From texts to a column of a type. Raises ValueRefused."""
 

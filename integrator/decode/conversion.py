@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Octets, every_refused, first_refused, reason
+from integrator.arrow.arrays import every_refused, first_refused, reason
 from integrator.decode.coding import Coding
 from integrator.decode.json.lines import cut
 from integrator.decode.json.shapes import Kinds, Layout
@@ -17,6 +17,7 @@ from integrator.decode.json.slices import Slices, raw_of
 from integrator.decode.refusal import report
 from integrator.decode.rows import Rows
 from integrator.decode.text.refused import ValueRefused
+from integrator.engine.arrays import Octets
 from integrator.errors import MASKED, DataError, shown
 from integrator.schema import describe
 

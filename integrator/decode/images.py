@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, same_values, words
+from integrator.arrow.arrays import FEW_ROWS, same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
@@ -18,7 +17,6 @@ from integrator.decode.column_names import is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.conversion import KINDS, Conversion
 from integrator.decode.json import tables
-from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.placeholders import Placeholders, clear_placeholders
 from integrator.decode.json.shapes import NO_COLUMN, Layout, TableShape
@@ -27,9 +25,9 @@ from integrator.decode.json.tables import Found, Grid
 from integrator.decode.refusal import refuse
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.unknown_columns import Others
+from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.errors import PublicDataError, shown
 
-Ints = npt.NDArray[np.int64]
 COLUMNS = "an object of columns"
 """What an image is."""
 _NO_PLACEHOLDERS = Placeholders.of([])

@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, mask
+from integrator.arrow.arrays import mask
 from integrator.arrow.compiled import compiled
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Before, Standing
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.records import Sequenced
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Octets, Words
 
 _ZERO, _NINE, _COLON, _POINT = b"09:."
 _MOST_DIGITS = (9, 14)
@@ -74,7 +72,7 @@ def binlog(place: pa.Array, where: Where, name: str) -> pa.Array:
 
 
 @compiled
-def _binlog(octets: Octets, offsets: Ints, numbers: npt.NDArray[np.uint64]) -> bool:
+def _binlog(octets: Octets, offsets: Ints, numbers: Words) -> bool:
     """Read the file's number and the place in it of each text, if all are such, or empty."""
     for row in range(len(offsets) - 1):
         begin, at = offsets[row], offsets[row + 1] - 1

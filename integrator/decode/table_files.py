@@ -9,17 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from integrator.arrow.arrays import Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
+from integrator.engine.arrays import Ints, Octets
 from integrator.errors import DataError, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Type, arrow_type
@@ -27,7 +26,6 @@ from integrator.schema import Type, arrow_type
 ROWS = 65_536
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _NAMED = 5  # of the names that a header has twice
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask, Words, flat, words
+from integrator.arrow.arrays import flat
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
+from integrator.engine.arrays import Ints, Mask, Words, words
 from integrator.formats.contract import Between
 
-Places = npt.NDArray[np.int64]
 _MOST_BYTES = (1 << 31) - 1
 
 
@@ -28,7 +27,7 @@ class Pattern:
     """What stands around the values in rows of tables, of each one piece more than values. bounds: of the tables."""
 
     around: pa.Array
-    bounds: Places
+    bounds: Ints
 
     @staticmethod
     def of(tables: Sequence[tuple[str, ...] | tuple[bytes, ...]]) -> Pattern:
@@ -52,15 +51,15 @@ def around(between: Between, quotes: Between) -> Between:
 class Rows(NamedTuple):
     """Rows of tables. table: of each. at: its place in columns of the table's. own: its place in those of all rows."""
 
-    table: Places
-    at: Places
-    own: Places
+    table: Ints
+    at: Ints
+    own: Ints
 
 
 class Columns(NamedTuple):
     """The values of rows, table after table: where in all that was written each column begins, and if it is of all."""
 
-    start: Places
+    start: Ints
     of_all: Mask
 
 
@@ -83,13 +82,13 @@ def write_rows(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, 
 class _Pieces(NamedTuple):
     """offsets: of all pieces of rows. around: the first piece of the pattern there. bounds: as in `Pattern`."""
 
-    offsets: Places
+    offsets: Ints
     around: int
-    bounds: Places
+    bounds: Ints
 
 
 @compiled
-def _measured(rows: Rows, columns: Columns, pieces: _Pieces, ends: Places) -> None:
+def _measured(rows: Rows, columns: Columns, pieces: _Pieces, ends: Ints) -> None:
     """Write down where each row begins and ends."""
     offsets, bounds, start, of_all = pieces.offsets, pieces.bounds, columns.start, columns.of_all
     total = 0

@@ -11,12 +11,11 @@ from functools import cached_property, lru_cache
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, first
+from integrator.arrow.arrays import first
 from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.coding import check_nested, read_plain
@@ -33,6 +32,7 @@ from integrator.decode.json.names import json_text
 from integrator.decode.json.numbers import read_unscaled, read_whole
 from integrator.decode.json.placeholders import Placeholders
 from integrator.decode.json.slices import Labels, Slices, texts_of
+from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.errors import DataError
 from integrator.schema import Column, Table, Type, arrow_type
 
@@ -53,7 +53,7 @@ _CONNECTORS = dict.fromkeys(("mysql", "mariadb", "TiCDC"), MYSQL) | dict.fromkey
 _OF_MYSQL = "ADAPTIVE_TIME_MICROSECONDS"
 
 
-def databases(connectors: Labels) -> npt.NDArray[np.int64]:
+def databases(connectors: Labels) -> Ints:
     """Return the places in `NAMED` of the databases of events, by what their connectors are called."""
     known = [NAMED.index(_CONNECTORS.get(name, NOT_KNOWN)) for name in connectors.texts]
     return np.array([*known, 0], np.int64)[connectors.codes]

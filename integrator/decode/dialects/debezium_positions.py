@@ -6,11 +6,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, mask
+from integrator.arrow.arrays import mask
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
@@ -19,10 +18,8 @@ from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import Labels, Slices, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.errors import DataError
-
-Ints = npt.NDArray[np.int64]
-
 
 SOURCE = (
     *("connector", "ts_ms", "ts_us", "db", "schema", "table", "user_name"),
@@ -128,7 +125,7 @@ def _last_of(sequence: pa.Array, where: Where) -> pa.Array:
 
 
 @compiled
-def _sequences(octets: Octets, offsets: Ints, bounds: npt.NDArray[np.int32]) -> bool:
+def _sequences(octets: Octets, offsets: Ints, bounds: Places) -> bool:
     """Write down where the first number of each `["1","2"]` is, if all are such with two numbers, or empty."""
     for row in range(len(offsets) - 1):
         at, end = offsets[row], offsets[row + 1]

@@ -20,11 +20,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Octets, flat, mask, of_width
+from integrator.arrow.arrays import flat, mask, of_width
 from integrator.arrow.compiled import compiled
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import TRUNCATE
@@ -42,10 +41,9 @@ from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
+from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.errors import DataError
 from integrator.schema import Table
-
-Ints = npt.NDArray[np.int64]
 
 _ZERO, _NINE, _A, _F, _A_LOWER, _F_LOWER = b"09AFaf"
 _SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
@@ -165,7 +163,7 @@ def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
 
 
 @compiled
-def _pad(digits: Octets, offsets: Ints, padded: npt.NDArray[np.uint8]) -> int:
+def _pad(digits: Octets, offsets: Ints, padded: Octets) -> int:
     """Write hex digits to the right, in upper case; return the first row that is something else, or their number."""
     width = padded.shape[1]
     for row in range(len(padded)):
@@ -182,7 +180,7 @@ def _pad(digits: Octets, offsets: Ints, padded: npt.NDArray[np.uint8]) -> int:
     return len(padded)
 
 
-def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:
+def _starts(tx: pa.Array) -> Mask:
     """Return of each row whether its transaction is another than that of the row before it."""
     starts = np.ones(len(tx), bool)
     if len(tx) > 1:

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, first
+from integrator.arrow.arrays import first
 from integrator.decode.coding import TextCoding, check_nested, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
@@ -35,6 +35,7 @@ from integrator.decode.positions import Positions, binlog, by_line, number
 from integrator.decode.records import Records
 from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import ValueRefused, each, guarded
+from integrator.engine.arrays import Mask, Octets
 from integrator.schema import Type, describe
 
 EXPECTED = "a record of Maxwell"

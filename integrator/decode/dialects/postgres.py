@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Octets, mask
+from integrator.arrow.arrays import mask
 from integrator.arrow.compiled import compiled
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
 from integrator.decode.coding import stamps
 from integrator.decode.fields import Where, bytes_of, whole_numbers
 from integrator.decode.json.grammar import HEX
 from integrator.decode.text.moments import ZONE
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Octets, Words
 
 _SLASH, _HALF = ord("/"), 8
 
@@ -37,7 +35,7 @@ def commit(where: Where, nextlsn: pa.Array) -> pa.Array:
 
 
 @compiled
-def _lsns(octets: Octets, offsets: Ints, values: npt.NDArray[np.uint64]) -> bool:
+def _lsns(octets: Octets, offsets: Ints, values: Words) -> bool:
     """Read LSNs, of two numbers of at most eight hex digits, if all are such, or empty."""
     for row in range(len(offsets) - 1):
         digits = part = 0

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.arrow.arrays import Mask, Octets, Words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.grammar import BACKSLASH, HEX, LIST, OPEN, QUOTE
-from integrator.decode.json.names import Places
+from integrator.engine.arrays import Mask, Octets, Places, Words
 
 _N, _U, _L = b"nul"
 _SPACE, _LOWER_U = b" u"

@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json import grammar
@@ -22,9 +20,8 @@ from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE,
 from integrator.decode.json.index import Finding, Nodes, indexed, resumed
 from integrator.decode.json.lines import Lines, pieces
 from integrator.decode.refusal import report
+from integrator.engine.arrays import Ints, Octets, Places, Words, words
 from integrator.errors import DataError, shown
-
-Ints = npt.NDArray[np.int64]
 
 _SPACE, _TAB, _RETURN = b" \t\r"
 _REASONS = {
@@ -183,11 +180,11 @@ def _escaped_names(text: Octets, start: Ints, end: Ints) -> None:
 
 @compiled
 def _rewrite(
-    lines: tuple[Octets, npt.NDArray[np.int32]],
+    lines: tuple[Octets, Places],
     names: tuple[Ints, Ints, Ints],
     instead: tuple[Octets, Ints],
     out: Octets,
-    offsets: npt.NDArray[np.int32],
+    offsets: Places,
 ) -> None:
     """Copy lines without white space outside of strings, and with other text for some names."""
     text, bounds = lines

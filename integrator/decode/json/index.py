@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.grammar import (
@@ -44,9 +42,8 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
-from integrator.decode.json.names import Hashes, Names, Places, begins_with, has_equal, hash_of
-
-Ints = npt.NDArray[np.int64]
+from integrator.decode.json.names import Names, begins_with, has_equal, hash_of
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words, words
 
 
 class Nodes(NamedTuple):
@@ -57,12 +54,12 @@ class Nodes(NamedTuple):
     first: the first node of each line, and the number of all. record: where the record of each line begins.
     """
 
-    hash: Hashes
+    hash: Words
     label: Places
     start: Places
     end: Places
     after: Places
-    escaped: npt.NDArray[np.bool_]
+    escaped: Mask
     first: Places
     record: Places
 

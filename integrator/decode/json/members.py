@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.grammar import BACKSLASH, QUOTE
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import Hashes, Places, begins_with, hash_of, json_text
-
-Ints = npt.NDArray[np.int64]
+from integrator.decode.json.names import begins_with, hash_of, json_text
+from integrator.engine.arrays import Ints, Octets, Places, Words, words
 
 
 class Wanted(NamedTuple):
@@ -26,7 +23,7 @@ class Wanted(NamedTuple):
     slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
     """
 
-    hash: Hashes
+    hash: Words
     text: Words
     bounds: Places
     slot: Places

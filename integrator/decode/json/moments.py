@@ -8,18 +8,15 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask, Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import QUOTE
-from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Slices, bits
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.schema import Timestamp, arrow_type
 
-Ints = npt.NDArray[np.int64]
 Zone = Literal["none", "own", "utc", "any"]
 """What is after a moment: nothing; a zone; a zone, or nothing for UTC; nothing, or a mark of UTC."""
 
@@ -87,7 +84,7 @@ def _days(text: Octets, at: int) -> int:
 
 
 @compiled
-def _dates(text: Octets, start: Places, end: Places, days: npt.NDArray[np.int32], valid: Mask) -> bool:
+def _dates(text: Octets, start: Places, end: Places, days: Places, valid: Mask) -> bool:
     for place in range(len(start)):
         valid[place] = not is_null(text, start[place], end[place])
         day = 0

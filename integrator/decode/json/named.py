@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets, Words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document, rewritten
 from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.index import Nodes
 from integrator.decode.json.members import Wanted, count_children
-from integrator.decode.json.names import Hashes, Places, begins_with, hash_of
+from integrator.decode.json.names import begins_with, hash_of
 from integrator.decode.json.objects import Objects, check_objects
 from integrator.decode.refusal import refuse
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words
 
 _NULL = np.frombuffer(b"null\n", np.uint8)
 
@@ -121,6 +118,6 @@ def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects
 
 
 @compiled
-def _hash_names(text: Words, start: Places, end: Places, hashes: Hashes) -> None:
+def _hash_names(text: Words, start: Places, end: Places, hashes: Words) -> None:
     for place in range(len(start)):
         hashes[place] = hash_of(text, start[place], end[place])

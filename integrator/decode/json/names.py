@@ -6,14 +6,11 @@ import json
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
+from integrator.engine.arrays import Octets, Places, Words
 
-Places = npt.NDArray[np.int32]
-Hashes = npt.NDArray[np.uint64]
 _FEW_NAMES = 64
 """Names of an object that are compared in pairs; more of them are looked up."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -26,7 +23,7 @@ class Names(NamedTuple):
     slots: room to look up the names of an object; twice as many as names, and a power of two.
     """
 
-    hash: Hashes
+    hash: Words
     start: Places
     end: Places
     slots: Places

@@ -6,18 +6,14 @@ Each reader returns None where a value is something else: whoever asks reads the
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask, Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import QUOTE
-from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Slices, bits
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.schema import Decimal, Integer, arrow_type
-
-Ints = npt.NDArray[np.int64]
 
 _MINUS, _POINT, _ZERO, _NINE = b"-.09"
 _PAD = ord("=")

@@ -6,20 +6,16 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.members import Wanted, children, count_children, ends_of_texts, find_nodes
-from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Labels, Slices, labels_of, raw_of, texts_of
 from integrator.decode.refusal import refuse
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Places
 
 
 class Objects:

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
 from integrator.decode.json.grammar import LIST, OPEN
-from integrator.decode.json.names import Places
 from integrator.decode.json.slices import Slices
 from integrator.decode.json.tables import Grid
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 
-Ints = npt.NDArray[np.int64]
 _SPACE = 0x20
 
 

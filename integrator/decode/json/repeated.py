@@ -11,18 +11,16 @@ import json
 from codecs import BOM_UTF8
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD, before, equal, in_each
 from integrator.decode.json import grammar
 from integrator.decode.json.grammar import is_word
 from integrator.decode.json.index import indexed
 from integrator.decode.json.lines import LeftOut
-from integrator.decode.json.names import Places, json_text
+from integrator.decode.json.names import json_text
+from integrator.engine.arrays import Ints, Octets, Places, Words, words
 
-Ints = npt.NDArray[np.int64]
 _MOST_KEPT = 1024
 _INSTEAD = b"0"
 _NEWLINES = in_each(grammar.NEWLINE)

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Words, words
 from integrator.arrow.column_slices import SlotsByName
 from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json.names import Hashes, Places, hash_of, json_text
-
-Ints = npt.NDArray[np.int64]
-
+from integrator.decode.json.names import hash_of, json_text
+from integrator.engine.arrays import Ints, Mask, Places, Words, words
 
 NO_COLUMN = -1
 """The slot of a name that is to be passed over."""
@@ -69,7 +65,7 @@ class Kinds:
 class _Names(NamedTuple):
     """The names of all parts. text: as words, see `words`. first: of each part the first one. slot: over all parts."""
 
-    hash: Hashes
+    hash: Words
     text: Words
     bounds: Places
     slot: Places

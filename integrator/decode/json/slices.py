@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, Words, words
 from integrator.arrow.compiled import compiled
 from integrator.arrow.eight_bytes import WORD
 from integrator.decode.json.characters import copy_values, is_null
 from integrator.decode.json.grammar import QUOTE
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import Places, hash_of, is_same, is_same_by_words
-
-Ints = npt.NDArray[np.int64]
+from integrator.decode.json.names import hash_of, is_same, is_same_by_words
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words, words
 
 
 class Slices(NamedTuple):

@@ -8,17 +8,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets, Words
 from integrator.arrow.compiled import compiled
 from integrator.decode.json.characters import is_null
 from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import Places, begins_with
+from integrator.decode.json.names import begins_with
 from integrator.decode.json.shapes import Layout, _Names
 from integrator.decode.json.slices import Slices
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words
 
 
 class Images(NamedTuple):
@@ -187,7 +184,7 @@ def changed_keys(text: Octets, grid: Grid, after: Ints, values: Slices, is_key: 
 
 
 @compiled
-def key_values(grid: Grid, after: Ints, end: Places, is_key: Mask, found: npt.NDArray[np.int64]) -> int:
+def key_values(grid: Grid, after: Ints, end: Places, is_key: Mask, found: Ints) -> int:
     """Write down the key values of updates that both images have, if there is room; return how many there are.
 
     found: of each the place of its update in `after`, its slot, and its place among the values; that of the before

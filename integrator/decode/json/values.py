@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, flat, unfit
+from integrator.arrow.arrays import flat, unfit
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
 from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import pieces
@@ -21,9 +18,8 @@ from integrator.decode.json.numbers import read_booleans, read_decimals, read_in
 from integrator.decode.json.slices import Slices, raw_of, texts_of
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_text
+from integrator.engine.arrays import Mask, Octets
 from integrator.schema import Type, arrow_type
-
-Places: TypeAlias = npt.NDArray[np.int32]
 
 
 def read_text(text: Octets, at: Slices) -> pa.Array:

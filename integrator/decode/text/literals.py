@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, flat, mask
+from integrator.arrow.arrays import flat, mask
 from integrator.arrow.compiled import compiled
+from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.schema import Type
-
-Ints = npt.NDArray[np.int64]
 
 _LETTERS, _BOOLEANS = pa.array(["t", "f"]), pa.array(["true", "false"])
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BACKSLASH = b'{},"\\'
@@ -61,8 +59,8 @@ def read_arrays(values: pa.Array) -> pa.ListArray:
 @compiled
 def _read(
     texts: tuple[Octets, Ints, Mask],
-    bounds: npt.NDArray[np.int32],
-    items: tuple[Octets, npt.NDArray[np.int32]],
+    bounds: Places,
+    items: tuple[Octets, Places],
     null: Mask,
 ) -> tuple[int, int]:
     """Write the items of literals, and after how many each literal ends; return the first wrong one, and how it is."""
@@ -99,9 +97,7 @@ def _after_spaces(octets: Octets, at: int, last: int) -> int:
 
 
 @compiled
-def _item(
-    octets: Octets, at: int, last: int, data: Octets, written: tuple[npt.NDArray[np.int32], int]
-) -> tuple[int, int]:
+def _item(octets: Octets, at: int, last: int, data: Octets, written: tuple[Places, int]) -> tuple[int, int]:
     """Write the item that begins here; return the place after it, and how it is wrong; -1 where it is null."""
     ends, count = written
     to = ends[count]
