@@ -16,16 +16,18 @@ from integrator.decode.coding import Coding
 from integrator.decode.column_names import is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.conversion import KINDS, Conversion
-from integrator.decode.json import tables
 from integrator.decode.json.objects import Objects, names_of
-from integrator.decode.json.placeholders import Placeholders, clear_placeholders
 from integrator.decode.json.shapes import NO_COLUMN, Layout, TableShape
-from integrator.decode.json.slices import Slices, raw_of
-from integrator.decode.json.tables import Found, Grid
+from integrator.decode.json.slices import raw_of
 from integrator.decode.refusal import refuse
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.unknown_columns import Others
+from integrator.engine import grid as grids
+from integrator.engine import pairs
 from integrator.engine.arrays import Ints, Mask, Places, words
+from integrator.engine.grid import Found, Grid
+from integrator.engine.pairs import Placeholders, clear_placeholders
+from integrator.engine.values import Slices
 from integrator.errors import PublicDataError, shown
 
 COLUMNS = "an object of columns"
@@ -94,7 +96,7 @@ class _Batch:
             before, after = getattr(images.before, name)[rows.record], getattr(images.after, name)[rows.record]
             return np.asarray(np.where(rows.is_before, before, after), np.int32)
 
-        self.found_in = tables.Images(nodes("begin"), nodes("stop"), self.part)
+        self.found_in = grids.Images(nodes("begin"), nodes("stop"), self.part)
 
     def valued(self, fill: Fill) -> Valued:
         """Return the columns of the rows."""
@@ -113,7 +115,7 @@ class _Batch:
         if fill.needs_values:
             self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
-            tables.fill_pairs(grid, after, values, (fill.after, fill.before))
+            pairs.fill_pairs(grid, after, values, (fill.after, fill.before))
         arrays = Conversion(self.rows, self.text, self.images.coding, layout).arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
         return Valued(self._parts(layout, values, arrays), changed, unknown)
@@ -130,7 +132,13 @@ class _Batch:
             shapes = [self.shape(shares[0]) for shares in self.rows.parts]
             sizes = np.diff(self.rows.bounds).tolist()
             layout = Layout.of(shapes, sizes)
-            found = tables.find_values((words(self.text), nodes), self.found_in, layout)
+            found = grids.find_values(
+                (words(self.text), nodes),
+                self.found_in,
+                layout.names,
+                (layout.base, layout.rows),
+                int(layout.bounds[-1]),
+            )
             if not (len(found.unknown[0]) and self._learn(found)):
                 return layout, found
 
@@ -212,12 +220,12 @@ class _Batch:
         after, is_key = self.rows.after, layout.flags("is_key")
         found = np.zeros(len(after), np.bool_)
         if len(after):
-            tables.changed_keys(self.text, grid, after, values, is_key, found)
+            pairs.changed_keys(self.text, grid, after, values, is_key, found)
         at = np.flatnonzero(found)
         if not len(at):
             return found
-        places = np.empty((3, tables.key_values(grid, after[at], values.end, is_key, _NO_PLACES)), np.int64)
-        tables.key_values(grid, after[at], values.end, is_key, places)
+        places = np.empty((3, pairs.key_values(grid, after[at], values.end, is_key, _NO_PLACES)), np.int64)
+        pairs.key_values(grid, after[at], values.end, is_key, places)
         update, slot, new = places
         differ = np.zeros(len(at), bool)
         for place, array in enumerate(arrays):  # what is written differently may be the same
@@ -235,7 +243,7 @@ class _Batch:
         but: rows that need none.
         """
         has = np.empty(len(self.part), np.bool_)
-        tables.rows_with_values(grid, values.end, has)
+        grids.rows_with_values(grid, values.end, has)
         has[but] = True
         wrong = np.flatnonzero(~(has | self.rows.bare))
         if len(wrong):
@@ -253,7 +261,7 @@ class _Batch:
         start_of = layout.base - layout.bounds[layout.kind_at]
         size = np.repeat(np.diff(layout.rows), np.diff(layout.slots))
         present = np.empty(len(layout.base), np.int64)
-        tables.count_present(layout.base, size, values.end, present)
+        grids.count_present(layout.base, size, values.end, present)
         whole = ColumnStore(arrays, layout.kind_at, start_of)
         full = self.images.whole | np.logical_and.reduceat(present == size, layout.slots[:-1])
         result = []

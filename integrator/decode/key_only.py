@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from integrator.arrow.arrays import first
-from integrator.decode.json.placeholders import Placeholders, are_placeholders, clear_beside_keys
 from integrator.decode.json.shapes import Layout
-from integrator.decode.json.slices import Slices
-from integrator.decode.json.tables import Grid
 from integrator.decode.rows import Rows
 from integrator.engine.arrays import Octets
+from integrator.engine.grid import Grid
+from integrator.engine.pairs import Placeholders, are_placeholders, clear_beside_keys
+from integrator.engine.values import Slices
 from integrator.errors import PublicDataError
 
 

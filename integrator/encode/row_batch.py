@@ -18,12 +18,13 @@ from integrator.arrow.arrays import mask
 from integrator.arrow.column_slices import Columns
 from integrator.contracts.fragments import Shape
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
-from integrator.encode import row_writer
 from integrator.encode.joinable import missing_by_segment, rows_of
 from integrator.encode.row_layout import ROW, RowLayout
 from integrator.encode.row_members import Members, Quotes, Written, members_of, pattern_of
-from integrator.encode.row_writer import Rows, write_rows
+from integrator.encode.row_writer import write_rows
+from integrator.engine import rows as writing
 from integrator.engine.arrays import Ints, Mask
+from integrator.engine.rows import Rows
 from integrator.formats.contract import Arrays, InvalidValue, Missing, UnsupportedValue
 
 
@@ -149,7 +150,7 @@ class RowBatch:
         kept = np.asarray(values[ROW])
         segment = np.repeat(np.arange(len(self.layouts)), np.diff(np.searchsorted(kept, self._bounds)))
         rows = Rows(kind[kept], kept - self._bounds[segment], np.arange(len(kept)))
-        return write_rows(written.arrays, pattern, row_writer.Columns(start[at], members.computed[at]), rows)
+        return write_rows(written.arrays, pattern, writing.Columns(start[at], members.computed[at]), rows)
 
     def _written_columns(self, written: Written, members: Members) -> tuple[Ints, Quotes]:
         """Write the columns that are only written.

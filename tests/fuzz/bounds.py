@@ -7,7 +7,7 @@ import os
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.compiled import compiled
+from integrator.engine.compiled import compiled
 
 
 @compiled

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from integrator.arrow import compiled_cache
+from integrator.engine import cache
 
 ROOT = Path(__file__).parent.parent.parent
 ESCAPES = "/bfnrtu"
@@ -44,7 +44,7 @@ def wheel(directory, change=("", "")):
         "ops",
     ):
         (source / name).symlink_to(ROOT / name)
-    grammar = source / "integrator" / "decode" / "json" / "grammar.py"
+    grammar = source / "integrator" / "engine" / "grammar.py"
     text = grammar.read_text()
     assert change[0] in text
     grammar.write_text(text.replace(*change))
@@ -84,14 +84,14 @@ def test_what_a_process_uses_is_kept(tmp_path):
         directory.mkdir()
     with (used / "in-use").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
-        compiled_cache.remove_others(kept)
+        cache.remove_others(kept)
     assert sorted(tmp_path.iterdir()) == [kept, used]
 
 
 @pytest.mark.parametrize("changed", ["NUMBA_BOUNDSCHECK", None])
 def test_loops_with_checked_indices_are_others(changed, tmp_path):
     def place(**variables):
-        text = "import integrator.arrow.compiled, numba; print(numba.config.CACHE_DIR)"
+        text = "import integrator.engine.compiled, numba; print(numba.config.CACHE_DIR)"
         named = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **variables}
         return subprocess.run(
             [sys.executable, "-c", text], env=named, check=True, capture_output=True, text=True

@@ -26,13 +26,13 @@ from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
 from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
-from integrator.decode.json.lines import cut
+from integrator.decode.json.lines import cut, json_text
 from integrator.decode.json.moments import read_moments
-from integrator.decode.json.names import json_text
 from integrator.decode.json.numbers import read_unscaled, read_whole
-from integrator.decode.json.placeholders import Placeholders
-from integrator.decode.json.slices import Labels, Slices, texts_of
+from integrator.decode.json.slices import Labels, texts_of
 from integrator.engine.arrays import Ints, Mask, Octets
+from integrator.engine.pairs import Placeholders
+from integrator.engine.values import Slices
 from integrator.errors import DataError
 from integrator.schema import Column, Table, Type, arrow_type
 

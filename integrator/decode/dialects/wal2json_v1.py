@@ -10,12 +10,12 @@ from integrator.decode.dialects import postgres
 from integrator.decode.fields import Where
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import Records, Sequenced
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Ints, Mask
+from integrator.engine.grammar import LIST
 from integrator.errors import DataError, PublicDataError
 
 EXPECTED = "wal2json version 1"

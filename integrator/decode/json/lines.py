@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -10,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import Raw, flat
-from integrator.arrow.compiled import compiled
 from integrator.contracts.rejected import Rejected
 from integrator.engine.arrays import Ints, Octets, Places
 
@@ -18,6 +18,11 @@ _SHOWN = 200
 _LONG_RUN = 8  # lines in a row, as mean, that are taken together faster than one by one
 
 AnyInts: TypeAlias = "Places | Ints"
+
+
+def json_text(value: str) -> bytes:
+    """Return the canonical JSON of a text, as that of names is in a document."""
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def cut(line: str) -> str:
@@ -114,12 +119,3 @@ def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
     return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
-
-
-@compiled
-def count_bytes(text: Octets, wanted: int) -> int:
-    """Return how often a byte is in a text."""
-    count = 0
-    for byte in text:
-        count += byte == wanted
-    return count

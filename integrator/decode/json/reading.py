@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import Raw
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import TOPS, WORD, equal, in_each
 from integrator.contracts.rejected import Rejected
 from integrator.decode.json.files import BLOCK_BYTES, MARK, MOST_BYTES, cut_off, open_file, too_long
-from integrator.decode.json.lines import LeftOut, Lines, count_bytes
-from integrator.engine.arrays import Octets, Places, Words, words
+from integrator.decode.json.lines import LeftOut, Lines
+from integrator.engine.arrays import Places, words
+from integrator.engine.grammar import NEWLINE
+from integrator.engine.lines import count_bytes, find_lines
+from integrator.engine.words import WORD
 from integrator.errors import DataError
 
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
@@ -28,8 +29,7 @@ _PIECE_BYTES = 512 * 1024
 _UTF_8 = "write change files in UTF-8"
 _GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
-_NEWLINE, _RETURN = 0x0A, 0x0D
-_NEWLINES = in_each(_NEWLINE)
+_RETURN = 0x0D
 
 
 class Shortening(Protocol):
@@ -222,28 +222,6 @@ def _undecodable(data: memoryview) -> int | None:
 def _offsets(data: Raw, count: int | None = None) -> tuple[Places, bool]:
     """Return where each line begins, and the end; and whether all bytes are ASCII. count: of lines, if known."""
     text = np.frombuffer(data, np.uint8)
-    offsets = np.empty(int(count_bytes(text, _NEWLINE) if count is None else count) + 1, np.int32)
+    offsets = np.empty(int(count_bytes(text, NEWLINE) if count is None else count) + 1, np.int32)
     padded = text if len(text) >= WORD else np.append(text, np.zeros(WORD, np.uint8))
-    return offsets, bool(_find_lines(text, words(padded), offsets))
-
-
-@compiled
-def _find_lines(text: Octets, text_words: Words, offsets: Places) -> bool:
-    """Write down where each line begins, and the end; return whether all bytes are ASCII. Eight bytes at a time."""
-    high = np.uint64(0)
-    offsets[0] = 0
-    line, at, size = 1, 0, len(text)
-    while at < size:
-        if at + WORD <= size:
-            word = text_words[at]
-            high |= word
-            if not equal(word, _NEWLINES):
-                at += WORD
-                continue
-        for place in range(at, min(at + WORD, size)):
-            high |= np.uint64(text[place])
-            if text[place] == _NEWLINE:
-                offsets[line] = place + 1
-                line += 1
-        at += WORD
-    return not high & TOPS  # a bit that no byte of ASCII has
+    return offsets, bool(find_lines(text, words(padded), offsets))

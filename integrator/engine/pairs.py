@@ -1,4 +1,4 @@
-"""Placeholders: values that stand for one that is not there, as Debezium has for a column that was not changed."""
+"""Rows in pairs, each with the one before it, and values that stand for none."""
 
 from __future__ import annotations
 
@@ -7,14 +7,96 @@ from typing import NamedTuple
 
 import numpy as np
 
-from integrator.arrow.compiled import compiled
-from integrator.decode.json.characters import is_null
-from integrator.decode.json.grammar import LIST, OPEN
-from integrator.decode.json.slices import Slices
-from integrator.decode.json.tables import Grid
 from integrator.engine.arrays import Ints, Mask, Octets, Places
+from integrator.engine.compiled import compiled
+from integrator.engine.grammar import LIST, OPEN
+from integrator.engine.grid import Grid
+from integrator.engine.values import Slices, is_null
 
 _SPACE = 0x20
+
+
+@compiled
+def fill_pairs(grid: Grid, after: Ints, values: Slices, fill: tuple[bool, bool]) -> None:
+    """Give images of an update the values that only the other one has. after: the rows of after images of pairs.
+
+    fill: whether after images take values, and whether before images do.
+    """
+    base, slots, rows, part = grid
+    start, end, escaped = values.start, values.end, values.escaped
+    fill_after, fill_before = fill
+    for row in after:
+        own = part[row]
+        for slot in range(slots[own], slots[own + 1]):
+            new = base[slot] + row - rows[own]
+            old = new - 1
+            if fill_after and end[new] == 0:
+                start[new], end[new], escaped[new] = start[old], end[old], escaped[old]
+            elif fill_before and end[old] == 0:
+                start[old], end[old], escaped[old] = start[new], end[new], escaped[new]
+
+
+@compiled
+def changed_keys(text: Octets, grid: Grid, after: Ints, values: Slices, is_key: Mask, found: Mask) -> None:
+    """Write down of which updates a key column is written differently than before: its value may be the same.
+
+    Of tables without a key all columns are compared.
+    """
+    base, slots, rows, part = grid
+    start, end = values.start, values.end
+    for place in range(len(after)):
+        row = after[place]
+        own = part[row]
+        keyless = not is_key[slots[own] : slots[own + 1]].any()
+        changed = False
+        for slot in range(slots[own], slots[own + 1]):
+            if not (keyless or is_key[slot]):
+                continue
+            new = base[slot] + row - rows[own]
+            old = new - 1
+            if end[new] and end[old] and _differ(text, start[new], end[new], start[old], end[old]):
+                changed = True
+        found[place] = changed
+
+
+@compiled
+def key_values(grid: Grid, after: Ints, end: Places, is_key: Mask, found: Ints) -> int:
+    """Write down the key values of updates that both images have, if there is room; return how many there are.
+
+    found: of each the place of its update in `after`, its slot, and its place among the values; that of the before
+    image is before it. Of tables without a key all columns are compared.
+    """
+    base, slots, rows, part = grid
+    count = 0
+    for place in range(len(after)):
+        row = after[place]
+        own = part[row]
+        keyless = not is_key[slots[own] : slots[own + 1]].any()
+        for slot in range(slots[own], slots[own + 1]):
+            new = base[slot] + row - rows[own]
+            if (keyless or is_key[slot]) and end[new] and end[new - 1]:
+                if found.shape[1]:
+                    found[0, count], found[1, count], found[2, count] = place, slot, new
+                count += 1
+    return count
+
+
+@compiled
+def _differ(text: Octets, one: int, one_end: int, other: int, other_end: int) -> bool:
+    """Return whether two values differ as text; quotes do not matter."""
+    none = is_null(text, one, one_end)
+    if none or is_null(text, other, other_end):
+        return none != is_null(text, other, other_end)
+    if text[one] == 0x22:
+        one, one_end = one + 1, one_end - 1
+    if text[other] == 0x22:
+        other, other_end = other + 1, other_end - 1
+    if one_end - one != other_end - other:
+        return True
+    for place in range(one_end - one):  # noqa: SIM110 - compiled
+        if text[one + place] != text[other + place]:
+            return True
+    return False
 
 
 class Placeholders(NamedTuple):

@@ -1,6 +1,6 @@
 """Loops over bytes and rows that are compiled to machine code, where each step by Arrow or numpy is a pass over all.
 
-Numba compiles a function when it is first called, and keeps the code (compiled_cache has where). It runs without
+Numba compiles a function when it is first called, and keeps the code (`cache` has where). It runs without
 Python's lock.
 """
 
@@ -12,10 +12,10 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-from integrator.arrow import compiled_cache
+from integrator.engine import cache
 
 Function = TypeVar("Function", bound=Callable[..., object])
-_KEPT = compiled_cache.choose()
+_KEPT = cache.choose()
 """Whether code is kept; else each process compiles for itself, some seconds' work."""
 
 

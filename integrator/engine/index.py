@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json.grammar import (
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words, words
+from integrator.engine.compiled import compiled
+from integrator.engine.grammar import (
     CLOSE,
     COLON,
     COMMA,
@@ -42,8 +42,7 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
-from integrator.decode.json.names import Names, begins_with, has_equal, hash_of
-from integrator.engine.arrays import Ints, Mask, Octets, Places, Words, words
+from integrator.engine.words import WORD, Names, begins_with, has_equal, hash_of
 
 
 class Nodes(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD, before, equal, in_each, less
 from integrator.engine.arrays import Octets, Words
+from integrator.engine.compiled import compiled
+from integrator.engine.words import WORD, before, equal, in_each, less
 
 MAX_DEPTH = 128
 """Brackets that may stand inside each other: parsers of consumers accept between 64 and 1,000."""

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json.grammar import BACKSLASH, QUOTE
-from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import begins_with, hash_of, json_text
 from integrator.engine.arrays import Ints, Octets, Places, Words, words
+from integrator.engine.compiled import compiled
+from integrator.engine.grammar import BACKSLASH, OPEN, QUOTE
+from integrator.engine.index import Nodes
+from integrator.engine.words import WORD, begins_with, hash_of
 
 
 class Wanted(NamedTuple):
@@ -29,13 +28,12 @@ class Wanted(NamedTuple):
     slot: Places
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> Wanted:
-        """Return names to look for, which are expected in this order."""
-        written = [json_text(name) for name in names]
+    def of(cls, written: Sequence[bytes]) -> Wanted:
+        """Return names to look for, given as canonical JSON, which are expected in this order."""
         text = words(np.frombuffer(b"".join(written) + bytes(WORD), np.uint8))
         bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
         hashes = np.array([hash_of(text, start, end) for start, end in itertools.pairwise(bounds)], np.uint64)
-        slot = np.full(1 << (2 * len(names)).bit_length(), -1, np.int32)
+        slot = np.full(1 << (2 * len(written)).bit_length(), -1, np.int32)
         for place, own in enumerate(hashes.tolist()):
             at = own & (len(slot) - 1)
             while slot[at] >= 0:
@@ -98,3 +96,38 @@ def ends_of_texts(text: Octets, start: Places, ends: Places) -> None:
         while text[at] != QUOTE:
             at += 1 + (text[at] == BACKSLASH)
         ends[place] = at + 1
+
+
+@compiled
+def find_pairs(
+    octets: tuple[Octets, Words], nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places
+) -> int:
+    """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
+    text, text_words = octets
+    hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
+    name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
+    to = 0
+    for record in range(len(begin)):
+        element = begin[record]
+        while element < stop[record]:
+            if text[starts[element]] != OPEN:
+                return record
+            node, end = element + 1, afters[element]
+            while node < end:
+                for which in range(2):
+                    size = bounds[which + 1] - bounds[which]
+                    if hashes[node] == name_hash[which] and begins_with(
+                        text_words, labels[node], name_text, bounds[which], size
+                    ):
+                        found[which, to] = node
+                node = afters[node]
+            to += 1
+            element = end
+    return -1
+
+
+@compiled
+def hash_names(text: Words, start: Places, end: Places, hashes: Words) -> None:
+    """Write down the hashes of names, which are texts at some places, with their quotes."""
+    for place in range(len(start)):
+        hashes[place] = hash_of(text, start[place], end[place])
