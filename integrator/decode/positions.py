@@ -15,7 +15,7 @@ from integrator.decode.contract import Before, Standing
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.records import Sequenced
 from integrator.engine.arrays import Ints, Mask
-from integrator.engine.numbers import places_in_binlog
+from integrator.engine.numbers import parse_numbers_at_end
 
 NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 ENDED = OpenTransaction(since_start=False, goes_on=False)
@@ -59,7 +59,7 @@ def binlog(place: pa.Array, where: Where, name: str) -> pa.Array:
     """Return places in MySQL's binlog, `mysql-bin.000003:9911`, as 20 hex digits; null stays null. Raises DataError."""
     plain = bytes_of(place)
     numbers = np.zeros((2, len(place)), np.uint64)
-    if plain is not None and places_in_binlog(*plain, numbers):
+    if plain is not None and parse_numbers_at_end(*plain, numbers):
         found = pc.binary_join_element_wise(hexadecimal(numbers[0], 8), hexadecimal(numbers[1], 12), "")
         return pc.if_else(pc.is_valid(place), found, None) if place.null_count else found
     parts = pc.extract_regex(place, r"\.(?P<file>\d+):(?P<at>\d+)$")

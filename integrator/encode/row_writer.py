@@ -53,11 +53,11 @@ def write_rows(written: Sequence[pa.Array], pattern: Pattern, columns: Columns, 
     padding = pa.array([b" " * WORD], pa.binary()).cast(kind)  # of which the last word that is read may be a part
     data, offsets = flat(pa.concat_arrays([*written, pattern.around, padding]))
     pieces = Pieces(offsets, sum(map(len, written)), pattern.bounds)
-    ends = np.empty(len(rows.table) + 1, np.int64)
+    ends = np.empty(len(rows.form) + 1, np.int64)
     measure_rows(rows, columns, pieces, ends)
     if ends[-1] > _MOST_BYTES:
         raise pa.ArrowInvalid("more text than an array holds")
     result = np.empty(ends[-1] + WORD, np.uint8)
     copy_rows(rows, columns, pieces, words(data), words(result))
     buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(result)]
-    return pa.Array.from_buffers(kind, len(rows.table), buffers)
+    return pa.Array.from_buffers(kind, len(rows.form), buffers)

@@ -6,7 +6,7 @@ import numpy as np
 
 from integrator.engine.arrays import Octets, Words
 from integrator.engine.compiled import compiled
-from integrator.engine.words import WORD, before, equal, in_each, less
+from integrator.engine.words import WORD, equal, in_each, less, lowest_mark
 
 MAX_DEPTH = 128
 """Brackets that may stand inside each other: parsers of consumers accept between 64 and 1,000."""
@@ -83,7 +83,7 @@ def after_plain(text: Octets, text_words: Words, at: int) -> int:
         word = text_words[at]
         found = equal(word, _QUOTES) | equal(word, _BACKSLASHES) | less(word, _PLAIN)
         if found:
-            return at + before(found)
+            return at + lowest_mark(found)
         at += WORD
     while not _SPECIAL[text[at]]:
         at += 1

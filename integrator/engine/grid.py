@@ -13,30 +13,38 @@ from integrator.engine.values import Slices
 from integrator.engine.words import begins_with
 
 
-class Images(NamedTuple):
-    """The images of rows, part after part. begin, stop: the nodes of their members. part: of each row."""
+class Spans(NamedTuple):
+    """The members of rows, group after group. begin, stop: their nodes. group: of each row."""
 
     begin: Places
     stop: Places
-    part: Places
+    group: Places
 
 
 class Grid(NamedTuple):
-    """Where the value of a slot and a row is: base, slots and rows as in `Layout`, and the part of each row."""
+    """Where the value of a column and a row is: the rows of a group have the same columns.
+
+    base: the place of each column's first value. columns, rows: the first ones of each group, and the number of all.
+    group: of each row.
+    """
 
     base: Ints
-    slots: Ints
+    columns: Ints
     rows: Ints
-    part: Places
+    group: Places
 
 
 class ColumnNames(NamedTuple):
-    """The names of all parts. text: as words, see `words`. first: of each part the first one. slot: over all parts."""
+    """The names of the columns of all groups.
+
+    hash: of each. text: their JSON, as words, see `words`. bounds: where each begins there, and the end. column: of
+    each name, -1 for one that is passed over. first: the first name of each group, and the number of all.
+    """
 
     hash: Words
     text: Words
     bounds: Places
-    slot: Places
+    column: Places
     first: Ints
 
 
@@ -45,57 +53,58 @@ _FEW_UNKNOWN = 4096
 
 
 class Found(NamedTuple):
-    """What was found in images. values: by their places in the layout.
+    """What was found in rows. values: by their places in the grid.
 
-    unknown: the rows and the nodes of members that are no columns. twice: the first row that has a column twice, or -1.
+    unknown_row, unknown_node: of members that are no columns. twice: the first row that has a column twice, or -1.
     """
 
     values: Slices
-    unknown: tuple[Ints, Places]
+    unknown_row: Ints
+    unknown_node: Places
     twice: int
 
 
 def find_values(
-    document: tuple[Words, Nodes], images: Images, names: ColumnNames, place: tuple[Ints, Ints], size: int
+    text: Words, nodes: Nodes, spans: Spans, names: ColumnNames, base: Ints, rows: Ints, size: int
 ) -> Found:
-    """Return the values of images. place: `base` and `rows` of a Grid. size: of all values."""
-    values = Slices.of_size(size)
-    unknown = np.empty(_FEW_UNKNOWN, np.int64), np.empty(_FEW_UNKNOWN, np.int32)
+    """Return the values of rows. base, rows: as in `Grid`. size: the number of all values."""
     next_name = np.arange(1, len(names.hash) + 1)
-    count, twice = _collect(document, images, names, (*place, next_name), values, unknown)
-    if count > _FEW_UNKNOWN:
-        unknown = np.empty(count, np.int64), np.empty(count, np.int32)
-        _collect(document, images, names, (*place, next_name), Slices.of_size(size), unknown)
-    return Found(values, (unknown[0][:count], unknown[1][:count]), twice)
+    room, count = 0, _FEW_UNKNOWN
+    while count > room:
+        room = count
+        values, row, node = Slices.of_size(size), np.empty(room, np.int64), np.empty(room, np.int32)
+        count, twice = _collect(text, nodes, spans, names, base, rows, next_name, values, row, node)
+    return Found(values, row[:count], node[:count], twice)
 
 
 @compiled
 def _collect(
-    document: tuple[Words, Nodes],
-    images: Images,
+    text: Words,
+    nodes: Nodes,
+    spans: Spans,
     names: ColumnNames,
-    layout: tuple[Ints, Ints, Ints],
+    base: Ints,
+    rows: Ints,
+    next_name: Ints,
     values: Slices,
-    unknown: tuple[Ints, Places],
+    unknown_row: Ints,
+    unknown_node: Places,
 ) -> tuple[int, int]:
     """Write down where values are; return how many members are no columns, and the first row with a column twice.
 
-    layout: `base` and `rows` of a Layout, and of each name which one likely comes after it.
+    next_name: of each name which one likely comes after it, learned on the way.
     """
-    text, nodes = document
     hashes, labels, afters = nodes.hash, nodes.label, nodes.after
     node_start, node_end, node_escaped = nodes.start, nodes.end, nodes.escaped
-    begin, stop, part_of = images.begin, images.stop, images.part
+    begin, stop, group_of = spans.begin, spans.stop, spans.group
     name_hash, name_text, bounds = names.hash, names.text, names.bounds
-    slot_of, first_of = names.slot, names.first
-    base, rows, next_name = layout
+    column_of, first_of = names.column, names.first
     start, end, escaped = values.start, values.end, values.escaped
-    unknown_row, unknown_node = unknown
     count, twice = 0, -1
     for row in range(len(begin)):
-        part = part_of[row]
-        first, last = first_of[part], first_of[part + 1]
-        own_row = row - rows[part]
+        group = group_of[row]
+        first, last = first_of[group], first_of[group + 1]
+        own_row = row - rows[group]
         node, likely = begin[row], first
         before = np.int64(-1)
         while node < stop[row]:
@@ -110,9 +119,9 @@ def _collect(
                     next_name[before] = name
                 before = name
                 likely = next_name[name]
-                slot = slot_of[name]
-                if slot >= 0:
-                    place = base[slot] + own_row
+                column = column_of[name]
+                if column >= 0:
+                    place = base[column] + own_row
                     if end[place] and twice < 0:
                         twice = row
                     start[place], end[place], escaped[place] = node_start[node], node_end[node], node_escaped[node]
@@ -127,20 +136,20 @@ def _collect(
 @compiled
 def rows_with_values(grid: Grid, end: Places, found: Mask) -> None:
     """Write down which rows have a value, or null, in any column."""
-    base, slots, rows, part = grid
-    for row in range(len(part)):
-        own = part[row]
+    base, columns, rows, group = grid
+    for row in range(len(group)):
+        own = group[row]
         has = False
-        for slot in range(slots[own], slots[own + 1]):
-            has |= end[base[slot] + row - rows[own]] > 0
+        for column in range(columns[own], columns[own + 1]):
+            has |= end[base[column] + row - rows[own]] > 0
         found[row] = has
 
 
 @compiled
 def count_present(base: Ints, size: Ints, end: Places, present: Ints) -> None:
-    """Write down of each slot, which has so many rows, how many of them have it."""
-    for slot in range(len(base)):
+    """Write down of each column, which has so many values, how many of them are there."""
+    for column in range(len(base)):
         count = 0
-        for place in range(base[slot], base[slot] + size[slot]):
+        for place in range(base[column], base[column] + size[column]):
             count += end[place] > 0
-        present[slot] = count
+        present[column] = count

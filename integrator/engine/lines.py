@@ -7,7 +7,7 @@ import numpy as np
 from integrator.engine.arrays import Ints, Octets, Places, Words
 from integrator.engine.compiled import compiled
 from integrator.engine.grammar import BACKSLASH, COLON, NEWLINE, QUOTE, is_word
-from integrator.engine.words import TOPS, WORD, before, equal, in_each
+from integrator.engine.words import TOPS, WORD, equal, in_each, lowest_mark
 
 _NEWLINES = in_each(NEWLINE)
 
@@ -71,23 +71,28 @@ def find_blank(text: Octets, line: int, state: int, blank: int) -> tuple[int, in
 
 @compiled
 def leave_out(
-    lines: tuple[Octets, Words],
-    known: tuple[Words, Ints],
-    constant: tuple[Octets, Octets],
-    out: tuple[Octets, Words, Places],
-    begin: tuple[int, int, int, int, int],
+    text: Octets,
+    text_words: Words,
+    head_words: Words,
+    bounds: Ints,
+    opening: Octets,
+    instead: Octets,
+    data: Octets,
+    data_words: Words,
+    codes: Places,
+    at: int,
+    to: int,
+    line: int,
+    last: int,
+    learned: int,
 ) -> tuple[int, int, int, int]:
     """Copy lines without the values at their beginning, up to a line whose value is to be learned.
 
-    known: the beginnings of lines; of each where it is, and which came after it last. constant: how a line begins that
-    has a value, and what is written instead. begin: as the result, and the first line whose value may be learned. The
-    result: where reading and writing go on, the line, and which beginning the line before has.
+    head_words, bounds: the beginnings of lines; of each where it is, and which came after it last. opening: how a line
+    begins that has a value; instead: what is written then. at, to: where reading and writing go on, line: which line
+    that is, last: which beginning the line before has; these are returned. learned: the first line whose value may be
+    learned.
     """
-    text, text_words = lines
-    head_words, bounds = known
-    opening, instead = constant
-    data, data_words, codes = out
-    at, to, line, last, learned = begin
     end = len(text) - WORD
     while at < end:
         found = -1
@@ -109,7 +114,7 @@ def leave_out(
             data_words[to] = word
             ends = equal(word, _NEWLINES)
             if ends:
-                size = before(ends) + 1
+                size = lowest_mark(ends) + 1
                 at, to = at + size, to + size
                 break
             at, to = at + WORD, to + WORD
@@ -164,16 +169,20 @@ def find_escaped_names(text: Octets, start: Ints, end: Ints) -> None:
 
 @compiled
 def rewrite(
-    lines: tuple[Octets, Places],
-    names: tuple[Ints, Ints, Ints],
-    instead: tuple[Octets, Ints],
+    text: Octets,
+    bounds: Places,
+    start: Ints,
+    end: Ints,
+    code: Ints,
+    new: Octets,
+    new_bounds: Ints,
     out: Octets,
     offsets: Places,
 ) -> None:
-    """Copy lines without white space outside of strings, and with other text for some names."""
-    text, bounds = lines
-    start, end, code = names
-    new, new_bounds = instead
+    """Copy lines without white space outside of texts, and with others instead of some texts.
+
+    start, end: where these are. code: of each, which one of `new` is instead; new_bounds: where each of these begins.
+    """
     to = name = 0
     for line in range(len(bounds) - 1):
         at = bounds[line]

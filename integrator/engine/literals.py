@@ -12,7 +12,7 @@ _OPEN, _CLOSE, _COMMA, _QUOTE, _BACKSLASH = b'{},"\\'
 
 _SPACES = np.zeros(256, np.bool_)
 _SPACES[list(b" \t\n\v\f\r")] = True
-"""White space, which PostgreSQL passes over around an item without quotes: that of ASCII, and no other."""
+"""White space, which may be around an item without quotes: that of ASCII, and no other."""
 
 
 _NULL = np.frombuffer(b"NULL", np.uint8)
@@ -27,14 +27,15 @@ _READ, _NO_LITERAL, _NO_QUOTE, _DIMENSIONS, _NO_ITEM, _SIGN, _NO_COMMA = range(7
 
 @compiled
 def read_lists(
-    texts: tuple[Octets, Ints, Mask],
+    octets: Octets,
+    offsets: Ints,
+    valid: Mask,
     bounds: Places,
-    items: tuple[Octets, Places],
+    data: Octets,
+    ends: Places,
     null: Mask,
 ) -> tuple[int, int]:
     """Write the items of literals, and after how many each literal ends; return the first wrong one, and how it is."""
-    octets, offsets, valid = texts
-    ends = items[1]
     count = 0
     for row in range(len(valid)):
         at, last = offsets[row], offsets[row + 1] - 1
@@ -43,7 +44,7 @@ def read_lists(
                 return row, _NO_LITERAL
             at = _after_spaces(octets, at + 1, last)
             while at < last:
-                at, wrong = _item(octets, at, last, items[0], (ends, count))
+                at, wrong = _item(octets, at, last, data, ends, count)
                 if wrong > _READ:
                     return row, wrong
                 null[count] = wrong < _READ
@@ -66,9 +67,8 @@ def _after_spaces(octets: Octets, at: int, last: int) -> int:
 
 
 @compiled
-def _item(octets: Octets, at: int, last: int, data: Octets, written: tuple[Places, int]) -> tuple[int, int]:
+def _item(octets: Octets, at: int, last: int, data: Octets, ends: Places, count: int) -> tuple[int, int]:
     """Write the item that begins here; return the place after it, and how it is wrong; -1 where it is null."""
-    ends, count = written
     to = ends[count]
     if octets[at] == _QUOTE:
         at += 1

@@ -43,9 +43,8 @@ class Wanted(NamedTuple):
 
 
 @compiled
-def find_nodes(document: tuple[Words, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
+def find_nodes(text: Words, nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
     """Write down the node of each wanted name in each record, whose nodes are from `begin` to before `stop`."""
-    text, nodes = document
     hashes, labels, afters = nodes.hash, nodes.label, nodes.after
     name_hash, name_text, bounds, slots = wanted.hash, wanted.text, wanted.bounds, wanted.slot
     most, size = len(slots) - 1, len(name_hash)
@@ -100,10 +99,9 @@ def ends_of_texts(text: Octets, start: Places, ends: Places) -> None:
 
 @compiled
 def find_pairs(
-    octets: tuple[Octets, Words], nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places
+    text: Octets, text_words: Words, nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places
 ) -> int:
     """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
-    text, text_words = octets
     hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
     name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
     to = 0

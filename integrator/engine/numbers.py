@@ -84,9 +84,10 @@ def parse_booleans(text: Octets, start: Places, end: Places, true: Mask, valid: 
 
 
 @compiled
-def parse_decimals(text: Octets, start: Places, end: Places, kind: tuple[int, int], numbers: Ints, valid: Mask) -> bool:
+def parse_decimals(
+    text: Octets, start: Places, end: Places, scale: int, precision: int, numbers: Ints, valid: Mask
+) -> bool:
     """Read decimals, without their point; return False at one that is written otherwise, or too long."""
-    scale, precision = kind
     for place in range(len(start)):
         at, after = start[place], end[place]
         number = 0
@@ -153,8 +154,8 @@ def parse_unscaled(text: Octets, start: Places, end: Places, most: int, numbers:
 
 
 @compiled
-def lsns(octets: Octets, offsets: Ints, values: Words) -> bool:
-    """Read LSNs, of two numbers of at most eight hex digits, if all are such, or empty."""
+def parse_hexadecimal_pairs(octets: Octets, offsets: Ints, values: Words) -> bool:
+    """Read `A/B`, two numbers of at most eight hex digits, if all texts are such, or empty: B has 32 bits."""
     for row in range(len(offsets) - 1):
         digits = part = 0
         high = value = np.uint64(0)
@@ -174,8 +175,8 @@ def lsns(octets: Octets, offsets: Ints, values: Words) -> bool:
 
 
 @compiled
-def places_in_binlog(octets: Octets, offsets: Ints, numbers: Words) -> bool:
-    """Read the file's number and the place in it of each text, if all are such, or empty."""
+def parse_numbers_at_end(octets: Octets, offsets: Ints, numbers: Words) -> bool:
+    """Read the numbers N and M at the end of each text, `….N:M`, if all are such, or empty."""
     for row in range(len(offsets) - 1):
         begin, at = offsets[row], offsets[row + 1] - 1
         if at < begin:
@@ -194,7 +195,7 @@ def places_in_binlog(octets: Octets, offsets: Ints, numbers: Words) -> bool:
 
 
 @compiled
-def sequences(octets: Octets, offsets: Ints, bounds: Places) -> bool:
+def find_first_of_two(octets: Octets, offsets: Ints, bounds: Places) -> bool:
     """Write down where the first number of each `["1","2"]` is, if all are such with two numbers, or empty."""
     for row in range(len(offsets) - 1):
         at, end = offsets[row], offsets[row + 1]

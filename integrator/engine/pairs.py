@@ -1,4 +1,7 @@
-"""Rows in pairs, each with the one before it, and values that stand for none."""
+"""Rows in pairs, and values that are among known ones.
+
+The second row of a pair is directly after the first one, and of the same group.
+"""
 
 from __future__ import annotations
 
@@ -17,66 +20,65 @@ _SPACE = 0x20
 
 
 @compiled
-def fill_pairs(grid: Grid, after: Ints, values: Slices, fill: tuple[bool, bool]) -> None:
-    """Give images of an update the values that only the other one has. after: the rows of after images of pairs.
+def fill_pairs(grid: Grid, second: Ints, values: Slices, fill_second: bool, fill_first: bool) -> None:
+    """Give rows the values that only the other one of their pair has. second: the second rows of pairs.
 
-    fill: whether after images take values, and whether before images do.
+    fill_second, fill_first: which rows take values.
     """
-    base, slots, rows, part = grid
+    base, columns, rows, group = grid
     start, end, escaped = values.start, values.end, values.escaped
-    fill_after, fill_before = fill
-    for row in after:
-        own = part[row]
-        for slot in range(slots[own], slots[own + 1]):
-            new = base[slot] + row - rows[own]
+    for row in second:
+        own = group[row]
+        for column in range(columns[own], columns[own + 1]):
+            new = base[column] + row - rows[own]
             old = new - 1
-            if fill_after and end[new] == 0:
+            if fill_second and end[new] == 0:
                 start[new], end[new], escaped[new] = start[old], end[old], escaped[old]
-            elif fill_before and end[old] == 0:
+            elif fill_first and end[old] == 0:
                 start[old], end[old], escaped[old] = start[new], end[new], escaped[new]
 
 
 @compiled
-def changed_keys(text: Octets, grid: Grid, after: Ints, values: Slices, is_key: Mask, found: Mask) -> None:
-    """Write down of which updates a key column is written differently than before: its value may be the same.
+def differing_pairs(text: Octets, grid: Grid, second: Ints, values: Slices, chosen: Mask, found: Mask) -> None:
+    """Write down in which pairs a chosen column is written in two ways: its value may be the same.
 
-    Of tables without a key all columns are compared.
+    Of a group without chosen columns all are compared.
     """
-    base, slots, rows, part = grid
+    base, columns, rows, group = grid
     start, end = values.start, values.end
-    for place in range(len(after)):
-        row = after[place]
-        own = part[row]
-        keyless = not is_key[slots[own] : slots[own + 1]].any()
-        changed = False
-        for slot in range(slots[own], slots[own + 1]):
-            if not (keyless or is_key[slot]):
+    for place in range(len(second)):
+        row = second[place]
+        own = group[row]
+        all_of_group = not chosen[columns[own] : columns[own + 1]].any()
+        differs = False
+        for column in range(columns[own], columns[own + 1]):
+            if not (all_of_group or chosen[column]):
                 continue
-            new = base[slot] + row - rows[own]
+            new = base[column] + row - rows[own]
             old = new - 1
             if end[new] and end[old] and _differ(text, start[new], end[new], start[old], end[old]):
-                changed = True
-        found[place] = changed
+                differs = True
+        found[place] = differs
 
 
 @compiled
-def key_values(grid: Grid, after: Ints, end: Places, is_key: Mask, found: Ints) -> int:
-    """Write down the key values of updates that both images have, if there is room; return how many there are.
+def values_in_both(grid: Grid, second: Ints, end: Places, chosen: Mask, found: Ints) -> int:
+    """Write down the values of chosen columns that both rows of a pair have, if there is room; return how many.
 
-    found: of each the place of its update in `after`, its slot, and its place among the values; that of the before
-    image is before it. Of tables without a key all columns are compared.
+    found: of each the place of its pair in `second`, its column, and the place of the second row's value; that of the
+    first row is before it. Of a group without chosen columns all are taken.
     """
-    base, slots, rows, part = grid
+    base, columns, rows, group = grid
     count = 0
-    for place in range(len(after)):
-        row = after[place]
-        own = part[row]
-        keyless = not is_key[slots[own] : slots[own + 1]].any()
-        for slot in range(slots[own], slots[own + 1]):
-            new = base[slot] + row - rows[own]
-            if (keyless or is_key[slot]) and end[new] and end[new - 1]:
+    for place in range(len(second)):
+        row = second[place]
+        own = group[row]
+        all_of_group = not chosen[columns[own] : columns[own + 1]].any()
+        for column in range(columns[own], columns[own + 1]):
+            new = base[column] + row - rows[own]
+            if (all_of_group or chosen[column]) and end[new] and end[new - 1]:
                 if found.shape[1]:
-                    found[0, count], found[1, count], found[2, count] = place, slot, new
+                    found[0, count], found[1, count], found[2, count] = place, column, new
                 count += 1
     return count
 
@@ -99,23 +101,23 @@ def _differ(text: Octets, one: int, one_end: int, other: int, other_end: int) ->
     return False
 
 
-class Placeholders(NamedTuple):
-    """Placeholders, as JSON, one after another. bounds: where each begins, and the end."""
+class KnownValues(NamedTuple):
+    """Values in JSON, one after another. bounds: where each begins, and the end."""
 
     text: Octets
     bounds: Places
 
     @classmethod
-    def of(cls, written: Sequence[bytes]) -> Placeholders:
-        """Return placeholders, given as JSON without white space."""
+    def of(cls, written: Sequence[bytes]) -> KnownValues:
+        """Return values, given as JSON without white space."""
         text = np.frombuffer(b"".join(written), np.uint8)
         return cls(text, np.cumsum([0, *map(len, written)]).astype(np.int32))
 
 
 @compiled
-def is_placeholder(text: Octets, start: int, end: int, known: Octets, bounds: Places) -> bool:
-    """Return whether a value is a placeholder."""
-    nested = text[start] in (OPEN, LIST)  # which may have white space, as no placeholder here has
+def is_known(text: Octets, start: int, end: int, known: Octets, bounds: Places) -> bool:
+    """Return whether a value is a known one."""
+    nested = text[start] in (OPEN, LIST)  # which may have white space, as no known value has
     for one in range(len(bounds) - 1):
         at, of_known = start, bounds[one]
         while at < end and of_known < bounds[one + 1]:
@@ -130,76 +132,71 @@ def is_placeholder(text: Octets, start: int, end: int, known: Octets, bounds: Pl
     return False
 
 
-def clear_placeholders(text: Octets, values: Slices, known: Placeholders) -> None:
-    """Take away the values that are a placeholder."""
+def clear_known(text: Octets, values: Slices, known: KnownValues) -> None:
+    """Take away the values that are known ones."""
     size = np.diff(known.bounds)
     sizes = np.zeros(known.bounds[-1] + 1, np.bool_)
     sizes[size] = True
     first_bytes = known.text[known.bounds[:-1]]
     nested = size[(first_bytes == OPEN) | (first_bytes == LIST)]
-    _clear_placeholders(text, values, known, (sizes, int(nested.min(initial=len(text)))))
+    _clear_known(text, values, known, sizes, int(nested.min(initial=len(text))))
 
 
 @compiled
-def _clear_placeholders(text: Octets, values: Slices, known: Placeholders, given: tuple[Mask, int]) -> None:
-    """Take away values. given: whether a placeholder has so many bytes, and the bytes of the least list or object."""
+def _clear_known(text: Octets, values: Slices, known: KnownValues, sizes: Mask, least_nested: int) -> None:
+    """Take away values. sizes: whether a known one has so many bytes.
+
+    least_nested: how many bytes the least list or object among them has.
+    """
     start, end = values.start, values.end
     known_text, bounds = known
-    sizes, least_nested = given
     for place in range(len(end)):
         size = end[place] - start[place]
         may_be = size < len(sizes) and sizes[size]
         if not may_be and size > least_nested:  # white space may be in it
             may_be = text[start[place]] in (OPEN, LIST)
-        if may_be and is_placeholder(text, start[place], end[place], known_text, bounds):
+        if may_be and is_known(text, start[place], end[place], known_text, bounds):
             start[place], end[place] = 0, 0
 
 
 @compiled
-def clear_beside_keys(
-    text: Octets,
-    grid: Grid,
-    before: Ints,
-    values: Slices,
-    keys: tuple[Mask, bool],
-    empty: Placeholders,
+def clear_unchosen(
+    text: Octets, grid: Grid, at: Ints, values: Slices, chosen: Mask, always: bool, empty: KnownValues
 ) -> None:
-    """Take away what is beside the key in before images of which all that is null, or a placeholder of `empty`.
+    """Take away what is not in chosen columns from the rows at some places of which all that is null, or in `empty`.
 
-    before: the rows of before images. keys: which slots are in the key, and whether all beside it is taken away. Tables
-    without a key are passed over.
+    always: whatever it is. Rows of a group without chosen columns are passed over.
     """
-    is_key, always = keys
-    base, slots, rows, part = grid
+    base, columns, rows, group = grid
     start, end = values.start, values.end
     known_text, bounds = empty
-    for row in before:
-        own = part[row]
-        alone = bool(is_key[slots[own] : slots[own + 1]].any())
+    for row in at:
+        own = group[row]
+        alone = bool(chosen[columns[own] : columns[own + 1]].any())
         if not alone:
             continue
-        for slot in range(slots[own], slots[own + 1]):
-            place = base[slot] + row - rows[own]
-            if alone and not always and not is_key[slot]:
-                alone = is_null(text, start[place], end[place]) or is_placeholder(
+        for column in range(columns[own], columns[own + 1]):
+            place = base[column] + row - rows[own]
+            if alone and not always and not chosen[column]:
+                alone = is_null(text, start[place], end[place]) or is_known(
                     text, start[place], end[place], known_text, bounds
                 )
-        for slot in range(slots[own], slots[own + 1]):
-            if alone and not is_key[slot]:
-                place = base[slot] + row - rows[own]
+        for column in range(columns[own], columns[own + 1]):
+            if alone and not chosen[column]:
+                place = base[column] + row - rows[own]
                 start[place], end[place] = 0, 0
 
 
-def are_placeholders(text: Octets, values: Slices, known: Placeholders) -> Mask:
-    """Return which values are a placeholder."""
+def are_known(text: Octets, values: Slices, known: KnownValues) -> Mask:
+    """Return which values are known ones."""
     found = np.empty(len(values.end), np.bool_)
-    _are_placeholders(text, values, known, found)
+    _are_known(text, values, known, found)
     return found
 
 
 @compiled
-def _are_placeholders(text: Octets, values: Slices, known: Placeholders, found: Mask) -> None:
+def _are_known(text: Octets, values: Slices, known: KnownValues, found: Mask) -> None:
     start, end = values.start, values.end
     known_text, bounds = known
     for place in range(len(end)):
-        found[place] = is_placeholder(text, start[place], end[place], known_text, bounds)
+        found[place] = is_known(text, start[place], end[place], known_text, bounds)

@@ -16,25 +16,35 @@ from integrator.engine.words import WORD
 
 
 class Rows(NamedTuple):
-    """Rows of tables. table: of each. at: its place in columns of the table's. own: its place in those of all rows."""
+    """Rows of several forms.
 
-    table: Ints
+    form: of each. at: its place in columns of its form. own: its place in those of all rows.
+    """
+
+    form: Ints
     at: Ints
     own: Ints
 
 
 class Columns(NamedTuple):
-    """The values of rows, table after table: where in all that was written each column begins, and if it is of all."""
+    """The values of rows, form after form.
+
+    start: the piece with which each column begins. of_all: whether a column is one of all rows.
+    """
 
     start: Ints
     of_all: Mask
 
 
 class Pieces(NamedTuple):
-    """offsets: of all pieces of rows. around: the first piece of the pattern there. bounds: as in `Pattern`."""
+    """All pieces of rows.
+
+    offsets: of each. frame: the first one of those around values. bounds: where those of each form begin after it, of
+    which a form has one more than values.
+    """
 
     offsets: Ints
-    around: int
+    frame: int
     bounds: Ints
 
 
@@ -44,11 +54,11 @@ def measure_rows(rows: Rows, columns: Columns, pieces: Pieces, ends: Ints) -> No
     offsets, bounds, start, of_all = pieces.offsets, pieces.bounds, columns.start, columns.of_all
     total = 0
     ends[0] = 0
-    for row in range(len(rows.table)):
-        table, at, own = rows.table[row], rows.at[row], rows.own[row]
-        first, last = bounds[table], bounds[table + 1] - 1
-        total += offsets[pieces.around + last + 1] - offsets[pieces.around + first]
-        for value in range(first - table, last - table):
+    for row in range(len(rows.form)):
+        form, at, own = rows.form[row], rows.at[row], rows.own[row]
+        first, last = bounds[form], bounds[form + 1] - 1
+        total += offsets[pieces.frame + last + 1] - offsets[pieces.frame + first]
+        for value in range(first - form, last - form):
             piece = start[value] + (own if of_all[value] else at)
             total += offsets[piece + 1] - offsets[piece]
         ends[row + 1] = total
@@ -59,17 +69,17 @@ def copy_rows(rows: Rows, columns: Columns, pieces: Pieces, data: Words, result:
     """Write the rows one after another, by words: what is after the end of a piece is written over by the next."""
     offsets, bounds, start, of_all = pieces.offsets, pieces.bounds, columns.start, columns.of_all
     to = 0
-    for row in range(len(rows.table)):
-        table, at, own = rows.table[row], rows.at[row], rows.own[row]
-        first, last = bounds[table], bounds[table + 1] - 1
+    for row in range(len(rows.form)):
+        form, at, own = rows.form[row], rows.at[row], rows.own[row]
+        first, last = bounds[form], bounds[form + 1] - 1
         for place in range(first, last + 1):
-            piece = pieces.around + place
+            piece = pieces.frame + place
             begin, end = offsets[piece], offsets[piece + 1]
             for byte in range(begin, end, WORD):
                 result[to + byte - begin] = data[byte]
             to += end - begin
             if place < last:
-                value = place - table
+                value = place - form
                 piece = start[value] + (own if of_all[value] else at)
                 begin, end = offsets[piece], offsets[piece + 1]
                 for byte in range(begin, end, WORD):

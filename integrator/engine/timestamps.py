@@ -36,7 +36,7 @@ _BAD = -(1 << 63)
 
 
 _SECONDS = (-62_135_596_800, 253_402_300_799)
-"""The first and the last of the years 1 to 9999, out of which an offset may move a moment."""
+"""The first and the last of the years 1 to 9999, out of which an offset may move a timestamp."""
 
 
 @compiled
@@ -57,18 +57,17 @@ def parse_dates(text: Octets, start: Places, end: Places, days: Places, valid: M
 
 @compiled
 def parse_timestamps(
-    text: Octets, start: Places, end: Places, kind: tuple[int, int], moments: Ints, valid: Mask
+    text: Octets, start: Places, end: Places, digits: int, zone: int, timestamps: Ints, valid: Mask
 ) -> bool:
     """Read timestamps since 1970 in units of so many digits of a second; return False at one that is none."""
-    digits, zone = kind
     for place in range(len(start)):
         valid[place] = not is_null(text, start[place], end[place])
-        moment = 0
+        timestamp = 0
         if valid[place]:
-            moment = _timestamp(text, start[place], end[place], digits, zone)
-            if moment == _BAD:
+            timestamp = _timestamp(text, start[place], end[place], digits, zone)
+            if timestamp == _BAD:
                 return False
-        moments[place] = moment
+        timestamps[place] = timestamp
     return True
 
 
@@ -120,7 +119,7 @@ def _offset(text: Octets, at: int, size: int) -> int:
 
 @compiled
 def _timestamp(text: Octets, at: int, end: int, digits: int, zone: int) -> int:  # noqa: C901, PLR0912
-    """Return a moment in units of so many digits of a second; _BAD for what is none."""
+    """Return a timestamp in units of so many digits of a second; _BAD for what is none."""
     at, end = at + 1, end - 1
     if text[at - 1] != QUOTE or end - at < _SECOND:
         return _BAD

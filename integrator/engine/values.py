@@ -104,29 +104,34 @@ def first_odd(text: Octets, start: Places, end: Places, are_lists: bool, are_byt
 
 
 @compiled
-def code(octets: tuple[Octets, Words], start: Places, end: Places, codes: Places, firsts: Places, table: Places) -> int:
+def code_values(
+    text: Octets, text_words: Words, start: Places, end: Places, codes: Places, firsts: Places, slots: Places
+) -> int:
     """Give each value a code, the same to the same text; return how many there are. firsts: a place of each."""
-    text, text_words = octets
-    most = len(table) - 1
+    most = len(slots) - 1
     count, before = 0, -1
     for place in range(len(start)):
         if is_null(text, start[place], end[place]):
             codes[place] = -1
             continue
         size = end[place] - start[place]
-        if before >= 0 and size == end[before] - start[before] and _same(octets, start[place], start[before], size):
+        if (
+            before >= 0
+            and size == end[before] - start[before]
+            and _same(text, text_words, start[place], start[before], size)
+        ):
             codes[place] = codes[before]  # most often as the one before
             continue
         before = place
         slot = np.int64(hash_of(text_words, start[place], end[place]) >> np.uint64(33)) & most
         while True:
-            code = table[slot]
+            code = slots[slot]
             if code < 0:
-                table[slot], firsts[count], codes[place] = count, place, count
+                slots[slot], firsts[count], codes[place] = count, place, count
                 count += 1
                 break
             other = firsts[code]
-            if size == end[other] - start[other] and _same(octets, start[place], start[other], size):
+            if size == end[other] - start[other] and _same(text, text_words, start[place], start[other], size):
                 codes[place] = code
                 break
             slot = (slot + 1) & most
@@ -134,17 +139,19 @@ def code(octets: tuple[Octets, Words], start: Places, end: Places, codes: Places
 
 
 @compiled
-def _same(octets: tuple[Octets, Words], one: int, other: int, size: int) -> bool:
+def _same(text: Octets, text_words: Words, one: int, other: int, size: int) -> bool:
     if size < WORD:
-        return is_same(octets[0], one, other, size)
-    return is_same_by_words(octets[1], one, other, size)
+        return is_same(text, one, other, size)
+    return is_same_by_words(text_words, one, other, size)
 
 
 @compiled
 def copy_values(
-    octets: tuple[Octets, Words],
-    at: tuple[Places, Places, Mask],
-    out: tuple[Octets, Words],
+    text: Octets,
+    text_words: Words,
+    at: Slices,
+    data: Octets,
+    data_words: Words,
     offsets: Places,
     valid: Mask,
     quoted: bool,
@@ -153,9 +160,7 @@ def copy_values(
 
     The last words of the text may be after its end: their bytes are then shifted to the place that is read.
     """
-    text, text_words = octets
-    data, data_words = out
-    starts, ends, with_backslash = at
+    starts, ends, with_backslash = at.start, at.end, at.escaped
     last = len(text_words) - 1
     to = 0
     for place in range(len(starts)):

@@ -42,7 +42,7 @@ def less(word: np.uint64, bound: np.uint64) -> np.uint64:
 
 
 @compiled
-def before(marks: np.uint64) -> int:
+def lowest_mark(marks: np.uint64) -> int:
     """Return how many bytes are before the lowest mark; there is one."""
     below = (marks & (~marks + np.uint64(1))) - np.uint64(1)
     return int(((below & _ONES) * _ONES) >> np.uint64(56)) - 1

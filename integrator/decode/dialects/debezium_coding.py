@@ -31,14 +31,14 @@ from integrator.decode.json.moments import read_moments
 from integrator.decode.json.numbers import read_unscaled, read_whole
 from integrator.decode.json.slices import Labels, texts_of
 from integrator.engine.arrays import Ints, Mask, Octets
-from integrator.engine.pairs import Placeholders
+from integrator.engine.pairs import KnownValues
 from integrator.engine.values import Slices
 from integrator.errors import DataError
 from integrator.schema import Column, Table, Type, arrow_type
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
 _EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
-EMPTY = Placeholders.of(
+EMPTY = KnownValues.of(
     [*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EMPTY_TEXTS[1:7] if text != "AA==")]
 )
 """What Debezium writes in columns that cannot be null: the empty value of each type."""
@@ -168,7 +168,7 @@ def _is_image(field: Mapping[str, object]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def placeholders(text: str) -> Placeholders:
+def placeholders(text: str) -> KnownValues:
     """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes.
 
     Of an array of UUIDs the one that Java's nameUUIDFromBytes makes of the text; of hstore an object of the text.
@@ -178,4 +178,4 @@ def placeholders(text: str) -> Placeholders:
     of_uuids = str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
     others = [*([form] for form in forms), list(text.encode()), [of_uuids], {text: text}]
     written = [json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in others]
-    return Placeholders.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])
+    return KnownValues.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])

@@ -17,7 +17,7 @@ from integrator.decode.json.slices import Labels, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records
 from integrator.engine.arrays import Ints, Mask
-from integrator.engine.numbers import sequences
+from integrator.engine.numbers import find_first_of_two
 from integrator.engine.values import Slices
 from integrator.engine.words import WORD
 from integrator.errors import DataError
@@ -116,7 +116,7 @@ def _last_of(sequence: pa.Array, where: Where) -> pa.Array:
     """Return the first position of each sequence, null where it has none. Raises DataError for what is no sequence."""
     plain = bytes_of(sequence)
     bounds = np.zeros((2, len(sequence)), np.int32)
-    if plain is not None and len(plain[0]) >= WORD and sequences(*plain, bounds):
+    if plain is not None and len(plain[0]) >= WORD and find_first_of_two(*plain, bounds):
         return texts_of(plain[0], Slices(bounds[0], bounds[1], np.zeros(len(sequence), np.bool_)))
     parts = pc.extract_regex(sequence, r'^\[(?:null|"(?P<last>\d*)"),(?:null|"\d*")\]$')
     where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')

@@ -11,7 +11,7 @@ from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
 from integrator.decode.coding import stamps
 from integrator.decode.fields import Where, bytes_of, whole_numbers
 from integrator.decode.text.moments import ZONE
-from integrator.engine.numbers import lsns
+from integrator.engine.numbers import parse_hexadecimal_pairs
 
 
 def commit(where: Where, nextlsn: pa.Array) -> pa.Array:
@@ -21,7 +21,7 @@ def commit(where: Where, nextlsn: pa.Array) -> pa.Array:
     """
     plain = bytes_of(nextlsn)
     values = np.zeros(len(nextlsn), np.uint64)
-    if plain is not None and lsns(*plain, values):
+    if plain is not None and parse_hexadecimal_pairs(*plain, values):
         found = hexadecimal(values, SEQUENCE_WIDTHS[0])
         return pc.if_else(pc.is_valid(nextlsn), found, None) if nextlsn.null_count else found
     parts = pc.extract_regex(nextlsn, r"^(?P<high>[0-9A-Fa-f]{1,8})/(?P<low>[0-9A-Fa-f]{1,8})$")

@@ -18,7 +18,7 @@ from integrator.decode.refusal import report
 from integrator.engine import grammar
 from integrator.engine.arrays import Ints, Octets, Words, words
 from integrator.engine.grammar import MAX_DEPTH, NEWLINE
-from integrator.engine.index import Finding, Nodes, indexed, resumed
+from integrator.engine.index import LineFault, Nodes, index_lines, resume_index
 from integrator.engine.lines import find_escaped_names, rewrite
 from integrator.engine.words import WORD
 from integrator.errors import DataError, shown
@@ -76,14 +76,14 @@ def read_document(lines: Lines, expected: str, *, collected: bool = False) -> Do
     return document
 
 
-def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[Finding, Document]:
+def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[LineFault, Document]:
     found, document, reason = _first_wrong(lines)
     if not reason:
         return found, document
-    wrong, escaped = resumed(document.text, lines.offsets, document.nodes, found)
+    wrong, escaped = resume_index(document.text, lines.offsets, document.nodes, found)
     good = np.delete(np.arange(len(lines)), [one.line for one in wrong])
 
-    def refused(one: Finding) -> tuple[int, str]:
+    def refused(one: LineFault) -> tuple[int, str]:
         return int(lines.numbers[one.line]), _refusal(lines, one.line, _reason(lines, one), expected)
 
     error = DataError(refused(found)[1], lambda: [refused(one) for one in wrong])
@@ -97,19 +97,19 @@ def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
     return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; {lines.shown(at)}"
 
 
-def first_wrong(lines: Lines) -> tuple[Finding, str]:
+def first_wrong(lines: Lines) -> tuple[LineFault, str]:
     """Return the first line that is neither an object nor `null` nor blank, and why; the reason is empty for none."""
     found, _, reason = _first_wrong(lines)
     return found, reason
 
 
-def _first_wrong(lines: Lines) -> tuple[Finding, Document, str]:
+def _first_wrong(lines: Lines) -> tuple[LineFault, Document, str]:
     text = _padded(lines.text)
-    found, nodes = indexed(text, words(text), lines.offsets)
+    found, nodes = index_lines(text, words(text), lines.offsets)
     return found, Document(lines, text, nodes), _reason(lines, found)
 
 
-def _reason(lines: Lines, found: Finding) -> str:
+def _reason(lines: Lines, found: LineFault) -> str:
     """Return why a line is not accepted; nothing where it is."""
     if found.code == grammar.OK:
         return ""
@@ -151,5 +151,5 @@ def rewritten(lines: Lines, start: Ints, end: Ints) -> Lines:
     code = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     out, offsets = np.empty(len(lines.text), np.uint8), np.zeros(len(lines) + 1, np.int32)
     instead = np.frombuffer(b"".join(written), np.uint8)
-    rewrite((lines.text, lines.offsets), (start, end, code), (instead, bounds), out, offsets)
+    rewrite(lines.text, lines.offsets, start, end, code, instead, bounds, out, offsets)
     return lines.like(out[: offsets[-1]].tobytes(), lines.numbers, offsets, lines.left_out)

@@ -41,6 +41,6 @@ def read_moments(text: Octets, at: Slices, kind: Timestamp, zone: Zone) -> pa.Ar
     """Return moments, 2026-01-02 03:04:05.678+00, in their type; None where one is none, or finer than the type."""
     size = len(at.start)
     moments, valid = np.empty(size, np.int64), np.empty(size, np.bool_)
-    if not timestamps.parse_timestamps(text, at.start, at.end, (_DIGITS[kind.unit], _ZONES[zone]), moments, valid):
+    if not timestamps.parse_timestamps(text, at.start, at.end, _DIGITS[kind.unit], _ZONES[zone], moments, valid):
         return None
     return pa.Array.from_buffers(arrow_type(kind), size, [bits(valid), pa.py_buffer(moments)])

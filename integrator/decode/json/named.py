@@ -40,8 +40,8 @@ def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expecte
     counts = np.zeros(len(objects), np.int64)
     count_children(document.nodes.after, begin, stop, counts)
     found = np.full((2, int(counts.sum())), -1, np.int32)
-    octets = document.text, document.words
-    wrong = int(find_pairs(octets, document.nodes, begin, stop, Wanted.of([json_text(name), json_text(value)]), found))
+    wanted = Wanted.of([json_text(name), json_text(value)])
+    wrong = int(find_pairs(document.text, document.words, document.nodes, begin, stop, wanted, found))
     if wrong >= 0:
         check_objects(document, objects.line, np.arange(len(objects)) == wrong, expected)
     return NamedLists(found[0], found[1], counts, is_list, objects.line)

@@ -52,7 +52,7 @@ def read_decimals(text: Octets, at: Slices, kind: Decimal) -> pa.Array | None:
     """Return decimals of a type, whether they are numbers or texts; None where one is too long, or has an exponent."""
     size = len(at.start)
     numbers, valid = np.empty(size, np.int64), np.empty(size, np.bool_)
-    if not parse_decimals(text, at.start, at.end, (kind.scale, kind.precision), numbers, valid):
+    if not parse_decimals(text, at.start, at.end, kind.scale, kind.precision, numbers, valid):
         return None
     return decimals_of(numbers, valid, kind)
 

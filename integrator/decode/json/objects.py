@@ -196,13 +196,8 @@ class Objects:
     def _nodes_of(self, names: Sequence[str]) -> Places:
         """Return the node of each record's member, name by name."""
         found = np.full((len(names), len(self)), -1, np.int32)
-        find_nodes(
-            (self.document.words, self.document.nodes),
-            self.begin,
-            self.stop,
-            Wanted.of([json_text(name) for name in names]),
-            found,
-        )
+        wanted = Wanted.of([json_text(name) for name in names])
+        find_nodes(self.document.words, self.document.nodes, self.begin, self.stop, wanted, found)
         return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from integrator.decode.json.lines import LeftOut, json_text
 from integrator.engine import grammar
 from integrator.engine.arrays import Places, words
-from integrator.engine.index import indexed
+from integrator.engine.index import index_lines
 from integrator.engine.lines import leave_out
 from integrator.engine.words import WORD
 
@@ -61,11 +61,20 @@ class RepeatedMember:
         at, to, line, last, learned = 0, 0, 0, -1, 0  # learned: the first line whose value may be learned
         while at < end:
             at, to, line, last = leave_out(
-                (text, words(text)),
-                (words(self._heads), self._bounds[: len(self.values)]),
-                (np.frombuffer(self._opening + b"{", np.uint8), instead),
-                (out, words(out), codes),
-                (at, to, line, last, learned if len(self.values) < _MOST_KEPT else len(codes)),
+                text,
+                words(text),
+                words(self._heads),
+                self._bounds[: len(self.values)],
+                np.frombuffer(self._opening + b"{", np.uint8),
+                instead,
+                out,
+                words(out),
+                codes,
+                at,
+                to,
+                line,
+                last,
+                learned if len(self.values) < _MOST_KEPT else len(codes),
             )
             if at < end and not self._learn(data, at):
                 learned = line + 1
@@ -94,7 +103,7 @@ class RepeatedMember:
 def _is_plain(value: bytes) -> bool:
     """Return whether a value is an object that reading would accept, with names that are written in one way only."""
     text = b'{"":' + value + b"}\n"
-    found, _ = indexed(
+    found, _ = index_lines(
         np.frombuffer(text, np.uint8), words(np.frombuffer(text, np.uint8)), np.array([0, len(text)], np.int32)
     )
     return found.code == grammar.OK and b"\\" not in value

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.engine.arrays import Mask, Octets, Places, words
-from integrator.engine.values import Slices, code, copy_values
+from integrator.engine.values import Slices, code_values, copy_values
 from integrator.engine.words import WORD
 
 
@@ -60,7 +60,7 @@ def _array(text: Octets, at: Slices, *, quoted: bool) -> pa.Array:
     offsets, valid = np.zeros(size + 1, np.int32), np.empty(size, np.bool_)
     room = int((at.end.astype(np.int64) - at.start).sum())
     data = np.empty(room + WORD, np.uint8)
-    copy_values((text, words(text)), at, (data, words(data)), offsets, valid, quoted)
+    copy_values(text, words(text), at, data, words(data), offsets, valid, quoted)
     buffers = [bits(valid), pa.py_buffer(offsets), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.string(), size, buffers)
 
@@ -69,7 +69,7 @@ def labels_of(text: Octets, at: Slices) -> Labels:
     """Return the characters of values as `texts_of`, each of them once."""
     codes, firsts = np.empty(len(at.start), np.int32), np.empty(len(at.start), np.int32)
     table = np.full(1 << max(4, len(at.start).bit_length() + 1), -1, np.int32)
-    count = code((text, words(text)), at.start, at.end, codes, firsts, table)
+    count = code_values(text, words(text), at.start, at.end, codes, firsts, table)
     found = texts_of(text, at.take(firsts[:count].astype(np.int64))).to_pylist()
     different = list(dict.fromkeys(found))
     if len(different) < count:  # written in two ways

@@ -38,7 +38,7 @@ def read_arrays(values: pa.Array) -> pa.ListArray:
     most = len(values) + int((octets == COMMA).sum())
     bounds, ends, null = np.zeros(len(values) + 1, np.int32), np.zeros(most + 1, np.int32), np.zeros(most, np.bool_)
     data = np.empty(len(octets), np.uint8)
-    row, wrong = read_lists((octets, offsets, valid), bounds, (data, ends), null)
+    row, wrong = read_lists(octets, offsets, valid, bounds, data, ends, null)
     if row < len(values):
         raise ValueError(_WRONG[wrong])
     count = int(bounds[-1])
