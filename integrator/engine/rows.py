@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from integrator.engine.arrays import Ints, Mask, Octets, Words
-from integrator.engine.compiled import compiled
+from integrator.engine.compiled import compiled, wrapping
 from integrator.engine.words import WORD
 
 
@@ -95,7 +95,7 @@ _PRIMES = np.array(
 )
 
 
-@compiled
+@wrapping
 def write_digests(data: Octets, offsets: Ints, digits: Octets) -> None:
     """Write the hash of each value as DIGITS hexadecimal digits, the highest first."""
     for row in range(offsets.size - 1):
@@ -105,7 +105,7 @@ def write_digests(data: Octets, offsets: Ints, digits: Octets) -> None:
             digits[row, place] = digit + (48 if digit < 10 else 87)  # 0 to 9, a to f
 
 
-@compiled
+@wrapping
 def _hash(data: Octets, start: int, end: int) -> np.uint64:
     prime1, prime2, prime3, prime4, prime5 = _PRIMES
     at, size = start, np.uint64(end - start)
@@ -135,7 +135,7 @@ def _hash(data: Octets, start: int, end: int) -> np.uint64:
     return np.uint64(value ^ (value >> np.uint64(32)))
 
 
-@compiled
+@wrapping
 def _round(lane: np.uint64, word: np.uint64) -> np.uint64:
     turned = _turned(lane + word * _PRIMES[1], 31)
     return np.uint64(turned * _PRIMES[0])

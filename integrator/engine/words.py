@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from integrator.engine.arrays import Octets, Places, Words
-from integrator.engine.compiled import compiled
+from integrator.engine.compiled import compiled, wrapping
 
 WORD = 8
 """Bytes of a word."""
@@ -28,20 +28,20 @@ def in_each(byte: int) -> np.uint64:
     return _ONES * np.uint64(byte)
 
 
-@compiled
+@wrapping
 def equal(word: np.uint64, searched: np.uint64) -> np.uint64:
     """Return marks of the bytes that are equal; 0 for none. searched: `in_each` of a byte."""
     other = word ^ searched
     return (other - _ONES) & ~other & TOPS
 
 
-@compiled
+@wrapping
 def less(word: np.uint64, bound: np.uint64) -> np.uint64:
     """Return marks of the bytes below a bound of at most 128; 0 for none. bound: `in_each` of it."""
     return (word - bound) & ~word & TOPS
 
 
-@compiled
+@wrapping
 def lowest_mark(marks: np.uint64) -> int:
     """Return how many bytes are before the lowest mark; there is one."""
     below = (marks & (~marks + np.uint64(1))) - np.uint64(1)
@@ -74,7 +74,7 @@ class Names(NamedTuple):
         return cls(np.empty(size, np.uint64), start, end, slots)
 
 
-@compiled
+@wrapping
 def hash_of(text: Words, at: int, end: int) -> np.uint64:
     """Return a hash of the bytes from `at` to before `end`."""
     last = len(text) - 1
