@@ -15,11 +15,11 @@ _SPACES[list(b" \t\n\v\f\r")] = True
 """White space, which may be around an item without quotes: that of ASCII, and no other."""
 
 
-_NULL = np.frombuffer(b"NULL", np.uint8)
+_NULL = np.frombuffer(b"null", np.uint8)
 
 
 _CASE = 0x20
-"""By which letters of ASCII in capitals differ from small ones."""
+"""The bit by which small letters of ASCII differ from capitals."""
 
 
 _READ, _NO_LITERAL, _NO_QUOTE, _DIMENSIONS, _NO_ITEM, _SIGN, _NO_COMMA = range(7)
@@ -95,7 +95,7 @@ def _item(octets: Octets, at: int, last: int, data: Octets, ends: Places, count:
         return at, _NO_ITEM
     is_null = end - begin == len(_NULL)
     for place in range(begin, end):
-        if is_null and octets[place] & ~_CASE != _NULL[place - begin]:
+        if is_null and octets[place] | _CASE != _NULL[place - begin]:
             is_null = False
         data[to] = octets[place]
         to += 1
