@@ -15,6 +15,8 @@ from integrator.engine.grammar import MAX_DEPTH
 from integrator.engine.values import Slices
 from integrator.errors import DataError
 
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
 TEXT = st.text(st.sampled_from('ab"\\/\x01\t\n{}[],: é\u2028😀'), max_size=6)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
