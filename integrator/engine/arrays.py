@@ -12,7 +12,7 @@ Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 """Numbers, and places of which there may be more than 32 bits hold."""
 Places = npt.NDArray[np.int32]
-"""Places in a text, whose bytes 32 bits count as those of Arrow's strings; places of nodes, names and values."""
+"""Numbers of 32 bits: places in a text, of nodes, names and values, as Arrow's offsets have; days."""
 Mask = npt.NDArray[np.bool_]
 """Which ones."""
 

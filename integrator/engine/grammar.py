@@ -10,7 +10,6 @@ from integrator.engine.words import WORD, equal, in_each, less, lowest_mark
 
 MAX_DEPTH = 128
 """Brackets that may stand inside each other: parsers of consumers accept between 64 and 1,000."""
-
 QUOTE, BACKSLASH, COLON, COMMA, NEWLINE = b'"\\:,\n'
 OPEN, CLOSE, LIST, LIST_END = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
@@ -25,7 +24,6 @@ HEX = np.full(256, -1, np.int64)
 HEX[list(b"0123456789abcdef")] = np.arange(16)
 HEX[list(b"ABCDEF")] = np.arange(10, 16)
 _TRUE, _FALSE, NULL = (np.frombuffer(word, np.uint8) for word in (b"true", b"false", b"null"))
-
 (
     OK,
     NO_VALUE,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from integrator.engine.arrays import Ints, Octets, Places, Words
@@ -10,8 +12,6 @@ from integrator.engine.grammar import BACKSLASH, COLON, NEWLINE, QUOTE, is_word
 from integrator.engine.words import TOPS, WORD, equal, in_each, lowest_mark
 
 _NEWLINES = in_each(NEWLINE)
-
-
 _SPACE, _TAB, _RETURN = b" \t\r"
 
 
@@ -69,30 +69,47 @@ def find_blank(text: Octets, line: int, state: int, blank: int) -> tuple[int, in
     return line, state, blank, 0
 
 
+class Heads(NamedTuple):
+    """Beginnings of lines. words: all of them. bounds: of each where it is there, and which came after it last.
+
+    opening: how any line begins that has one. instead: what is written in its place.
+    """
+
+    words: Words
+    bounds: Ints
+    opening: Octets
+    instead: Octets
+
+
+class Copied(NamedTuple):
+    """How far lines are copied. at, to: where reading and writing go on. line: the next line.
+
+    last: which beginning the line before has, or -1.
+    """
+
+    at: int
+    to: int
+    line: int
+    last: int
+
+
 @compiled
 def leave_out(
     text: Octets,
     text_words: Words,
-    head_words: Words,
-    bounds: Ints,
-    opening: Octets,
-    instead: Octets,
+    heads: Heads,
     data: Octets,
     data_words: Words,
     codes: Places,
-    at: int,
-    to: int,
-    line: int,
-    last: int,
+    copied: Copied,
     learned: int,
 ) -> tuple[int, int, int, int]:
-    """Copy lines without the values at their beginning, up to a line whose value is to be learned.
+    """Copy lines without their beginnings, up to a line whose beginning is to be learned; return a Copied.
 
-    head_words, bounds: the beginnings of lines; of each where it is, and which came after it last. opening: how a line
-    begins that has a value; instead: what is written then. at, to: where reading and writing go on, line: which line
-    that is, last: which beginning the line before has; these are returned. learned: the first line whose value may be
-    learned.
+    codes: which beginning each line has, or -1. learned: the first line whose beginning may be learned.
     """
+    head_words, bounds, opening, instead = heads
+    at, to, line, last = copied
     end = len(text) - WORD
     while at < end:
         found = -1

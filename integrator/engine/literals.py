@@ -8,32 +8,19 @@ from integrator.engine.arrays import Ints, Mask, Octets, Places
 from integrator.engine.compiled import compiled
 
 _OPEN, _CLOSE, _COMMA, _QUOTE, _BACKSLASH = b'{},"\\'
-
-
 _SPACES = np.zeros(256, np.bool_)
 _SPACES[list(b" \t\n\v\f\r")] = True
 """White space, which may be around an item without quotes: that of ASCII, and no other."""
-
-
 _NULL = np.frombuffer(b"null", np.uint8)
-
-
 _CASE = 0x20
 """The bit by which small letters of ASCII differ from capitals."""
-
-
-_READ, _NO_LITERAL, _NO_QUOTE, _DIMENSIONS, _NO_ITEM, _SIGN, _NO_COMMA = range(7)
+READ, NO_LITERAL, NO_QUOTE, NESTED, NO_ITEM, BARE_SIGN, NO_COMMA = range(7)
+"""Whether a literal is one, or why it is none."""
 
 
 @compiled
 def read_lists(
-    octets: Octets,
-    offsets: Ints,
-    valid: Mask,
-    bounds: Places,
-    data: Octets,
-    ends: Places,
-    null: Mask,
+    octets: Octets, offsets: Ints, valid: Mask, bounds: Places, data: Octets, ends: Places, null: Mask
 ) -> tuple[int, int]:
     """Write the items of literals, and after how many each literal ends; return the first wrong one, and how it is."""
     count = 0
@@ -41,22 +28,22 @@ def read_lists(
         at, last = offsets[row], offsets[row + 1] - 1
         if valid[row]:
             if last <= at or octets[at] != _OPEN or octets[last] != _CLOSE:
-                return row, _NO_LITERAL
+                return row, NO_LITERAL
             at = _after_spaces(octets, at + 1, last)
             while at < last:
                 at, wrong = _item(octets, at, last, data, ends, count)
-                if wrong > _READ:
+                if wrong > READ:
                     return row, wrong
-                null[count] = wrong < _READ
+                null[count] = wrong < READ
                 count += 1
                 if at < last:
                     if octets[at] != _COMMA:
-                        return row, _NO_COMMA
+                        return row, NO_COMMA
                     at = _after_spaces(octets, at + 1, last)
                     if at == last:
-                        return row, _NO_ITEM
+                        return row, NO_ITEM
         bounds[row + 1] = count
-    return len(valid), _READ
+    return len(valid), READ
 
 
 @compiled
@@ -79,20 +66,20 @@ def _item(octets: Octets, at: int, last: int, data: Octets, ends: Places, count:
                 to += 1
             at += 1
         if at >= last:
-            return at, _NO_QUOTE
+            return at, NO_QUOTE
         ends[count + 1] = to
-        return _after_spaces(octets, at + 1, last), _READ
+        return _after_spaces(octets, at + 1, last), READ
     begin = at
     while at < last and octets[at] != _COMMA:
         byte = octets[at]
         if byte in (_QUOTE, _OPEN, _CLOSE, _BACKSLASH):
-            return at, _DIMENSIONS if byte == _OPEN and at == begin else _SIGN
+            return at, NESTED if byte == _OPEN and at == begin else BARE_SIGN
         at += 1
     end = at
     while end > begin and _SPACES[octets[end - 1]]:
         end -= 1
     if end == begin:
-        return at, _NO_ITEM
+        return at, NO_ITEM
     is_null = end - begin == len(_NULL)
     for place in range(begin, end):
         if is_null and octets[place] | _CASE != _NULL[place - begin]:
@@ -102,4 +89,4 @@ def _item(octets: Octets, at: int, last: int, data: Octets, ends: Places, count:
     if is_null:
         to = ends[count]
     ends[count + 1] = to
-    return at, -1 if is_null else _READ
+    return at, -1 if is_null else READ

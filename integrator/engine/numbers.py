@@ -11,35 +11,19 @@ from integrator.engine.values import is_null
 
 _MINUS, _POINT, _SLASH, _ZERO, _NINE = b"-./09"
 _A, _F, _A_LOWER, _F_LOWER = b"AFaf"
-
-
 _PAD = ord("=")
-
-
 _SIXTY_FOUR = np.full(256, -1, np.int64)
-
-
 _SIXTY_FOUR[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")] = np.arange(62)
 _SIXTY_FOUR[list(b"+/-_")] = [62, 63, 62, 63]
-
-
 _MOST_BYTES = 8
-
-
+"""Of a number in base64."""
 _TRUE, _FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8)
-
-
 MOST_DIGITS = 18
 """That any number of 64 bits may have."""
-
-
 _MOST_OF_PART = (9, 14)
-"""That a file's number of 32 bits, and a place of 48 bits, may have and always fit."""
-
-
+"""Digits of two numbers, which 32 and 48 bits hold whatever they are."""
 _HALF = 8
-
-
+"""Hexadecimal digits of each number of a pair."""
 _DIGITS = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 

@@ -88,8 +88,7 @@ def copy_rows(rows: Rows, columns: Columns, pieces: Pieces, data: Words, result:
 
 
 DIGITS = 16
-
-
+"""Of a hash."""
 _PRIMES = np.array(
     [0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5], np.uint64
 )

@@ -10,31 +10,15 @@ from integrator.engine.grammar import QUOTE
 from integrator.engine.values import is_null
 
 _MINUS, _PLUS, _COLON, _POINT, _ZERO, _NINE, _SPACE, _T, _Z = b"-+:.09 TZ"
-
-
 NO_ZONE, OWN_ZONE, OWN_ZONE_OR_UTC, NO_ZONE_OR_UTC = range(4)
-
-
 _DAY = len("2026-01-02")
-
-
 _SECOND = len("2026-01-02 03:04:05")
-
-
 _NS_YEARS = (1678, 2261)
 """Of which 64 bits hold every nanosecond."""
-
-
 _DAYS_IN_400 = 146_097
-
-
 _DAYS_TO_1970 = 719_468
 """From the first of March of year 0."""
-
-
 _BAD = -(1 << 63)
-
-
 _SECONDS = (-62_135_596_800, 253_402_300_799)
 """The first and the last of the years 1 to 9999, out of which an offset may move a timestamp."""
 

@@ -13,11 +13,7 @@ from integrator.engine.index import Nodes
 from integrator.engine.words import WORD, hash_of, is_same, is_same_by_words
 
 _N, _U, _L = b"nul"
-
-
 _SPACE, _LOWER_U = b" u"
-
-
 _PLAIN = np.zeros(256, np.uint8)
 _PLAIN[list(b'"\\/bfnrt')] = list(b'"\\/\b\f\n\r\t')
 """What a backslash and this byte are (RFC 8259, section 7)."""

@@ -14,13 +14,13 @@ from integrator.engine.compiled import compiled, wrapping
 
 WORD = 8
 """Bytes of a word."""
-
-
 _ONES = np.uint64(0x0101010101010101)
-
-
 TOPS = _ONES << np.uint64(7)
 """The highest bit of each byte."""
+_FEW_NAMES = 64
+"""Names of an object that are compared in pairs; more of them are looked up."""
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
 
 
 def in_each(byte: int) -> np.uint64:
@@ -46,14 +46,6 @@ def lowest_mark(marks: np.uint64) -> int:
     """Return how many bytes are before the lowest mark; there is one."""
     below = (marks & (~marks + np.uint64(1))) - np.uint64(1)
     return int(((below & _ONES) * _ONES) >> np.uint64(56)) - 1
-
-
-_FEW_NAMES = 64
-"""Names of an object that are compared in pairs; more of them are looked up."""
-
-
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
 
 
 class Names(NamedTuple):

@@ -16,7 +16,7 @@ from integrator.decode.json.lines import LeftOut, json_text
 from integrator.engine import grammar
 from integrator.engine.arrays import Places, words
 from integrator.engine.index import index_lines
-from integrator.engine.lines import leave_out
+from integrator.engine.lines import Copied, Heads, leave_out
 from integrator.engine.words import WORD
 
 _MOST_KEPT = 1024
@@ -58,27 +58,15 @@ class RepeatedMember:
         data.extend(bytes(WORD))
         text, out = np.frombuffer(data, np.uint8), np.frombuffer(into, np.uint8)
         instead = np.frombuffer(self._opening + _INSTEAD + self._closing, np.uint8)
-        at, to, line, last, learned = 0, 0, 0, -1, 0  # learned: the first line whose value may be learned
-        while at < end:
-            at, to, line, last = leave_out(
-                text,
-                words(text),
-                words(self._heads),
-                self._bounds[: len(self.values)],
-                np.frombuffer(self._opening + b"{", np.uint8),
-                instead,
-                out,
-                words(out),
-                codes,
-                at,
-                to,
-                line,
-                last,
-                learned if len(self.values) < _MOST_KEPT else len(codes),
-            )
-            if at < end and not self._learn(data, at):
-                learned = line + 1
-        return to, codes[:line].copy()
+        opening = np.frombuffer(self._opening + b"{", np.uint8)
+        copied, learned = Copied(0, 0, 0, -1), 0  # learned: the first line whose value may be learned
+        while copied.at < end:
+            heads = Heads(words(self._heads), self._bounds[: len(self.values)], opening, instead)
+            first = learned if len(self.values) < _MOST_KEPT else len(codes)
+            copied = Copied(*leave_out(text, words(text), heads, out, words(out), codes, copied, first))
+            if copied.at < end and not self._learn(data, copied.at):
+                learned = copied.line + 1
+        return copied.to, codes[: copied.line].copy()
 
     def _learn(self, data: bytearray, at: int) -> bool:
         """Learn the value that the line at a place begins with; return whether there is one."""

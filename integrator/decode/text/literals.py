@@ -8,20 +8,19 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import flat, mask
+from integrator.engine import literals
 from integrator.engine.grammar import COMMA
-from integrator.engine.literals import read_lists
 from integrator.schema import Type
 
 _LETTERS, _BOOLEANS = pa.array(["t", "f"]), pa.array(["true", "false"])
-_WRONG = (
-    "",
-    "expected an array literal {…} of one dimension",
-    "expected a quote at the end of an item",
-    "an array of several dimensions; declare the column as text",
-    'expected an item between commas; an empty text is written as ""',
-    "expected quotes around an item with a quote, a brace or a backslash",
-    "expected a comma between items",
-)
+_WRONG = {
+    literals.NO_LITERAL: "expected an array literal {…} of one dimension",
+    literals.NO_QUOTE: "expected a quote at the end of an item",
+    literals.NESTED: "an array of several dimensions; declare the column as text",
+    literals.NO_ITEM: 'expected an item between commas; an empty text is written as ""',
+    literals.BARE_SIGN: "expected quotes around an item with a quote, a brace or a backslash",
+    literals.NO_COMMA: "expected a comma between items",
+}
 
 
 def in_words(items: pa.Array, item: Type) -> pa.Array:
@@ -38,7 +37,7 @@ def read_arrays(values: pa.Array) -> pa.ListArray:
     most = len(values) + int((octets == COMMA).sum())
     bounds, ends, null = np.zeros(len(values) + 1, np.int32), np.zeros(most + 1, np.int32), np.zeros(most, np.bool_)
     data = np.empty(len(octets), np.uint8)
-    row, wrong = read_lists(octets, offsets, valid, bounds, data, ends, null)
+    row, wrong = literals.read_lists(octets, offsets, valid, bounds, data, ends, null)
     if row < len(values):
         raise ValueError(_WRONG[wrong])
     count = int(bounds[-1])
