@@ -55,8 +55,9 @@ class Bars:
         self._estimate.expected = rows
 
     def begin(self, part: Slice) -> None:
-        """Take note of a slice that is being sent."""
+        """Take note of a slice that is being sent; also where an earlier try of it ended."""
         with self._lock:
+            self._remove(part)
             name = f"{part.table}, slice {part.number + 1} of {part.total}"
             task = self._progress.add_task(name, total=None, rows="", rest="")
             self._under_way[part] = (task, time.monotonic())
@@ -65,8 +66,11 @@ class Bars:
         """Take note of a slice that is completed; earlier: in a run before this one."""
         with self._lock:
             self._estimate.complete(part, rows, earlier=earlier)
-            if part in self._under_way:
-                self._progress.remove_task(self._under_way.pop(part)[0])
+            self._remove(part)
+
+    def _remove(self, part: Slice) -> None:
+        if part in self._under_way:
+            self._progress.remove_task(self._under_way.pop(part)[0])
 
     def _look(self) -> None:
         with self._lock:
