@@ -15,6 +15,7 @@ from typing import Any
 from integrator.errors import ConfigurationError
 from integrator.imports.debezium_tables import full_name
 from integrator.imports.draft import Draft
+from integrator.names.numbers import are, counted
 from integrator.schema import Bytes, String, Table, Type
 
 _MASK = re.compile(r"column\.mask\.with\.(\d+)\.chars")
@@ -169,7 +170,8 @@ def _hash(one: Masked, draft: Draft) -> None:
         return
     call, size = _ALGORITHMS[rule.algorithm.upper()]
     if one.of_key and one.length is not None and one.length < size:
-        raise _of_key(one, f"its {one.length} characters are too few for a hash that is another for each value")
+        length = counted(one.length, "character")
+        raise _of_key(one, f"its {length} {are(one.length)} too few for a hash that is another for each value")
     if one.of_key:
         draft.report.differ("keys have the hash, too, where the connector had the value: partitions change", one.name)
     if not rule.version:

@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from integrator.names.numbers import counted
 from integrator.refresh.estimate import Estimate
 from integrator.refresh.slices import Slice
 
@@ -86,7 +87,8 @@ class Bars:
             ended = self._estimate.completed == len(slices)
             total = self._estimate.total
             of = "" if ended or total is None else f" of ~{max(total, self._estimate.rows):,}"
-            self._progress.update(self._all, description=f"{self._estimate.completed} of {len(slices)} slices")
+            description = f"{self._estimate.completed} of {counted(len(slices), 'slice')}"
+            self._progress.update(self._all, description=description)
             self._show(self._all, self._estimate.rows, total, of, rest)
 
     def _show(self, task: TaskID, rows: int, total: int | None, of: str, rest: str) -> None:
@@ -94,7 +96,7 @@ class Bars:
             task,
             total=total and max(total, rows),
             completed=rows if total else 0,
-            rows=f"{rows:,}{of} rows",
+            rows=f"{rows:,}{of} rows" if of else counted(rows, "row"),
             rest=rest,
         )
 

@@ -13,6 +13,7 @@ from integrator.contracts.report import Report, largest
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.topic_limits import refused
 from integrator.errors import DataError, DeliveryError, from_wire, shortened
+from integrator.names.numbers import counted
 from integrator.refresh.rows import Rows, fragments
 from integrator.refresh.tables import unreadable
 from integrator.run.passes.prefetch import prefetch
@@ -43,7 +44,7 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
     if wrong or sent != acknowledged:
         raise DeliveryError(
-            f"refresh of {rows.table}: {acknowledged} of {sent} messages acknowledged; "
+            f"refresh of {rows.table}: {acknowledged} of {counted(sent, 'message')} acknowledged; "
             f"{wrong[0] if wrong else 'no reason given'}; run it again to continue with the remaining slices"
         )
     return reports

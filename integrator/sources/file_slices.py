@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import counted
 
 if TYPE_CHECKING:
     from integrator.decode.contract import File
@@ -91,10 +92,11 @@ def check_unchanged(run: FileSlice) -> None:
         )
     if found.size != run.size:
         raise EnvironmentFault(
-            f"{run.path}: has {found.size} bytes and had {run.size} when it was taken: it was written on; {_WHOLE}"
+            f"{run.path}: has {counted(found.size, 'byte')} and had {run.size:,} when it was taken: it was written on; "
+            f"{_WHOLE}"
         )
     if (found.mtime_ns or 0) != run.mtime:
         raise EnvironmentFault(
-            f"{run.path}: has {found.size} bytes as when it was taken, and was written again since; {_WHOLE}; if it is "
-            "as it is to be sent, start again"
+            f"{run.path}: has {counted(found.size, 'byte')} as when it was taken, and was written again since; "
+            f"{_WHOLE}; if it is as it is to be sent, start again"
         )

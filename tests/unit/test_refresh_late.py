@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from integrator.contracts.fragments import FileSummary
 from integrator.contracts.report import Report
 from integrator.contracts.sequence import OpenTransaction
-from integrator.errors import DataError, DeliveryError, ProcessLate
+from integrator.errors import DataError, DeliveryError, IntegratorError, ProcessLate
 from integrator.plan import make
 from integrator.refresh import job
 from integrator.run.state.directory import State
@@ -75,7 +75,7 @@ actions: []
         options = job.Options(slices=("id%2",), parallel=parallel)
         try:
             rows = job.send(made, options, spark)["t"]
-        except Exception as error:
+        except (IntegratorError, RuntimeError) as error:
             rows = error
         return rows, frames, State(made.state)
 
