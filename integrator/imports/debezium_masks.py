@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrator.errors import ConfigurationError
-from integrator.imports.debezium_tables import full_name
 from integrator.imports.draft import Draft
 from integrator.names.numbers import are, counted
 from integrator.schema import Bytes, String, Table, Type
@@ -73,7 +72,7 @@ class Masked:
     @property
     def name(self) -> str:
         """The column as the report names it."""
-        return f"{full_name(self.table)}.{self.column}"
+        return f"{self.table.full_name}.{self.column}"
 
     @property
     def type(self) -> Type:

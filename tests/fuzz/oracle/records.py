@@ -56,6 +56,17 @@ class Record:
     database: Any = None
 
 
+def parts_of(name: Any) -> tuple[str | None, str | None, Any]:
+    """Return the database, the schema and the name that are written with points between. Raises Wrong."""
+    if not isinstance(name, str) or isinstance(name, Number):
+        return None, None, name
+    parts = name.split(".")
+    if "" in parts or len(parts) > 3:
+        raise Wrong("a name of a table with an empty part, or with too many")
+    database, schema, table = [None] * (3 - len(parts)) + parts
+    return database, schema, table
+
+
 def table_of(line: Line, schema: Any, name: Any, database: Any = None) -> Table:
     """Return the table that a record means, beside others that write its names so. Raises Wrong."""
     if not isinstance(name, str) or isinstance(name, Number):
