@@ -121,6 +121,11 @@ class Layout:
         totals = np.bincount(kind_at, size, len(kinds)).astype(np.int64)
         return Layout(shapes, names, slots, rows, base, kinds, np.concatenate([[0], np.cumsum(totals)]), kind_at)
 
+    def have(self, column: str, part: int, rows: Ints, ends: npt.NDArray[np.int32]) -> Mask:
+        """Return which rows of a part have a value of a column; `ends`: where each value ends, 0 without one."""
+        slot = int(self.slots[part]) + [*self.shapes[part].by_name].index(column)
+        return np.asarray(ends[self.base[slot] + rows - self.rows[part]] > 0, np.bool_)
+
     def flags(self, name: str) -> Mask:
         """Return a flag of each slot: `is_key` or `is_required`."""
         return np.concatenate([getattr(shape, name) for shape in self.shapes])

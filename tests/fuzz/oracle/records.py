@@ -137,10 +137,18 @@ def _known(line: Line, table: Table, image: Any, record: Record) -> dict[str, An
         if any(image[name] is not MISSING for name in others):
             raise Wrong("an unknown column")
         line.notes.add("an unknown column that did not change")
+    check_cases(table, image, others)
     known = {name: value for name, value in image.items() if name in table.columns and value is not MISSING}
     if others and not known:
         line.notes.add(_ONLY_OTHERS)
     return known
+
+
+def check_cases(table: Table, image: dict[str, Any], others: set[str]) -> None:
+    """Raise Wrong for another name that differs in case alone from that of a column which the image has not."""
+    absent = {name.lower() for name in table.columns if name not in image}
+    if any(name.lower() in absent for name in others):
+        raise Wrong("a name that may be meant for a column without a value")
 
 
 def _without_empty(line: Line, table: Table, old: dict[str, Any], convert: Convert) -> dict[str, Any]:
