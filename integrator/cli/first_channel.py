@@ -147,7 +147,7 @@ def _dialect_of(definitions: Path) -> tuple[str, bool]:
     if definitions.suffix not in (".sql", ".ddl"):
         return whose.SQL[0], True
     try:
-        among, is_told = whose.candidates(tables.text_of(definitions))
+        among, is_told = whose.candidates(tables.text_of(definitions), definitions.name)
     except (OSError, UnicodeDecodeError):
         return whose.SQL[0], True  # which reading it says
     if is_told:
