@@ -118,9 +118,14 @@ class Qualified(NamedTuple):
     table: pa.Array
 
 
-def qualified(names: pa.Array) -> Qualified:
-    """Return the parts of names such as `shop`, `sales.shop` and `east.sales.shop`."""
-    before = pc.extract_regex(names, r"^(?:(?P<database>.+)\.)?(?P<schema>[^.]+)\.[^.]+$")
+def qualified(names: pa.Array, where: Where, name: str) -> Qualified:
+    """Return the parts of names such as `shop`, `sales.shop` and `east.sales.shop`; `name` is the field's.
+
+    Raises DataError for a name with an empty part, or with more parts: it is not known of which table it is.
+    """
+    expected = "table, schema.table or database.schema.table, no part empty"
+    where.check(names, ~mask(pc.match_substring_regex(names, r"^[^.]+(\.[^.]+){0,2}$")), name, expected)
+    before = pc.extract_regex(names, r"^(?:(?P<database>[^.]+)\.)?(?P<schema>[^.]+)\.[^.]+$")
     database = pc.struct_field(before, "database")
     database = pc.if_else(pc.equal(database, ""), None, database)  # the group is empty where it is not there
     return Qualified(database, pc.struct_field(before, "schema"), pc.replace_substring_regex(names, r"^.*\.", ""))

@@ -13,7 +13,7 @@ from integrator.arrow.arrays import FEW_ROWS, same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
-from integrator.decode.column_names import is_meant
+from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.conversion import KINDS, Conversion
 from integrator.decode.json.objects import Objects, names_of
@@ -100,7 +100,7 @@ class _Batch:
         """Return the columns of the rows."""
         layout, found = self._find()
         grid = Grid(layout.base, layout.slots, layout.rows, self.part)
-        unknown = self._unknown(found)
+        unknown = self._unknown(found, layout)
         self._check_twice(found)
         values = found.values
         if len(self.images.unavailable.bounds) > 1:
@@ -178,7 +178,7 @@ class _Batch:
         self.reading.shapes.pop(key, None)
         return True
 
-    def _unknown(self, found: Found) -> dict[str, int]:
+    def _unknown(self, found: Found, layout: Layout) -> dict[str, int]:
         """Return how many values there are of columns that tables do not have. Raises DataError, ColumnsFound."""
         row, node = found.unknown_row, found.unknown_node
         if not len(row):
@@ -190,9 +190,12 @@ class _Batch:
         pairs = owner.astype(np.int64) << 32 | names.codes
         for pair in np.unique(pairs).tolist():
             which = np.flatnonzero(pairs == pair)
-            values = raw_of(self.text, at.take(which))
-            table = self.rows.shares[pair >> 32].table
-            others.add(table, names.texts[pair & 0xFFFFFFFF], lines[which], values, infers=self.images.infers)
+            values, rows = raw_of(self.text, at.take(which)), row[which]
+            table, name, part = self.rows.shares[pair >> 32].table, names.texts[pair & 0xFFFFFFFF], self.part[rows[0]]
+            for column in in_other_case(table, name):
+                has = layout.have(column, int(part), rows, found.values.end)
+                others.take_for(table, name, column, lines[which[~has]])
+            others.add(table, name, lines[which], values, infers=self.images.infers)
         return others.counts()
 
     def _check_twice(self, found: Found) -> None:

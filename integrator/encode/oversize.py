@@ -19,6 +19,7 @@ from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import Framing
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError
+from integrator.names.numbers import counted
 from integrator.transform.columns import key_text
 
 TOO_LARGE = "message above HVR_KAFKA_MSG_MAX_BYTES"
@@ -38,7 +39,7 @@ def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int
     """Return the error for a row whose message has `size` bytes."""
     return DataError(
         f"{changes.file}:{changes.line[at]}: table {changes.table}, key {key_text(changes, at, recipe)}: the "
-        f"message has {size} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
+        f"message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
         f"{_largest(changes, at)}; shorten them (ColumnProperties TrimDatatype), leave one out (Absent: true), choose "
         "a compacter format, send such rows to a dead letter topic or as skeletons (Oversized_Rows), or raise the "
         "limit here, in the topic (max.message.bytes) and at the broker (message.max.bytes)"
@@ -60,7 +61,7 @@ def _sizes(changes: Changes, at: int, without: tuple[str, ...] = ()) -> list[tup
 
 def _largest(changes: Changes, at: int) -> str:
     named = _sizes(changes, at)[:3]
-    return ", ".join(f"{name} ({size} bytes)" for name, size in named) or "none of text or bytes"
+    return ", ".join(f"{name} ({counted(size, 'byte')})" for name, size in named) or "none of text or bytes"
 
 
 def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> Changes:

@@ -19,6 +19,7 @@ from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
 from integrator.imports.connect_file import REFERENCE as CONNECTS
 from integrator.imports.report import Report
+from integrator.names.numbers import counted
 from integrator.plan import Plan
 from integrator.sources.files.source import Files
 
@@ -193,7 +194,7 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
         head = f"{out}: channel {draft.name}"
         return draft.report.text(head), ConfigurationError([*problems, Problem(str(out), 0, "", mend)])
     count = len(made.recipe.tables)
-    head = f"{out}: channel {made.channel}, {count} table{'' if count == 1 else 's'}"
+    head = f"{out}: channel {made.channel}, {counted(count, 'table')}"
     text = draft.report.text(head, made.notes)
     return f"{text}\nNext: {_directory(made)}integrator check --channel {out} --connect", None
 

@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from integrator import registry
-from integrator.channel.model import Restart
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
@@ -99,8 +98,8 @@ class Job:
         IntegratorError.
         """
         begun, self._begun = self._begun, True
-        policy = Restart(tries=0) if once else self.plan.restart
-        self._restarts = Restarts(policy, self.state.last_slice)  # a channel that is resumed has all its tries
+        counting = Restarts.of_command if once else Restarts
+        self._restarts = counting(self.plan.restart, self.state.last_slice)  # a resumed channel has all its tries
         if not begun:
             self._jvms_lock = session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)

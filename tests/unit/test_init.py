@@ -108,6 +108,27 @@ def test_whose_sql_a_script_is_is_found_out_or_said_to_be_unknown(script, dialec
     assert dialect is None or f"({dialect})" in printed
 
 
+@pytest.mark.parametrize(
+    ("file", "dialect"),
+    [
+        ("tables_db2_v95.sql", "db2"),
+        ("activiti.db2.create.history.sql", "db2"),
+        ("schema-oracle10g.sql", "oracle"),
+        ("Chinook_MySql.sql", "mysql"),
+        ("schema_sqlserver.sql", "tsql"),
+        ("mssql.sql", "tsql"),
+        ("pgsql.sql", "postgres"),
+        ("x.sql", "postgres"),
+    ],
+)
+def test_the_name_of_a_script_may_say_whose_sql_it_is(file, dialect, run, tmp_path):
+    """Where nothing in it is of one database alone. Several of Db2's were read as MySQL's or Oracle's."""
+    (tmp_path / file).write_text("create table t (id integer not null, n varchar(9), primary key (id));")
+    code, printed, _ = run("--tables", tmp_path / file)
+    assert code == 0, printed
+    assert f"cannot be told from it: it is read as {dialect}" in printed
+
+
 @pytest.mark.parametrize(("script", "names"), NAMES)
 def test_tables_have_names_that_topics_can_have(script, names, run, tmp_path):
     (tmp_path / "x.sql").write_text(script)

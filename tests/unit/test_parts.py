@@ -73,7 +73,7 @@ def test_i5_a_message_above_the_maximum_is_refused_with_its_row_and_remedy(tmp_p
         pure.fragments(recipe, pure.hvr(tmp_path, {"a": 1, "b": "x"}, {"a": 2, "b": "x" * 4000}))
     told = str(raised.value)
     assert "a.jsonl:2: table t, key a=2: the message has" in told
-    assert "HVR_KAFKA_MSG_MAX_BYTES is 4096; the largest columns are b (4000 bytes)" in told
+    assert "HVR_KAFKA_MSG_MAX_BYTES is 4096; the largest columns are b (4,000 bytes)" in told
 
 
 def test_shapes_are_short_texts():

@@ -72,7 +72,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")
     _check_names(reading, name, in_row_mode, where)
-    names, zone = qualified(name), reading.time_zone
+    names, zone = qualified(name, where, "table"), reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
         file=file.path,

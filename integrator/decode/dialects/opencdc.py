@@ -50,7 +50,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     members = [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
     after, before, key = _images(members, _needs_key(payload, action))
     before = before.either(before.filled | (action != "D"), key)
-    names = qualified(metadata.text("opencdc.collection"))
+    names = qualified(metadata.text("opencdc.collection"), where, "opencdc.collection")
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
         file=file.path,

@@ -9,7 +9,7 @@ import numpy as np
 
 from integrator.arrow.column_slices import SlotsByName
 from integrator.decode.json.lines import json_text
-from integrator.engine.arrays import Ints, Mask, words
+from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import ColumnNames
 from integrator.engine.words import WORD, hash_of
 
@@ -106,6 +106,11 @@ class Layout:
         base[order] = np.cumsum(size[order]) - size[order]
         totals = np.bincount(kind_at, size, len(kinds)).astype(np.int64)
         return Layout(shapes, names, slots, rows, base, kinds, np.concatenate([[0], np.cumsum(totals)]), kind_at)
+
+    def have(self, column: str, part: int, rows: Ints, ends: Places) -> Mask:
+        """Return which rows of a part have a value of a column; `ends`: where each value ends, 0 without one."""
+        slot = int(self.slots[part]) + [*self.shapes[part].by_name].index(column)
+        return np.asarray(ends[self.base[slot] + rows - self.rows[part]] > 0, np.bool_)
 
     def flags(self, name: str) -> Mask:
         """Return a flag of each slot: `is_key` or `is_required`."""

@@ -22,6 +22,7 @@ from integrator.decode.rejects import other_row, rejected_by, without_lines
 from integrator.encode.batch import Encoded, Encoders
 from integrator.engine.arrays import Mask
 from integrator.errors import SHOWN, DataError, PublicDataError, shortened
+from integrator.names.numbers import counted
 from integrator.transform.expression import RunClock
 
 _TRIES = 4
@@ -49,9 +50,10 @@ class TooMany:
             self._places.append(self._before + line)
             failed, of = self.most
             if len(self._places) > failed and self._places[-1] - self._places[0] < of:
+                many = f"more than {failed:,} of {counted(of, 'line')}"
                 raise PublicDataError(
-                    f"{file}:{line}: more than {failed} of {of} lines are rejected up to here (errors.threshold); look "
-                    "at the dead letters or the log for the reasons, and mend the channel or its source"
+                    f"{file}:{line}: {many} rejected up to here (errors.threshold); look at the dead letters or the "
+                    "log for the reasons, and mend the channel or its source"
                 )
 
     def end(self, last: int) -> None:

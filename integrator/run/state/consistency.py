@@ -124,8 +124,8 @@ def _check(state: State) -> Journal:
     if not begun:
         if marks or committed:
             raise Damaged(
-                f"{spark_checkpoint.path / 'offsets'}: the checkpoint is gone, but {state.marks.path} has {len(marks)} "
-                f"synced cycles, and {spark_checkpoint.path / 'commits'} has {len(committed)}"
+                f"{spark_checkpoint.path / 'offsets'}: the checkpoint is gone, but {state.marks.path} has "
+                f"{counted(len(marks), 'synced cycle')}, and {spark_checkpoint.path / 'commits'} has {len(committed)}"
             )
         return Journal(state.journal)
     spark_checkpoint.check_metadata()
@@ -199,6 +199,6 @@ def _compare_journal(state: State, mark: CycleMark, journal: Journal) -> None:
         )
     if journal.digest(mark.last_slice) != mark.journal:
         raise Damaged(
-            f"{state.journal}: its first {mark.last_slice} change files are not those that were synced up to cycle "
-            f"{mark.cycle} ({mark.path}): it is damaged, or of another time"
+            f"{state.journal}: its change files up to number {mark.last_slice} are not those that were synced up to "
+            f"cycle {mark.cycle} ({mark.path}): it is damaged, or of another time"
         )

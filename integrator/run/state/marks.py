@@ -22,6 +22,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
 from integrator.durable import Damaged
+from integrator.names.numbers import counted
 from integrator.run.state.sync import Cycle, Rejections
 
 KEPT_CYCLES = 100
@@ -127,7 +128,7 @@ class CycleMarks:
             if len(deferred) != size or mark.checkpoint["held_digest"] != _digest(deferred):
                 raise Damaged(
                     f"{path}: rows that wait for the rest of their transaction are damaged: "
-                    f"{len(deferred)} of {size} bytes"
+                    f"{len(deferred):,} of {counted(size, 'byte')}"
                 )
         return _checkpoint(mark, deferred)
 

@@ -11,6 +11,7 @@ import pyarrow.fs
 from integrator.decode.contract import File
 from integrator.decode.json.joined import JoinedLines, join_lines
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import counted
 from integrator.sources.slices import TaskSlice
 
 _WHOLE = "write change files under a temporary name (.tmp) and rename them when they are whole"
@@ -45,12 +46,13 @@ class FileReader:
             )
         if found.size != one.size:
             raise EnvironmentFault(
-                f"{one.path}: has {found.size} bytes and had {one.size} when it was taken: it was written on; {_WHOLE}"
+                f"{one.path}: has {counted(found.size, 'byte')} and had {one.size:,} when it was taken: it was written "
+                f"on; {_WHOLE}"
             )
         if (found.mtime_ns or 0) != one.mtime:
             raise EnvironmentFault(
-                f"{one.path}: has {found.size} bytes as when it was taken, and was written again since; {_WHOLE}; if "
-                "it is as it is to be sent, start again"
+                f"{one.path}: has {counted(found.size, 'byte')} as when it was taken, and was written again since; "
+                f"{_WHOLE}; if it is as it is to be sent, start again"
             )
 
 

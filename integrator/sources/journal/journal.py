@@ -15,6 +15,7 @@ from pathlib import Path
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import counted
 from integrator.sources.journal import digests
 from integrator.sources.journal.compacted import Compacted
 from integrator.sources.journal.lines import entry_of, header_of, lines_of
@@ -53,7 +54,9 @@ class Journal:
         self._check_has(max(start, end))
         base = self._base.count
         if start < base:
-            raise Damaged(f"{self._path}: its first {base} files are compacted, and those after {start} are asked for")
+            raise Damaged(
+                f"{self._path}: its files up to number {base} are compacted, and those after {start} are asked for"
+            )
         return [(number + 1, self._entries[number - base]) for number in range(start, end)]
 
     @property
@@ -64,7 +67,10 @@ class Journal:
     def digest(self, entries: int) -> str:
         """Return the digest of the first `entries` entries, see digests."""
         if entries < self._base.count:
-            raise Damaged(f"{self._path}: its first {self._base.count} files are compacted: {entries} of them are not")
+            raise Damaged(
+                f"{self._path}: its files up to number {self._base.count} are compacted, and not those up to "
+                f"{entries} alone"
+            )
         digest = self._base.digest
         for entry in self._entries[: entries - self._base.count]:
             digest = digests.following(digest, entry.path, entry.size, entry.mtime)
@@ -238,9 +244,9 @@ def _changed(file: Slice, taken: Slice | None = None) -> str:
     if taken is None:
         differs = "has another size or time of change than when it was taken"
     elif taken.size == file.size:
-        differs = f"still has {file.size} bytes, and was written again or touched since it was taken"
+        differs = f"still has {counted(file.size, 'byte')}, and was written again or touched since it was taken"
     else:
-        differs = f"has {file.size} bytes and had {taken.size} when it was taken"
+        differs = f"has {counted(file.size, 'byte')} and had {taken.size:,} when it was taken"
     return (
         f"{file.path}: {differs}: write change files under a temporary name (.tmp) and rename them when they are "
         "whole, and use no name twice; a file that is not synced yet may be mended, then start again; move a synced "
@@ -250,6 +256,6 @@ def _changed(file: Slice, taken: Slice | None = None) -> str:
 
 def _shorter(path: Path, has: int, referenced: int) -> str:
     return (
-        f"{path}: the journal is gone or cut: it has {has} change files, and {referenced} are in cycles that were "
-        "synced or begun"
+        f"{path}: the journal is gone or cut: it has {counted(has, 'change file')}, and cycles that were synced or "
+        f"begun have {referenced:,}"
     )
