@@ -14,7 +14,6 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 
 from integrator import registry
-from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
@@ -31,7 +30,7 @@ from integrator.refresh.expected import expected
 from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.rows import BEGINNING, Rows
 from integrator.refresh.slices import Slice, slices_of
-from integrator.refresh.tables import database_of, frame, quoting
+from integrator.refresh.tables import frame, quoting
 from integrator.run.restart import Restarts, run_with_restarts
 from integrator.run.spark import session
 from integrator.run.state import shards
@@ -71,7 +70,7 @@ def refresh(plan: Plan, options: Options) -> dict[str, int]:
     An interrupted run continues: completed slices are not sent again.
     """
     _check(plan, options)
-    spark = session.start(f"{plan.channel} refresh", _tables_at(plan).jars)
+    spark = session.start(f"{plan.channel} refresh", plan.tables_at.location.jars)
     try:
         return send(plan, options, spark)
     finally:
@@ -87,13 +86,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     plan = registry.resolve(plan)
     topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     plan = dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
-    return _Refresh(plan, options, state, spark, _tables_at(plan)).run()
-
-
-def _tables_at(plan: Plan) -> SnapshotLocation | JdbcLocation:
-    if not isinstance(plan.source, SnapshotLocation | JdbcLocation):
-        raise TypeError("a plan that is not for refreshing")
-    return plan.source
+    return _Refresh(plan, options, state, spark).run()
 
 
 def _check(plan: Plan, options: Options) -> None:
@@ -113,15 +106,13 @@ def _check(plan: Plan, options: Options) -> None:
 
 
 class _Refresh:
-    def __init__(
-        self, plan: Plan, options: Options, state: State, spark: SparkSession, location: SnapshotLocation | JdbcLocation
-    ) -> None:
-        self._plan, self._options, self._state, self._spark, self._location = plan, options, state, spark, location
+    def __init__(self, plan: Plan, options: Options, state: State, spark: SparkSession) -> None:
+        self._plan, self._options, self._state, self._spark, self._source = plan, options, state, spark, plan.tables_at
         self._log = structlog.get_logger().bind(channel=plan.channel)
         chosen = [table for table in plan.recipe.tables if table.table.name in (options.tables or {table.table.name})]
         self._tables = {table.table.name: table for table in chosen}
         self._in_source = [dataclasses.replace(table.in_source, name=name) for name, table in self._tables.items()]
-        quote = quoting(database_of(location))
+        quote = quoting(self._source.database)
         self._slices = slices_of(self._in_source, options.slices, plan.conditions, quote)
         self._ledger = Ledger(state.path)
         self._progress = self._ledger.path / "rows"
@@ -163,7 +154,7 @@ class _Refresh:
     def _begin(self) -> RefreshRun:
         settings = self._options.settings()
         fingerprint = hashlib.sha256(
-            repr((self._plan.recipe.fingerprint, self._plan.source.model_dump(), self._slices)).encode()
+            repr((self._plan.recipe.fingerprint, self._source.location.model_dump(), self._slices)).encode()
         ).hexdigest()
         run = None if self._options.anew else self._ledger.unfinished()
         if run is not None:
@@ -173,7 +164,7 @@ class _Refresh:
             return run
         given = moment.given(self._options.select_moment) if self._options.select_moment else None
         if given is None and self._options.online:
-            given = moment.of_database(self._spark, self._location)
+            given = moment.of_database(self._spark, self._source)
         run = RefreshRun(settings, fingerprint, ledgers.now(), given, self._options.online)
         self._ledger.begin(run)
         return run
@@ -185,7 +176,7 @@ class _Refresh:
         for part in filter(self._ledger.completed, self._slices):
             self._bars.complete(part, self._ledger.rows(part), earlier=True)
         if bars.are_seen():
-            self._bars.expect(expected(self._spark, self._location, self._in_source))
+            self._bars.expect(expected(self._spark, self._source, self._in_source))
         restarts = Restarts.of_command(self._plan.restart, lambda: sum(map(self._ledger.completed, self._slices)))
         with self._bars.shown():
             run_with_restarts(lambda: self._send_left(run), restarts, threading.Event(), time.sleep, self._again)
@@ -237,7 +228,7 @@ class _Refresh:
         started = time.monotonic()
         self._bars.begin(part)
         number = self._slices.index(part) + 1
-        source = frame(self._spark, self._location, self._tables[part.table], part.condition)
+        source = frame(self._spark, self._source, self._tables[part.table], part.condition)
         reports = self._deliver(source, self._rows(run, part.table, number))
         summaries = [summary for report in reports for summary in report.summaries]
         rows, messages = sum(summary.rows for summary in summaries), sum(report.messages for report in reports)

@@ -88,7 +88,7 @@ def test_prepare_archives_the_classes_that_each_later_start_takes(installed: Pat
     assert archive.stat().st_mode & 0o444 == 0o444
     loaded = tmp_path / "loaded.txt"
     submit = f"--conf spark.driver.extraJavaOptions=-Xlog:class+load:file={loaded} pyspark-shell"
-    code = "from integrator.run import session; session.start('tests').stop()"
+    code = "from integrator.run.spark import session; session.start('tests').stop()"
     for there in (True, False):
         if not there:
             archive.unlink()

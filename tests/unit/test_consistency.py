@@ -11,7 +11,7 @@ import pytest
 from integrator.contracts.fragments import FRAGMENT, to_deferred
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, rewind
-from integrator.sources.journal import Journal
+from integrator.sources.journal.journal import Journal
 from integrator.tables import discovered_columns
 from tests.parts import states
 
@@ -191,7 +191,6 @@ HARMLESS = {
     ),
     "the next cycle was begun": lambda state: states.begin(state, 4),
     "the next cycle is synced": lambda state: [states.begin(state, 4), states.sync(state, 4)],
-    "an older version wrote the marks": edited("synced/3.json", '"journal"', '"another"'),
     "all is older": older("checkpoint", "synced", "files.jsonl"),
 }
 """What a crash leaves, or what nothing depends on."""
@@ -237,7 +236,7 @@ def test_a_line_that_a_crash_cut_is_cut_off_before_more_is_added(tmp_path):
 def test_i4_a_cycle_that_was_synced_with_other_files_is_not_passed_over(tmp_path):
     state = states.of_cycles(tmp_path / "state", CYCLES)
     assert consistency.check_cycle(state, 3) == 8
-    states.spark(state, "offsets", 3, {}, {"files": 7})
+    states.spark(state, "offsets", 3, {}, {"slices": 7})
     with pytest.raises(
         EnvironmentFault, match=r"cycle 3 was synced with files 7 to 8 of the journal, and .* files 7 to 7"
     ):
@@ -248,7 +247,7 @@ def test_i4_a_cycle_begins_where_the_last_one_ended(tmp_path):
     state = states.of_cycles(tmp_path / "state", CYCLES)
     states.begin(state, 4)
     assert consistency.check_cycle(state, 4) == 10
-    states.spark(state, "offsets", 3, {}, {"files": 9})
+    states.spark(state, "offsets", 3, {}, {"slices": 9})
     with pytest.raises(EnvironmentFault, match="cycle 3 was synced with files 7 to 8"):
         consistency.check_cycle(state, 4)
 

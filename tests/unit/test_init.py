@@ -41,7 +41,7 @@ def test_what_is_given_is_in_it(run):
     code, printed, file = run("--tables", ROOT / "schemas" / "shop.sql", "--changes", "in box", "--brokers", brokers)
     assert code == 0, printed
     made = plan.make(str(file), "UTC")
-    assert (made.brokers, made.source.path, len(made.recipe.tables)) == ("a:1,b:2", str(ROOT / "in box"), 4)
+    assert (made.brokers, made.source.location.path, len(made.recipe.tables)) == ("a:1,b:2", str(ROOT / "in box"), 4)
     assert f"integrator check --channel {file} --connect" in printed
     assert "mkdir -p 'in box'" in printed
 

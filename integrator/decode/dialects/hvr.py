@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,6 @@ from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import Lines
-from integrator.decode.json.reading import read_lines
 from integrator.decode.records import truncated_partitions
 from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
@@ -78,7 +78,7 @@ def tail(file: File, reading: Reading) -> OpenTransaction:
     if container == "empty":
         return state
     if container == "json":
-        columns = (hvr_json.transactions(lines) for lines in read_lines(file.path))
+        columns = (hvr_json.transactions(lines) for lines in file.lines(replace(reading, whole_files=False)))
     else:
         columns = hvr_tables.transactions(file.path, container)
     for tx, countdown in columns:

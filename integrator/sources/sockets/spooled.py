@@ -9,15 +9,16 @@ from pathlib import Path
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
-from integrator.sources.endpoint import Endpoint, Limits
-from integrator.sources.journal import Journal
-from integrator.sources.journal_lines import header_of
-from integrator.sources.line_check import Door
-from integrator.sources.receiver import Receiver
-from integrator.sources.spool import Spool, number_of
+from integrator.sources.contract import Feed
+from integrator.sources.journal.journal import Journal
+from integrator.sources.journal.lines import header_of
+from integrator.sources.sockets.endpoint import Endpoint, Limits
+from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.receiver import Receiver
+from integrator.sources.sockets.spool import Spool, number_of
 
 
-class Spooled:
+class Spooled(Feed):
     """Receives while the channel is integrated; segments are removed when no cycle that is kept has them any more."""
 
     def __init__(
