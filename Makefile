@@ -5,18 +5,18 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
-COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.py repeated.py dialects.py debezium.py wal2json.py row_layouts.py row_writer.py table_files.py hvr.py xxh64.py)
-
 .PHONY: quickstart test lint bench faults fuzz lock docs site clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel, and compiled loops once more with each index checked. Tests with Spark and a broker, those of
-# faults among them, run in three processes, each with its own Spark and broker.
+# What is pure runs in parallel; tests of compiled loops once more with each index checked, and those with little data without
+# the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and
+# broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile -m engine tests/unit
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile -m engine_without_compiler tests/unit
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
 lint: $(VENV)/installed

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, first_refused, flat, mask
+from integrator.arrow.arrays import first_refused, flat, mask
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
-from integrator.decode.json.slices import Slices
 from integrator.decode.refusal import refuse
 from integrator.decode.text.moments import PER_SECOND, SECONDS
+from integrator.engine.arrays import Ints, Mask, Octets
+from integrator.engine.values import Slices
 from integrator.errors import shown
 
-Ints = npt.NDArray[np.int64]
 INSTANT = pa.timestamp("us", "UTC")
 
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask, reason
+from integrator.arrow.arrays import mask, reason
 from integrator.decode.coding import Convert
 from integrator.decode.column_names import in_other_case, meant
 from integrator.decode.contract import Reading
@@ -19,10 +18,9 @@ from integrator.decode.rows import Fill, PartColumns, Rows, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import MASKED, DataError, PublicDataError, shortened
 from integrator.schema import Table, arrow_type, describe
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

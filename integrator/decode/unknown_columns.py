@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
 from integrator.decode.refusal import report
+from integrator.engine.arrays import Ints
 from integrator.errors import ColumnsFound, DataError, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Table
-
-Ints = npt.NDArray[np.int64]
 
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""

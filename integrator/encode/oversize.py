@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.contracts.changes import Changes
-from integrator.contracts.fragments import DEAD, FRAGMENT, Places, with_column
+from integrator.contracts.fragments import DEAD, FRAGMENT, with_column
 from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import Framing
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError
 from integrator.names.numbers import counted
 from integrator.transform.columns import key_text
@@ -96,8 +97,8 @@ def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, chann
 
 
 def dead_letters(
-    fragments: pa.RecordBatch, order: Places, over: Places, changes: Changes, framing: Framing, channel: Recipe
-) -> tuple[pa.RecordBatch, Places]:
+    fragments: pa.RecordBatch, order: Ints, over: Ints, changes: Changes, framing: Framing, channel: Recipe
+) -> tuple[pa.RecordBatch, Ints]:
     """Return fragments in which the rows at the places `over` are parts of dead letters; and the order."""
     topic, limit = channel.messages.oversized.dead_letters, channel.messages.max_bytes
     parts: list[dict[str, object]] = []

@@ -20,11 +20,11 @@ from integrator.decode.dialect import Dialect, TransactionMarks, mark
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.records import change_rows, check_tables
 from integrator.decode.rejects import each_block, end_by_reading
+from integrator.engine.grammar import LIST
 from integrator.errors import DataError
 
 EXPECTED = "a record of wal2json"

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
@@ -21,6 +20,7 @@ from integrator.contracts.rejected import Rejected
 from integrator.decode.contract import File
 from integrator.decode.rejects import other_row, rejected_by, without_lines
 from integrator.encode.batch import Encoded, Encoders
+from integrator.engine.arrays import Mask
 from integrator.errors import SHOWN, DataError, PublicDataError, shortened
 from integrator.names.numbers import counted
 from integrator.transform.expression import RunClock
