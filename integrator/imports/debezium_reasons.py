@@ -9,8 +9,8 @@ import re
 
 from integrator.imports.report import Report
 
-_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources.md)"
-_SHOWN = "the process shows how far it is, /status and metrics (docs/operation.md)"
+_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources/index.md)"
+_SHOWN = "the process shows how far it is, /status and metrics (docs/operations/monitoring.md)"
 _REFRESH = "whole tables are sent by integrator refresh (docs/refresh.md)"
 _HISTORY = "the channel has the definitions of its tables; unknown_columns: add at the source adds new columns"
 _ERRORS = "errors.tolerance of the channel says what becomes of records that cannot be read"
