@@ -61,8 +61,8 @@ class SourceLocation(Model):
     group: Group = Field("SOURCE", description="The location group that actions name.")
     dialect: Annotated[str, AfterValidator(known_dialect)] = Field(
         "auto",
-        description="The shape of the records (docs/sources/index.md). auto: it is recognized for each file, by the names in "
-        "its first record.",
+        description="The shape of the records (docs/sources/index.md). auto: it is recognized for each file, by the "
+        "names in its first record.",
     )
     debezium: Debezium = Field(default_factory=Debezium, description="With the debezium dialect: its modes.")
     table: str | None = Field(None, description="The table of all records, where these do not name theirs.")

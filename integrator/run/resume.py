@@ -75,7 +75,7 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
     if holder is None:
         if reason is not None:
             return f"channel {channel} is no longer suspended ({reason}); no process integrates it now: start one"
-        why = f"; the last one failed at {last.time}: {last.error} ({last.who} acts)" if last and failed else ""
+        why = f"; the last one failed at {last.time}: {last.error} ({last.action})" if last and failed else ""
         raise EnvironmentFault(f"no process integrates channel {channel}, which is not suspended: start one{why}")
     doing = _doing(state)
     if doing == "failed" and last is not None:

@@ -37,7 +37,7 @@ class Integrate(InContext):
     )
     Delay: Annotated[int, Field(ge=0), Counted("seconds")] | None = parameter(
         None,
-        "Change files are read so many seconds after they were written at the earliest.",
+        "A change file is read no sooner than this many seconds after it was written.",
         example="600",
         differs="HVR does not say what it counts from.",
     )
