@@ -16,7 +16,7 @@ from integrator.plan import Plan
 from integrator.plan.source import path_of
 from integrator.run.state import mounts
 from integrator.run.state.directory import State
-from integrator.sources.listing import RIGHT, Listing
+from integrator.sources.files.listing import RIGHT, Listing
 
 _TIMEOUT_S = 5.0
 _REMOTE = "://"

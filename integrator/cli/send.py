@@ -19,7 +19,7 @@ import structlog
 
 from integrator.cli.growing import Growing
 from integrator.errors import EnvironmentFault
-from integrator.sources.incoming import keep_alive
+from integrator.sources.sockets.incoming import keep_alive
 
 _POLL_S = 0.05
 _ANSWER_S = 30.0

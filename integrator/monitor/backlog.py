@@ -14,8 +14,8 @@ from pathlib import Path
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run.state.directory import State
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Listing
+from integrator.sources.files.listing import Listing
+from integrator.sources.journal.journal import Journal
 
 _EVERY_S = 1.0
 _REST = 10

@@ -20,7 +20,7 @@ from integrator.plan import Plan
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.slices import FILE_SLICE, row_of
 
 _BEFORE_MS = 60_000
 """A letter may be sent a little later than the rows that came after it in its cycle."""

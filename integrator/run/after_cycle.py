@@ -10,7 +10,7 @@ from integrator.run.seen.heartbeat import Heartbeat
 from integrator.run.seen.observer import Observer
 from integrator.run.spark.steps import SparkSteps
 from integrator.run.state.sync import Cycle
-from integrator.sources.spooled import Spooled
+from integrator.sources.sockets.spooled import Spooled
 
 
 class AfterCycle:

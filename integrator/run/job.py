@@ -43,12 +43,13 @@ from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
 from integrator.run.state.renewal import Renewal
 from integrator.run.state.shards import CycleShards
-from integrator.sources import files, taken_before
+from integrator.sources import stream as slices
+from integrator.sources.files import moved
+from integrator.sources.files.listing import Listing
 from integrator.sources.found_at import listing_of
-from integrator.sources.line_check import door_of
-from integrator.sources.listing import Listing
-from integrator.sources.spool import number_of
-from integrator.sources.spooled import Spooled
+from integrator.sources.sockets.line_gate import door_of
+from integrator.sources.sockets.spool import number_of
+from integrator.sources.sockets.spooled import Spooled
 from integrator.tables import discovered_columns
 
 SUCCESSOR_WAIT_S = 60.0
@@ -81,7 +82,7 @@ class Job:
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
-        taken_before.check(journal, there)
+        moved.check(journal, there)
         self.heart.goes_on_after(self.state.last_mark())
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
@@ -226,7 +227,7 @@ class Job:
 
         def cores() -> int:
             found = int(spark.sparkContext.defaultParallelism)
-            files.note_cores(self.state.path, found)
+            slices.note_cores(self.state.path, found)
             return found
 
         shards = self._shards(spark)
@@ -241,7 +242,7 @@ class Job:
         trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
 
         def stream() -> StreamingQuery:
-            runs = files.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
+            runs = slices.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
             writer = runs.writeStream.queryName(self.plan.channel).option(
                 "checkpointLocation", self.state.spark_checkpoint
             )

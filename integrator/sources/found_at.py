@@ -6,8 +6,8 @@ Apart from Spark's data source: its processes need not read the channel's model,
 from __future__ import annotations
 
 from integrator.channel.sources import FilesLocation, SocketLocation
-from integrator.sources.listing import Listing
-from integrator.sources.spool import PATTERN
+from integrator.sources.files.listing import Listing
+from integrator.sources.sockets.spool import PATTERN
 
 
 def listing_of(location: FilesLocation | SocketLocation, path: str, delay_s: int = 0) -> Listing:

@@ -23,7 +23,7 @@ from integrator.contracts.report import Report
 from integrator.plan import make
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.second_pass import second_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.slices import FILE_SLICE, row_of
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL
 from tests.parts import pure

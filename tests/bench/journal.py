@@ -17,8 +17,8 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import Journal
 from tests.parts import states
 
 

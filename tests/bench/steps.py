@@ -24,7 +24,7 @@ from integrator.deliver.bundle import Bundler
 from integrator.encode import messages
 from integrator.run.passes.decoding import reading_of
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.slices import FILE_SLICE, row_of
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock
 from integrator.transform.key_hash import key_hash

@@ -9,7 +9,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from integrator import plan
 from integrator.contracts.fragments import TRANSACTION_LENGTH, Shape
 from integrator.encode.messages import columns as columns_of
-from integrator.sources import files as source
+from integrator.sources import stream as source
 from tests.conftest import DATA
 from tests.parts import channels, decode, kafka_io, rebuild
 

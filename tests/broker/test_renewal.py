@@ -9,8 +9,8 @@ import pytest
 from integrator import plan
 from integrator.run.job import Job
 from integrator.run.state import renewal
-from integrator.sources import journal as journals
-from integrator.sources.journal import Journal
+from integrator.sources.journal import journal as journals
+from integrator.sources.journal.journal import Journal
 from tests.parts import channels, kafka_io
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]

@@ -19,7 +19,7 @@ from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import make
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.slices import FILE_SLICE, row_of
 
 LONGEST_ERROR = 2000  # characters
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)

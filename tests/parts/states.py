@@ -8,8 +8,8 @@ from pathlib import Path
 from integrator.contracts.fragments import Checkpoint
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import Journal
 
 FILES = 2
 """Files in each cycle."""

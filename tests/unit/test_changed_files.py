@@ -9,7 +9,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.decode.contract import File
 from integrator.errors import EnvironmentFault, from_wire
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.slices import FILE_SLICE, row_of
 from tests.parts import pure
 
 DDL = "create table t(k int primary key);"

@@ -11,7 +11,7 @@ import pytest
 from integrator.contracts.fragments import FRAGMENT, to_deferred
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, rewind
-from integrator.sources.journal import Journal
+from integrator.sources.journal.journal import Journal
 from integrator.tables import discovered_columns
 from tests.parts import states
 

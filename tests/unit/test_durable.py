@@ -11,9 +11,9 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
-from integrator.sources.spool import Spool
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import Spool
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 
 from integrator.errors import DataError
 from integrator.run.passes import decoding
-from integrator.sources.files import GROUP_BYTES, SMALL_BYTES, _groups
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.stream import GROUP_BYTES, SMALL_BYTES, _groups
 from tests.conftest import ROOT
 from tests.parts import pure
 from tests.unit.test_debezium import in_range

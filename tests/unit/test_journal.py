@@ -10,9 +10,9 @@ import pytest
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.sources.digests import Beginning
-from integrator.sources.journal import LEAST_COMPACTED, Journal
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.digests import Beginning
+from integrator.sources.journal.journal import LEAST_COMPACTED, Journal
 
 FILES = 3 * LEAST_COMPACTED
 SYNCED = FILES - 10

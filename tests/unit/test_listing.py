@@ -10,8 +10,8 @@ import pytest
 from integrator import plan
 from integrator.cli import check
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.sources import listing as listings
-from integrator.sources.listing import Entry, Listing, Watch
+from integrator.sources.files import listing as listings
+from integrator.sources.files.listing import Entry, Listing, Watch
 
 IGNORED = (".*", "*.tmp")
 

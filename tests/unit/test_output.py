@@ -12,8 +12,8 @@ from integrator.channel import load
 from integrator.cli import main
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import Journal
 from tests.parts import states
 from tests.parts.channels import SHOP_SQL
 from tests.parts.terminal import COLOUR, on_terminal, plain

@@ -19,8 +19,8 @@ from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_w
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.state.directory import State
 from integrator.run.state.sync import check_acknowledged
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry, Listing
+from integrator.sources.files.listing import Entry, Listing
+from integrator.sources.journal.journal import Journal
 from integrator.transform.key_hash import canonical
 from tests.parts import pure
 

@@ -12,9 +12,9 @@ from integrator import plan
 from integrator.channel import paths
 from integrator.cli import main
 from integrator.errors import ConfigurationError
-from integrator.sources import taken_before
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Listing
+from integrator.sources.files import moved
+from integrator.sources.files.listing import Listing
+from integrator.sources.journal.journal import Journal
 from tests.parts.channels import SHOP_SQL
 
 FILES = "class: files, path: in, dialect: hvr"
@@ -369,8 +369,8 @@ def test_a_file_that_is_known_by_another_path_is_not_sent_again(tmp_path):
         (tmp_path / "in" / name).write_text("{}")
     journal = taken(tmp_path, listed(tmp_path / "x" / ".." / "in"))
     with pytest.raises(ConfigurationError, match=rf"{tmp_path}/in/a.jsonl: is known .* in {tmp_path}/x/\.\./in, as"):
-        taken_before.check(journal, listed(tmp_path / "in"))
-    taken_before.check(journal, listed(tmp_path / "x" / ".." / "in"))
+        moved.check(journal, listed(tmp_path / "in"))
+    moved.check(journal, listed(tmp_path / "x" / ".." / "in"))
 
 
 def test_another_file_of_the_same_name_is_another_file(tmp_path):
@@ -378,7 +378,7 @@ def test_another_file_of_the_same_name_is_another_file(tmp_path):
         (tmp_path / directory).mkdir()
         (tmp_path / directory / "a.jsonl").write_text("{}")
         os.utime(tmp_path / directory / "a.jsonl", ns=(0, 0))
-    taken_before.check(taken(tmp_path, listed(tmp_path / "in")), listed(tmp_path / "new"))
+    moved.check(taken(tmp_path, listed(tmp_path / "in")), listed(tmp_path / "new"))
 
 
 def test_a_path_with_nul_is_none(tmp_path):

@@ -17,9 +17,9 @@ from integrator.run import daemon
 from integrator.run.seen import progress
 from integrator.run.spark import session as sessions
 from integrator.run.state.sync import Cycle, Rejections
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
-from integrator.sources.spool import Spool
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import Spool
 
 SECRET = "s3cret-word-4711"
 

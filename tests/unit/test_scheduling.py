@@ -19,7 +19,7 @@ from integrator.plan.schedule import Schedule
 from integrator.run.job import Job
 from integrator.run.seen import progress
 from integrator.run.state.sync import Cycle
-from integrator.sources.listing import Listing
+from integrator.sources.files.listing import Listing
 from tests.parts import pure
 
 BERLIN = ZoneInfo("Europe/Berlin")

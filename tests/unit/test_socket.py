@@ -19,16 +19,16 @@ from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError
 from integrator.plan import make
 from integrator.run.passes.decoding import reading_of
-from integrator.sources import incoming, spool
-from integrator.sources import journal as journals
-from integrator.sources.endpoint import Endpoint, Limits
-from integrator.sources.incoming import READ_BYTES
-from integrator.sources.journal import Journal
-from integrator.sources.line_check import Door, door_of
-from integrator.sources.listing import Entry
-from integrator.sources.receiver import Receiver
-from integrator.sources.spool import Spool, number_of
-from integrator.sources.spooled import Spooled, context_of
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal import journal as journals
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets import incoming, spool
+from integrator.sources.sockets.endpoint import Endpoint, Limits
+from integrator.sources.sockets.incoming import READ_BYTES
+from integrator.sources.sockets.line_gate import Door, door_of
+from integrator.sources.sockets.receiver import Receiver
+from integrator.sources.sockets.spool import Spool, number_of
+from integrator.sources.sockets.spooled import Spooled, context_of
 from tests.parts import certificates, pure
 from tests.parts.receiving import Receiving, records
 
@@ -671,7 +671,7 @@ def test_a_sender_whose_lines_could_not_be_written_may_come_again(tmp_path, monk
         if full[0]:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("integrator.sources.spool.os.fsync", sync)
+    monkeypatch.setattr("integrator.sources.sockets.spool.os.fsync", sync)
     monkeypatch.setattr("integrator.durable.sync_directory", lambda _path: None)
     with Receiving(tmp_path) as receiving:
         with receiving.connect() as sender:

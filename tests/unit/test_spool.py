@@ -5,9 +5,9 @@ import os
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Listing
-from integrator.sources.spool import PATTERN, Spool, number_of
+from integrator.sources.files.listing import Listing
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import PATTERN, Spool, number_of
 
 TAKEN, SEALED = 3, 6
 

@@ -23,7 +23,7 @@ from integrator.decode.json.joined import JoinedLines, join_lines
 from integrator.decode.positions import ENDED
 from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
 from integrator.expressions.parts import depends_on
-from integrator.sources.file_slices import FileSlice, check_unchanged
+from integrator.sources.slices import FileSlice, check_unchanged
 from integrator.transform.update_pairs import OLD
 
 

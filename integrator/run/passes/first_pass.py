@@ -28,7 +28,7 @@ from integrator.errors import DataError, IntegratorError, crossing
 from integrator.run.passes.decoding import Decoding, JoinedFiles, Part
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.rejects import Rejects
-from integrator.sources.file_slices import FileSlice
+from integrator.sources.slices import FileSlice
 from integrator.transform.expression import RunClock
 from integrator.transform.update_pairs import UpdatePairs, last_place
 

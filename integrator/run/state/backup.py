@@ -32,10 +32,10 @@ from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, shards
-from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.directory import IMPORTING, State
-from integrator.sources.journal import Journal
-from integrator.sources.spool import PATTERN, number_of
+from integrator.run.state.spark_checkpoint import SparkCheckpoint
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import PATTERN, number_of
 
 FORMAT = 1
 _BACKUP, _CHECKSUMS = "backup.json", "checksums.json"

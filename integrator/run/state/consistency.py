@@ -19,10 +19,10 @@ from pathlib import Path
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault, command
 from integrator.names.numbers import counted
+from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES, CycleMark
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
-from integrator.run.state.directory import State
-from integrator.sources.journal import Journal
+from integrator.sources.journal.journal import Journal
 
 _SPARK_SAYS = re.compile(
     r"(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"

@@ -42,8 +42,8 @@ from integrator.errors import ConfigurationError, EnvironmentFault, Problem, com
 from integrator.run.state import mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
 from integrator.run.state.sync import Cycle
-from integrator.sources import digests
-from integrator.sources.digests import Beginning
+from integrator.sources.journal import digests
+from integrator.sources.journal.digests import Beginning
 from integrator.tables.discovered_columns import Added
 
 IMPORTING = "importing"

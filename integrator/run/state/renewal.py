@@ -11,9 +11,9 @@ import structlog
 
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
-from integrator.sources.journal import least_compacted
-from integrator.sources.listing import Entry
-from integrator.sources.spooled import Spooled
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import least_compacted
+from integrator.sources.sockets.spooled import Spooled
 
 MOST_ENTRIES = 200_000
 """Entries that could be compacted, of a stream that runs: half a day of a socket that always has something new."""

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import dataclass
 
-from integrator.sources.endpoint import Refused
+from integrator.sources.sockets.endpoint import Refused
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _BEGINNING = b'{"hello"'

@@ -16,10 +16,10 @@ from pathlib import Path
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.sources import digests
-from integrator.sources.compacted import Compacted
-from integrator.sources.journal_lines import entry_of, header_of, lines_of
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal import digests
+from integrator.sources.journal.compacted import Compacted
+from integrator.sources.journal.lines import entry_of, header_of, lines_of
 
 LEAST_COMPACTED = 1_000
 

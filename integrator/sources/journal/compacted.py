@@ -16,10 +16,10 @@ import numpy as np
 
 from integrator import durable
 from integrator.durable import Damaged
-from integrator.sources import digests
+from integrator.sources.journal import digests
 
 if TYPE_CHECKING:
-    from integrator.sources.listing import Entry
+    from integrator.sources.files.listing import Entry
 
 MEMBERS = {"compacted", "digest", "known", "sha256"}
 """Of the journal's first line, where it has been compacted."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
-from integrator.sources.endpoint import Endpoint, Limits
-from integrator.sources.journal import Journal
-from integrator.sources.journal_lines import header_of
-from integrator.sources.line_check import Door
-from integrator.sources.receiver import Receiver
-from integrator.sources.spool import Spool, number_of
+from integrator.sources.journal.journal import Journal
+from integrator.sources.journal.lines import header_of
+from integrator.sources.sockets.endpoint import Endpoint, Limits
+from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.receiver import Receiver
+from integrator.sources.sockets.spool import Spool, number_of
 
 
 class Spooled:

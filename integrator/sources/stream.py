@@ -19,10 +19,10 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from integrator import durable
 from integrator.errors import crossing
-from integrator.sources.file_slices import FILE_SLICE_DDL, stream_of
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry, Listing, Watch
-from integrator.sources.spool import PATTERN, number_of
+from integrator.sources.files.listing import Entry, Listing, Watch
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import FILE_SLICE_DDL, stream_of
+from integrator.sources.sockets.spool import PATTERN, number_of
 
 NAME = "change_files"
 CORES = "cores"

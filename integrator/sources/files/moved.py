@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from integrator.errors import ConfigurationError
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
+from integrator.sources.journal.journal import Journal
 
 
 def check(journal: Journal, files: Sequence[Entry]) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import structlog
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.connection import Connection
-from integrator.sources.endpoint import Endpoint, Limits, Refused
-from integrator.sources.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
-from integrator.sources.line_check import Door
-from integrator.sources.spool import Spool
+from integrator.sources.sockets.connection import Connection
+from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
+from integrator.sources.sockets.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
+from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.spool import Spool
 
 _MOST_UNKNOWN = 16
 """Connections that have no name yet, where the limit of senders is lower: who comes again is one for a moment."""

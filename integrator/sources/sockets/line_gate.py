@@ -19,7 +19,7 @@ from integrator.decode.json.document import first_wrong as first_wrong_json
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.errors import DataError
-from integrator.sources.spool import never
+from integrator.sources.sockets.spool import never
 
 _FILE = "line"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator.durable import Damaged
-from integrator.sources.listing import Entry
+from integrator.sources.files.listing import Entry
 
 
 def header_of(line: bytes) -> dict[str, Any] | None:
