@@ -65,8 +65,8 @@ class Growing:
         if mark is None:
             if received:
                 raise DataError(
-                    f"{self._record}: is not there, and {received} lines were received of {self._sender}: nobody knows "
-                    "in which file they are; restore it, or send the file with another --sender"
+                    f"{self._record}: is not there, and {received} lines were received of {self._sender}: it is "
+                    "unknown in which file they are; restore it, or send the file with another --sender"
                 )
             file = rotated.opened(self._path)
             if file is None:

@@ -72,7 +72,7 @@ class File:
         if not reading.whole_files:
             return read_lines(self.path, how, self.joined.data if self.joined else None)
         if self.joined:
-            raise DataError(f"{self.path}: is to be read apart from the files after it")
+            raise DataError(f"{self.path}: cannot be read together with the files after it")
         return whole_lines(self.path, how)
 
     def first_row(self, reading: Reading) -> int:

@@ -10,10 +10,10 @@ import re
 from integrator.imports.report import Report
 
 _CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources/index.md)"
-_SHOWN = "the process shows how far it is, /status and metrics (docs/operations/monitoring.md)"
+_SHOWN = "progress is shown at /status and /metrics (docs/operations/monitoring.md)"
 _REFRESH = "whole tables are sent by integrator refresh (docs/refresh.md)"
 _HISTORY = "the channel has the definitions of its tables; unknown_columns: add at the source adds new columns"
-_ERRORS = "errors.tolerance of the channel says what becomes of records that cannot be read"
+_ERRORS = "errors.tolerance of the channel sets what happens to records that cannot be read"
 _OF_CAPTURE = (
     r"(database|driver|plugin|slot|publication|binlog|gtid|log\.mining|lob|oracle|rac|xmin|ssl|streaming|data\.query"
     r"|connect\.(timeout|keep|backoff)|connection|event\.deserialization|flush\.lsn|status\.update|archive\.log"
@@ -50,9 +50,11 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 
 TODOS: tuple[tuple[str, str], ...] = (
-    (r"converters|post\.processors", "what classes of Java's mask or write otherwise is sent as records have it"),
-    (r"topic\.naming\.strategy", "topics may be called otherwise: compare with integrator plan; Integrate Topic"),
-    (r"column\..*", "it is no property of Debezium's that is known: if it keeps values back, they are sent"),
+    (r"converters|post\.processors",
+     "Java classes are not run: what they mask or convert is sent as it is in the records"),
+    (r"topic\.naming\.strategy",
+     "topics may have other names: compare them with integrator plan, and set Integrate Topic"),
+    (r"column\..*", "this property of Debezium is not known: if it hides values, they are sent"),
 )  # fmt: skip
 """Expressions for names, and what is to be done."""
 DIFFERENCES: tuple[tuple[str, str], ...] = (

@@ -91,10 +91,10 @@ def check_unchanged(run: FileSlice) -> None:
         )
     if found.size != run.size:
         raise EnvironmentFault(
-            f"{run.path}: has {found.size} bytes and had {run.size} when it was taken: it was written on; {_WHOLE}"
+            f"{run.path}: has {found.size} bytes and had {run.size} when it was taken: it has changed; {_WHOLE}"
         )
     if (found.mtime_ns or 0) != run.mtime:
         raise EnvironmentFault(
-            f"{run.path}: has {found.size} bytes as when it was taken, and was written again since; {_WHOLE}; if it is "
-            "as it is to be sent, start again"
+            f"{run.path}: has {found.size} bytes as when it was taken, but was written again since; {_WHOLE}; if its "
+            "contents are right, start again"
         )

@@ -179,7 +179,7 @@ NOTES = [
     ({"skipped.operations": "u,t"}, "skipped.operations: u: let the capture skip them, or such changes are sent"),
     ({"skip.messages.without.change": "true"}, "skip.messages.without.change: an update that changes nothing is sent, too"),
     ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may be called otherwise"),
-    ({"converters": "own", "own.type": "org.example.Mask"}, "converters: what classes of Java's mask or write otherwise is sent as records have it"),
+    ({"converters": "own", "own.type": "org.example.Mask"}, "converters: Java classes are not run: what they mask or convert is sent as it is in the records"),
     ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not followed: what it hides or drops is sent, until an action does the same"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
     (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn is not added: positions differ by database"),

@@ -53,7 +53,9 @@ def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the batches of a file whose dialect is recognized, each with its name. Raises DataError."""
     name, *others = {recognized(path) for path in file.paths}
     if others:
-        raise DataError(f"{file.path}: is in another dialect than the files after it, and to be read apart from them")
+        raise DataError(
+            f"{file.path}: is in another dialect than the files after it, and cannot be read together with them"
+        )
     for batch in _NAMED[name].read(file, before, reading):
         yield replace(batch, span=batch.span._replace(dialect=name))
 

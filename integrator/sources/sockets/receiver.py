@@ -171,7 +171,7 @@ class Receiver:
             known.cancel()
             await asyncio.wait([known])
         if len(self._tasks) >= self.limits.connections:
-            reason = f"{self.limits.connections} senders are connected; no more are taken (connections: …)"
+            reason = f"{self.limits.connections} senders are connected; no more are accepted (connections: …)"
             raise Refused(reason, retry=True)
         task = asyncio.current_task()
         if task is not None:
