@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 
 COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.py repeated.py dialects.py debezium.py wal2json.py row_layouts.py row_writer.py table_files.py hvr.py xxh64.py)
 
-.PHONY: quickstart test lint bench faults fuzz lock docs site clean
+.PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -19,11 +19,23 @@ test: $(VENV)/prepared lint
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
+# Pure tests that matter to most changes: neither Spark nor a broker, and none that is marked as slow.
+fast: $(VENV)/installed
+	$(BIN)/pytest -q -n auto --dist loadfile -m "not slow" tests/unit tests/wire
+
 lint: $(VENV)/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fmt: $(VENV)/installed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Lines and branches that pure tests run, as pages in build/coverage. Compiled loops count as not run.
+cov: $(VENV)/installed
+	$(BIN)/pytest -q -n auto --dist loadfile --cov --cov-report=html --cov-report=term:skip-covered tests/unit tests/wire
 
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.files_to_kafka

@@ -85,7 +85,9 @@ def test_lines_of_which_nobody_knows_the_file_are_an_error(tmp_path):
     with Receiving(tmp_path / "spool") as receiving:
         assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
         (tmp_path / "wal.jsonl.s.sent").unlink()
-        with pytest.raises(DataError, match="is not there, and 5 lines were received of s: it is unknown in which file"):
+        with pytest.raises(
+            DataError, match="is not there, and 5 lines were received of s: it is unknown in which file"
+        ):
             sending(tmp_path, records(5).decode(), receiving.receiver.port)
 
 
