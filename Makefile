@@ -19,9 +19,9 @@ test: $(VENV)/prepared lint
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
-# Pure tests that matter to most changes: neither Spark nor a broker, and none that is marked as slow.
+# Pure tests that matter to most changes: neither Spark nor a broker.
 fast: $(VENV)/installed
-	$(BIN)/pytest -q -n auto --dist loadfile -m "not slow" tests/unit tests/wire
+	$(BIN)/pytest -q -n auto --dist loadfile -m fast tests/unit tests/wire
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check

@@ -178,7 +178,7 @@ NOTES = [
     ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: the hash is of salt and text"),
     ({"skipped.operations": "u,t"}, "skipped.operations: u: let the capture skip them, or such changes are sent"),
     ({"skip.messages.without.change": "true"}, "skip.messages.without.change: an update that changes nothing is sent, too"),
-    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may be called otherwise"),
+    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may have other names"),
     ({"converters": "own", "own.type": "org.example.Mask"}, "converters: Java classes are not run: what they mask or convert is sent as it is in the records"),
     ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not followed: what it hides or drops is sent, until an action does the same"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
