@@ -21,20 +21,19 @@ from integrator.channel import load as loading
 from integrator.channel import scope as scopes
 from integrator.channel.actions import Integrate
 from integrator.channel.load import RunOptions
-from integrator.channel.locations import KafkaLocation, TopicCreation
+from integrator.channel.locations import TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.monitor import Monitor
 from integrator.channel.problems import Problems
 from integrator.channel.reader import Path_
 from integrator.channel.secret import Secrets
-from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.contracts.recipe import Messages, Recipe, Send
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import Problem
 from integrator.plan import kafka_access
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.definitions import Definitions, read_tables
-from integrator.plan.ends import adds_columns, check_environment, ends_of, refresh_locations
+from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import Client, kafka_settings
 from integrator.plan.layout import layout_of
@@ -43,10 +42,12 @@ from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import Conditions, conditions_of
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.schedule import Schedule, schedule_of
-from integrator.plan.source import AnySource, check_source, money_notes, read_of, socket_notes
+from integrator.plan.source import check_sources, money_notes, read_of, read_of_tables, table_sources
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.plan.topic import check_partitions
+from integrator.sources.contract import Source
+from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
@@ -85,10 +86,17 @@ class Plan:
     again: Callable[[adding.Added], Plan] = field(compare=False, repr=False)
 
     @property
-    def changes(self) -> FilesLocation | SocketLocation:
+    def changes(self) -> Source:
         """Where changes come from, in a plan that is to integrate them."""
-        if isinstance(self.source, SnapshotLocation | JdbcLocation):
+        if isinstance(self.source, TableSource):
             raise TypeError("a plan that is for refreshing")
+        return self.source
+
+    @property
+    def tables_at(self) -> TableSource:
+        """Where tables come from, in a plan that is to refresh them."""
+        if not isinstance(self.source, TableSource):
+            raise TypeError("a plan that is for changes")
         return self.source
 
     @property
@@ -146,17 +154,15 @@ class _Read:
 
 def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     """Make the plan, with the columns that came while the channel ran; `problems` are those found before."""
-    channel, source = read.channel, problems.source
+    channel, written = read.channel, problems.source
     tables = [adding.with_columns(table, came) for table in read.found.tables]
     scopes.check_words(channel, problems)
     scopes.check_scopes(channel, (table.name for table in tables), problems, complete=read.found.complete)
     source_end, kafka_end = ends_of(channel, problems, refreshing=read.refreshing)
-    (source_name, source_location), (kafka_name, kafka_location) = source_end, kafka_end
+    (source_name, source), (kafka_name, kafka_location) = source_end, kafka_end
     state = channel.place
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
-    for name, location in channel.locations.items():
-        if not isinstance(location, KafkaLocation):
-            check_source(location, name, tables, problems)
+    check_sources(channel, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka_location, problems, read.client)
     registry = settings_of(kafka_location, kafka_name, problems)
     layout = layout_of(channel, kafka_name, kafka_location, settings.max_bytes, problems)
@@ -182,14 +188,11 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     tolerance, restart = tolerance_of(channel, topics, problems), restart_of(channel, problems)
     limit, _ = scopes.whole_location(Integrate, channel, kafka_name, problems, ["CycleByteLimit", "Delay"])
     schedule = schedule_of(channel, kafka_name, problems)
+    not_sent = tuple(in_database(scope, table) for table in absent)
     recipe = Recipe(
-        read=read_of(
-            source_location,
-            channel.locations.values(),
-            tables,
-            state,
-            tuple(in_database(scope, table) for table in absent),
-        ),
+        read=read_of_tables(channel, not_sent)
+        if isinstance(source, TableSource)
+        else read_of(source, tables, state, not_sent),
         tables=tuple(dataclasses.replace(made, added=adding.places(made.in_source, came)) for made in recipes),
         messages=Messages(
             channel=channel.channel,
@@ -208,7 +211,7 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
     problems.raise_any()
     return Plan(
         channel=channel.channel,
-        source=source_location,
+        source=source,
         brokers=settings.producer["bootstrap.servers"],
         create_topics=kafka_location.Create_Topics,
         delay=limit.get("Delay") or 0,
@@ -219,9 +222,9 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         notes=(
             *read.found.notes,
             *scope.notes,
-            *money_notes(source_location, recipes),
+            *(() if isinstance(source, TableSource) else money_notes(source, recipes)),
             *kafka_access.access_notes(settings.producer),
-            *socket_notes(source_location),
+            *(() if isinstance(source, TableSource) else source.notes()),
             *notes_of(channel, kafka_location),
             *notes_of_deletes(recipes),
             *notes_of_partitions(recipes, channel.locations[scope.cap_loc].group),
@@ -234,11 +237,11 @@ def _planned(read: _Read, came: adding.Added, problems: Problems) -> Plan:
         registry=registry,
         conditions={table.name: conditions_of(scope, table) for table in tables},
         strategies=strategies,
-        secrets=source.secrets,
+        secrets=written.secrets,
         kafka=kafka_name,
-        located=source.problem,
-        directory=source.directory,
-        refreshes=not read.refreshing and bool(refresh_locations(channel)),
+        located=written.problem,
+        directory=written.directory,
+        refreshes=not read.refreshing and bool(table_sources(channel)),
         again=lambda more: _planned(read, more, _anew(problems)),
     )
 

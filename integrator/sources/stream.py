@@ -1,4 +1,4 @@
-"""Change files as a Spark stream of slices: one row a file, cut into consecutive parts, never a file in two.
+"""The slices of a source as a Spark stream: one row a slice, cut into consecutive parts, never a slice in two.
 
 Spark's own file source orders by time only, and cuts and reorders files inside a batch; order is what this is about.
 """
@@ -6,12 +6,10 @@ Spark's own file source orders by time only, and cuts and reorders files inside 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -19,12 +17,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from integrator import durable
 from integrator.errors import crossing
-from integrator.sources.files.listing import Entry, Listing, Watch
 from integrator.sources.journal.journal import Journal
-from integrator.sources.slices import FILE_SLICE_DDL, stream_of
-from integrator.sources.sockets.spool import PATTERN, number_of
+from integrator.sources.slices import TASK_SLICES_DDL, Slice, SliceListing
+from integrator.sources.watch import Watch
 
-NAME = "change_files"
+NAME = "slices"
 CORES = "cores"
 """The file in the state directory that says how many cores Spark has."""
 ONE_TASK_BYTES = 4 * 1024 * 1024
@@ -34,19 +31,19 @@ shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third fa
 (docs/contributing/speed.md)."""
 
 SMALL_BYTES, GROUP_BYTES = 64 * 1024, 2 * 1024 * 1024
-"""Consecutive files of at most so many bytes each, and together, may be read as one (decode/json/joined.py). Measured
+"""Consecutive slices of at most so many bytes each, and together, may be read as one (decode/json/joined.py). Measured
 with files of four rows: 0.06 instead of 3.6 ms a file."""
 
-Row = tuple[int, str, int, int, bool, "int | None"]
+Row = tuple[int, str, int, int, str, bool, "int | None"]
+"""The values of a `TaskSlice`."""
 
 
-def stream(spark: SparkSession, listing: Listing, journal: Path, cycle_bytes: int) -> DataFrame:
-    """Return the stream of the change files in `listing`, one row each."""
+def stream(spark: SparkSession, listing: SliceListing, journal: Path, cycle_bytes: int) -> DataFrame:
+    """Return the stream of the slices that `listing` finds, one row each."""
     note_cores(journal.parent, spark.sparkContext.defaultParallelism)
-    source = _source_of(journal)
+    source = _source_of(journal, listing)
     spark.dataSource.register(source)
     options = {
-        "listing": json.dumps(asdict(listing)),
         "journal": str(journal),
         "bytes": str(cycle_bytes),
         "one_task_bytes": str(ONE_TASK_BYTES),
@@ -62,19 +59,21 @@ def note_cores(state: Path, cores: int) -> None:
         durable.replace(path, str(cores).encode())
 
 
-class ChangeFiles(DataSource):
-    """The change files of a channel as a data source, whose name `_source_of` gives."""
+class SliceStream(DataSource):
+    """The slices of a channel's source as a data source, whose name and listing `_source_of` gives."""
+
+    listing: ClassVar[SliceListing]
 
     def schema(self) -> str:
         """Return the columns of a slice."""
-        return FILE_SLICE_DDL
+        return TASK_SLICES_DDL
 
     def streamReader(self, schema: Any) -> _Reader:  # noqa: N802, ARG002 - Spark's
         """Return the reader of a stream."""
-        return _Reader(dict(self.options))
+        return _Reader(self.listing, dict(self.options))
 
 
-def _source_of(journal: Path) -> type[ChangeFiles]:
+def _source_of(journal: Path, found_by: SliceListing) -> type[SliceStream]:
     """Return the data source of the channel with this journal, under a name that no other channel of the process has.
 
     Streams of one name share its PythonFunction. Spark's PythonStreamingSourceRunner puts entries into that function's
@@ -83,7 +82,9 @@ def _source_of(journal: Path) -> type[ChangeFiles]:
     """
     name = f"{NAME}_{hashlib.sha256(str(journal).encode()).hexdigest()[:16]}"
 
-    class OfChannel(ChangeFiles):
+    class OfChannel(SliceStream):
+        listing = found_by
+
         @classmethod
         def name(cls) -> str:
             return name
@@ -97,11 +98,11 @@ def _across_processes() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001
-        raise crossing(error, "listing the change files") from None
+        raise crossing(error, "listing the slices") from None
 
 
 class _Part(InputPartition):
-    """Consecutive files for one task, and those before them in the cycle."""
+    """Consecutive slices for one task, and those before them in the cycle."""
 
     def __init__(self, rows: list[Row]) -> None:
         super().__init__(rows)
@@ -109,12 +110,10 @@ class _Part(InputPartition):
 
 
 class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are numbers of files in the journal: `{"files": 7}` is after the seventh."""
+    """Offsets are numbers of slices in the journal: `{"slices": 7}` is after the seventh."""
 
-    def __init__(self, options: dict[str, str]) -> None:
-        listing = json.loads(options["listing"])
-        self._listing = Listing(**{**listing, "ignore": tuple(listing["ignore"])})
-        self._watch = Watch(self._listing)
+    def __init__(self, listing: SliceListing, options: dict[str, str]) -> None:
+        self._listing, self._watch = listing, Watch(listing)
         self._journal_path = Path(options["journal"])
         self._bytes = int(options["bytes"])
         self._one_task_bytes = int(options["one_task_bytes"])
@@ -130,8 +129,8 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._opened
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's
-        """Return the offset before the first file."""
-        return {"files": 0}
+        """Return the offset before the first slice."""
+        return {"slices": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's
         """Return how much a cycle may read."""
@@ -148,23 +147,23 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._look()
         max_bytes = 0 if isinstance(limit, ReadAllAvailable) else self._bytes
         with _across_processes():
-            return {"files": self._journal.limit(start["files"], max_bytes)}
+            return {"slices": self._journal.limit(start["slices"], max_bytes)}
 
     def _look(self) -> None:
-        numbered = number_of if self._listing.pattern == PATTERN else None
         with _across_processes():
-            files = self._watch.files()
-            if files is not None:
-                self._journal.take(files, numbered)
+            found = self._watch.slices()
+            if found is not None:
+                self._journal.take(found, self._listing.number_of)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[_Part]:
-        """Cut the cycle's files into consecutive parts of about equal size."""
+        """Cut the cycle's slices into consecutive parts of about equal size."""
         with _across_processes():
-            entries = self._journal.between(start["files"], end["files"])
+            entries = self._journal.between(start["slices"], end["slices"])
         total = sum(entry.size for _, entry in entries)
         cores = int((self._journal_path.parent / CORES).read_text())
         few = total <= self._one_task_bytes or cores < self._shuffling_cores
-        groups = [*_groups(entries)]
+        stream_of = self._listing.stream_of
+        groups = [*_groups(entries, stream_of)]
         tasks = 1 if few else min(cores, len(groups))
         parts: list[list[Row]] = [[] for _ in range(tasks)]
         done = 0
@@ -172,13 +171,13 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             size = sum(entry.size for _, entry in group)
             first = group[0][0] if len(group) > 1 else None
             part = parts[min(tasks - 1, (done + size // 2) * tasks // max(total, 1))]
-            part += [(number, entry.path, entry.size, entry.mtime, True, first) for number, entry in group]
+            part += [(number, one.path, one.size, one.mtime, stream_of(one.path), True, first) for number, one in group]
             done += size
         result = []
         before: list[Row] = []
         for part in filter(None, parts):
             result.append(_Part(before + part))
-            before += [(number, path, size, mtime, False, None) for number, path, size, mtime, _, _ in part]
+            before += [(*row[:5], False, None) for row in part]
         return result
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
@@ -187,12 +186,12 @@ class _Reader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from partition.rows
 
 
-def _groups(entries: Iterable[tuple[int, Entry]]) -> Iterator[list[tuple[int, Entry]]]:
-    """Yield files in groups: small ones in a row, of the same stream, that may be read as one; each other one alone.
+def _groups(entries: Iterable[tuple[int, Slice]], stream_of: Callable[[str], str]) -> Iterator[list[tuple[int, Slice]]]:
+    """Yield slices in groups: small ones in a row, of the same stream, that may be read as one; each other one alone.
 
-    The groups of a cycle depend on its files alone, so that a cycle which is sent again has the same ones (I2).
+    The groups of a cycle depend on its slices alone, so that a cycle which is sent again has the same ones (I2).
     """
-    group: list[tuple[int, Entry]] = []
+    group: list[tuple[int, Slice]] = []
     size = 0
     for number, entry in entries:
         size += entry.size

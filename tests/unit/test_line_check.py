@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.decode.json.grammar import MAX_DEPTH
+from integrator.engine.grammar import MAX_DEPTH
 from integrator.sources.sockets.line_gate import first_wrong
 
 NO_RECORD = "no JSON record in one line"

@@ -27,12 +27,30 @@ PLACES = [
     # the source, the Kafka location, HVR_KAFKA_PROPERTY, whether to refresh, and what of the plan is the file's place
     ("class: files, path: FILE, dialect: hvr", TLS, "", False, lambda made: made.recipe.read.path),
     ("class: files, path: '*.pem', dialect: hvr", TLS, "", False, lambda made: made.recipe.read.path[:-5] + "ca.pem"),
-    (f"{SOCKET}, tls: {{certificate: FILE}}", TLS, "", False, lambda made: made.source.tls.certificate),
-    (f"{SOCKET}, tls: {{certificate: FILE, private_key: FILE}}", TLS, "", False, lambda m: m.source.tls.private_key),
-    (f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}", TLS, "", False, lambda m: m.source.tls.authority),
-    ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.path),
-    ("class: snapshot, path: s3://b/x, format: csv, jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
-    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
+    (f"{SOCKET}, tls: {{certificate: FILE}}", TLS, "", False, lambda made: made.source.location.tls.certificate),
+    (
+        f"{SOCKET}, tls: {{certificate: FILE, private_key: FILE}}",
+        TLS,
+        "",
+        False,
+        lambda m: m.source.location.tls.private_key,
+    ),
+    (
+        f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}",
+        TLS,
+        "",
+        False,
+        lambda m: m.source.location.tls.authority,
+    ),
+    ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.location.path),
+    (
+        "class: snapshot, path: s3://b/x, format: csv, jars: [FILE]",
+        TLS,
+        "",
+        True,
+        lambda made: made.source.location.jars[0],
+    ),
+    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.location.jars[0]),
     (FILES, "Stream_Public_Certificate: FILE", "", False, "ssl.ca.location"),
     (
         FILES,
@@ -359,7 +377,7 @@ def taken(tmp_path, files):
 
 
 def listed(path):
-    return Listing(str(path), "*", (), "name").files()
+    return Listing(str(path), "*", (), "name").slices()
 
 
 def test_a_file_that_is_known_by_another_path_is_not_sent_again(tmp_path):

@@ -86,7 +86,7 @@ def test_lines_of_which_nobody_knows_the_file_are_an_error(tmp_path):
         assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
         (tmp_path / "wal.jsonl.s.sent").unlink()
         with pytest.raises(
-            DataError, match="is not there, and 5 lines were received of s: it is unknown in which file"
+            DataError, match="is not there, and the receiver has 5 lines of s: it is unknown in which file"
         ):
             sending(tmp_path, records(5).decode(), receiving.receiver.port)
 
@@ -241,7 +241,7 @@ def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
 
 TRANSIENT = {
     "silence": ({"idle_seconds": 0.3}, "the receiver refuses for now: no line for"),
-    "too many senders": ({"connections": 1}, "the receiver refuses for now: 1 senders are connected"),
+    "too many senders": ({"connections": 1}, "the receiver refuses for now: 1 sender is connected"),
 }
 
 

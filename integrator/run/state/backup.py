@@ -81,7 +81,7 @@ def export(state: State, channel: str, file: Path, *, replace: bool = False) -> 
         try:
             SparkCheckpoint(Path(state.spark_checkpoint)).check_metadata()
             consistency.check_whole(state, cycle)
-            backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_file, made)
+            backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_slice, made)
             _pack(temporary, backup, _members(state, backup), state.journal)
             consistency.check_whole(state, cycle)  # nobody went back meanwhile
             state.check_imported()

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from integrator.errors import EnvironmentFault
+from integrator.sources.slices import Slice
 
 GLOB = frozenset("*?[")
 _OPTIONS = re.compile(r"\?\w+=.*$")
@@ -29,15 +30,6 @@ _NO_FILE = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLO
 RIGHT = "give the integrator's user the right to"
 _UNESCAPED = "/=:@!$&'()*+,;~"
 """RFC 3986, section 3.3: characters of a path."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A change file: its path, and its size in bytes and time of change in ns when it was taken."""
-
-    path: str
-    size: int
-    mtime: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +43,7 @@ class Listing:
     delay_s: int = 0
     """Files that changed later than so many seconds ago are not there yet, nor are those after them."""
 
-    def files(self) -> list[Entry]:
+    def slices(self) -> list[Slice]:
         """Return the files that are there now, in order. Raises EnvironmentFault if the place cannot be listed."""
         base, pattern = self._place()
         matches, ignored = _matcher(pattern), [_matcher(one) for one in self.ignore]
@@ -87,6 +79,15 @@ class Listing:
         except OSError:
             return None
 
+    def stream_of(self, _path: str) -> str:
+        """Return that all change files are of one stream."""
+        return ""
+
+    @property
+    def number_of(self) -> Callable[[str], int] | None:
+        """Nothing: change files are numbered as they come."""
+        return None
+
     def _named(self, path: str) -> str:
         """Return a path that was listed as it is opened: where it is a URI, with escapes and with its options."""
         if "://" not in self.path:
@@ -105,55 +106,11 @@ class Listing:
         return (path + options if "://" in path else str(Path(path).absolute())), pattern
 
 
-class Watch:
-    """A listing that is asked again and again. Listing 100,000 files takes half a second of CPU.
-
-    A directory that has had no name added or removed is listed again only after twenty times as long as that took: for
-    files that are written to after they were taken, which is an error.
-    """
-
-    REST = 20
-    SETTLED_NS = 2_000_000_000
-    """File systems' times are up to two seconds coarse: a name added after a look may have left the same time."""
-
-    TICK_NS = 20_000_000
-    """Local file systems stamp changes by the kernel's tick, of at most ten milliseconds."""
-
-    def __init__(self, listing: Listing) -> None:
-        self._listing = listing
-        self._modified: int | None = None
-        self._until = 0.0
-
-    def files(self) -> list[Entry] | None:
-        """Return the files that are there now, in order; None where they are those of the last time."""
-        begun, modified = time.monotonic(), self._listing.modified()
-        if modified is not None and modified == self._modified and begun < self._until:
-            return None
-        settled = modified is not None and time.time_ns() - modified > self.SETTLED_NS
-        files = self._listed(modified)
-        self._modified = modified if settled else None
-        self._until = begun + self.REST * (time.monotonic() - begun)
-        return files
-
-    def _listed(self, modified: int | None) -> list[Entry]:
-        """Return the files that are there now, in order, without a gap among those that came during the listing.
-
-        POSIX leaves open whether readdir returns a name that is added meanwhile: of two, it may return the later one
-        only. So a directory that was changed is listed once more, up to the last file that was found before.
-        """
-        files, now = self._listing.files(), self._listing.modified()
-        if now is None or not files or (now == modified and time.time_ns() - now > self.TICK_NS):
-            return files
-        again = self._listing.files()
-        last = next((at for at, file in enumerate(again) if file.path == files[-1].path), -1)
-        return again[: last + 1]
-
-
 def _matcher(pattern: str) -> Callable[[str], re.Match[str] | None]:
     return re.compile(fnmatch.translate(pattern)).match
 
 
-def _check_names(files: list[tuple[str, Entry]]) -> None:
+def _check_names(files: list[tuple[str, Slice]]) -> None:
     """Raise EnvironmentFault for a change file whose name is not UTF-8: Spark and the journal cannot have it."""
     for name, entry in files:
         if not name.isascii() and any("\udc80" <= character <= "\udcff" for character in name):
@@ -174,7 +131,7 @@ def _not_looked_at(path: bytes, error: OSError) -> str:
     )
 
 
-def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
+def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Slice]]:
     """Return the wanted files of a directory with their names, or a file alone.
 
     A byte that is not UTF-8 is a surrogate in the name, as PEP 383 has it.
@@ -199,11 +156,11 @@ def _local(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
                 raise EnvironmentFault(_not_looked_at(above + written, error)) from error
             continue
         if S_ISREG(status.st_mode):
-            files.append((name, Entry(f"{base}/{name}", status.st_size, status.st_mtime_ns)))
+            files.append((name, Slice(f"{base}/{name}", status.st_size, status.st_mtime_ns)))
     return files
 
 
-def _stored(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]:
+def _stored(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Slice]]:
     """Return the wanted files in a store that Arrow knows, with their names; or a file alone."""
     filesystem, path = pyarrow.fs.FileSystem.from_uri(base)
     if isinstance(filesystem, pyarrow.fs.LocalFileSystem):
@@ -215,7 +172,7 @@ def _stored(base: str, wanted: Callable[[str], bool]) -> list[tuple[str, Entry]]
     if selected.type == pyarrow.fs.FileType.Directory:
         infos = filesystem.get_file_info(pyarrow.fs.FileSelector(path))
     return [
-        (info.base_name, Entry(info.path, info.size, info.mtime_ns or 0))
+        (info.base_name, Slice(info.path, info.size, info.mtime_ns or 0))
         for info in infos
         if info.type == pyarrow.fs.FileType.File and wanted(info.base_name)
     ]

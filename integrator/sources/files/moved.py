@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from integrator.errors import ConfigurationError
-from integrator.sources.files.listing import Entry
 from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
 
 
-def check(journal: Journal, files: Sequence[Entry]) -> None:
+def check(journal: Journal, files: Sequence[Slice]) -> None:
     """Raise ConfigurationError for the first of `files` that the journal has under another path.
 
     Compacted entries are not looked at: of them nothing but a hash of the path is known.
     """
-    known: defaultdict[str, list[Entry]] = defaultdict(list)
+    known: defaultdict[str, list[Slice]] = defaultdict(list)
     for entry in journal.uncompacted:
         known[Path(entry.path).name].append(entry)
     for file in journal.untaken(list(files)):

@@ -19,7 +19,7 @@ from integrator.durable import Damaged
 from integrator.sources.journal import digests
 
 if TYPE_CHECKING:
-    from integrator.sources.files.listing import Entry
+    from integrator.sources.slices import Slice
 
 MEMBERS = {"compacted", "digest", "known", "sha256"}
 """Of the journal's first line, where it has been compacted."""
@@ -30,7 +30,7 @@ def _hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8).digest()
 
 
-def _pairs(entries: Iterable[Entry]) -> Any:
+def _pairs(entries: Iterable[Slice]) -> Any:
     hashes = b"".join(_hash(one.path) + _hash(f"{one.size} {one.mtime}") for one in entries)
     return np.frombuffer(hashes, dtype=_PAIR)
 
@@ -70,7 +70,7 @@ class Compacted:
         """Return the journal's first line."""
         return {"compacted": self.count, "digest": self.digest, "known": self.name, "sha256": self.sha256}
 
-    def with_more(self, journal: Path, entries: Sequence[Entry]) -> Compacted:
+    def with_more(self, journal: Path, entries: Sequence[Slice]) -> Compacted:
         """Write these entries and those that follow them, durably, beside `journal`, which does not name them yet."""
         digest = self.digest
         for one in entries:
@@ -89,7 +89,7 @@ class Compacted:
         """Remove what an earlier compaction, or one that a crash cut short, has left."""
         durable.remove(path for path in journal.parent.glob(f"{journal.stem}.*.known") if path.name != self.name)
 
-    def statuses(self, files: Sequence[Entry]) -> list[bool | None]:
+    def statuses(self, files: Sequence[Slice]) -> list[bool | None]:
         """Return for each file whether it is as it was when it was taken; None if it was not taken."""
         if not self.count or not files:
             return [None] * len(files)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FIRST = "chain:"
-"""The digest of no entry. Marks of earlier versions have one over all entries at once, without this prefix."""
+"""The digest of no entry."""
 
 
 def following(digest: str, path: str, size: int, mtime: int) -> str:
@@ -55,7 +55,7 @@ class Beginning:
             if "compacted" in entry:
                 self._entries, self._digest = entry["compacted"], entry["digest"]
             else:
-                self._digest = following(self._digest, entry["path"], entry["size"], entry.get("mtime", 0))
+                self._digest = following(self._digest, entry["path"], entry["size"], entry["mtime"])
                 self._entries += 1
             self._position += len(line)
         return self._digest if self._entries == entries else None

@@ -7,7 +7,6 @@ then costs what the kept cycles cost, not what all earlier ones did.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -16,10 +15,11 @@ from pathlib import Path
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.sources.files.listing import Entry
+from integrator.names.numbers import counted
 from integrator.sources.journal import digests
 from integrator.sources.journal.compacted import Compacted
 from integrator.sources.journal.lines import entry_of, header_of, lines_of
+from integrator.sources.slices import Slice
 
 LEAST_COMPACTED = 1_000
 
@@ -49,29 +49,30 @@ class Journal:
     def __len__(self) -> int:
         return self._base.count + len(self._entries)
 
-    def between(self, start: int, end: int) -> list[tuple[int, Entry]]:
+    def between(self, start: int, end: int) -> list[tuple[int, Slice]]:
         """Return the entries numbered `start` + 1 to `end`."""
         self._check_has(max(start, end))
         base = self._base.count
         if start < base:
-            raise Damaged(f"{self._path}: its first {base} files are compacted, and those after {start} are asked for")
+            raise Damaged(
+                f"{self._path}: its files up to number {base} are compacted, and those after {start} are asked for"
+            )
         return [(number + 1, self._entries[number - base]) for number in range(start, end)]
 
     @property
-    def uncompacted(self) -> list[Entry]:
+    def uncompacted(self) -> list[Slice]:
         """The entries that are kept as they were taken."""
         return list(self._entries)
 
-    def digest(self, entries: int, like: str = digests.FIRST) -> str:
-        """Return the digest of the first `entries` entries, see digests; of earlier versions if `like` is of one."""
+    def digest(self, entries: int) -> str:
+        """Return the digest of the first `entries` entries, see digests."""
         if entries < self._base.count:
-            raise Damaged(f"{self._path}: its first {self._base.count} files are compacted: {entries} of them are not")
-        counted = self._entries[: entries - self._base.count]
-        if not like.startswith(digests.FIRST):
-            data = "".join(f"{entry.size} {entry.mtime} {entry.path}\0" for entry in counted)
-            return hashlib.sha256(data.encode()).hexdigest()
+            raise Damaged(
+                f"{self._path}: its files up to number {self._base.count} are compacted, and not those up to "
+                f"{entries} alone"
+            )
         digest = self._base.digest
-        for entry in counted:
+        for entry in self._entries[: entries - self._base.count]:
             digest = digests.following(digest, entry.path, entry.size, entry.mtime)
         return digest
 
@@ -80,7 +81,7 @@ class Journal:
         """How many of the first entries are compacted."""
         return self._base.count
 
-    def compactable(self, synced: int) -> list[Entry]:
+    def compactable(self, synced: int) -> list[Slice]:
         """Return the entries that `compact` would compact: none where they are few. The last entry stays."""
         base = self._base.count
         more = min(synced, len(self) - 1) - base
@@ -125,7 +126,7 @@ class Journal:
         durable.replace(self._path, header.encode() + lines_of(self._entries))
         self._whole = None
 
-    def begin_with(self, files: list[Entry], number_of: Callable[[str], int]) -> None:
+    def begin_with(self, files: list[Slice], number_of: Callable[[str], int]) -> None:
         """Where nothing was taken yet, take the numbered files that are there, though the first is not number 1.
 
         Called while no file gets a number, so none below them can appear. Raises EnvironmentFault for a gap between
@@ -146,7 +147,7 @@ class Journal:
         if not self._entries and files:
             self._add(files)
 
-    def take(self, files: list[Entry], number_of: Callable[[str], int] | None = None) -> None:
+    def take(self, files: list[Slice], number_of: Callable[[str], int] | None = None) -> None:
         """Add the files that are not known yet, and have them on disk before returning.
 
         number_of: files are numbered by their names without a gap, and none is taken before those below it: a
@@ -173,7 +174,7 @@ class Journal:
         if new:
             self._add(new)
 
-    def _add(self, new: list[Entry]) -> None:
+    def _add(self, new: list[Slice]) -> None:
         if self._whole is not None:
             durable.cut(self._path, self._whole)
             self._whole = None
@@ -181,12 +182,12 @@ class Journal:
         self._known.update((entry.path, number) for number, entry in enumerate(new, len(self._entries)))
         self._entries += new
 
-    def untaken(self, files: list[Entry]) -> list[Entry]:
+    def untaken(self, files: list[Slice]) -> list[Slice]:
         """Return those files that were not taken yet."""
         new = [file for file in files if file.path not in self._known]
         return [file for file, status in zip(new, self._base.statuses(new), strict=True) if status is None]
 
-    def renew(self, files: list[Entry], synced: int) -> list[str]:
+    def renew(self, files: list[Slice], synced: int) -> list[str]:
         """Take files anew that were mended while they were in no synced cycle (numbered above `synced`).
 
         Returns their paths. Called before a stream starts, so no cycle has read them half.
@@ -215,7 +216,7 @@ class Journal:
         if len(self) < referenced:
             raise Damaged(_shorter(self._path, len(self), referenced))
 
-    def _read(self, referenced: int) -> Iterator[Entry]:
+    def _read(self, referenced: int) -> Iterator[Slice]:
         """Read the journal. It may be another process that adds to it now, so that nothing is written here."""
         data = self._path.read_bytes() if self._path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
@@ -238,14 +239,14 @@ class Journal:
         yield from entries
 
 
-def _changed(file: Entry, taken: Entry | None = None) -> str:
+def _changed(file: Slice, taken: Slice | None = None) -> str:
     """Return the error for a file that is not as it was taken; `taken` is not known of one that is compacted."""
     if taken is None:
         differs = "has another size or time of change than when it was taken"
     elif taken.size == file.size:
-        differs = f"still has {file.size} bytes, and was written again or touched since it was taken"
+        differs = f"still has {counted(file.size, 'byte')}, and was written again or touched since it was taken"
     else:
-        differs = f"has {file.size} bytes and had {taken.size} when it was taken"
+        differs = f"has {counted(file.size, 'byte')} and had {taken.size:,} when it was taken"
     return (
         f"{file.path}: {differs}: write change files under a temporary name (.tmp) and rename them when they are "
         "whole, and use no name twice; a file that is not synced yet may be mended, then start again; move a synced "
@@ -255,6 +256,6 @@ def _changed(file: Entry, taken: Entry | None = None) -> str:
 
 def _shorter(path: Path, has: int, referenced: int) -> str:
     return (
-        f"{path}: the journal is gone or cut: it has {has} change files, and {referenced} are in cycles that were "
-        "synced or begun"
+        f"{path}: the journal is gone or cut: it has {counted(has, 'change file')}, and cycles that were synced or "
+        f"begun have {referenced:,}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from integrator.durable import Damaged
-from integrator.sources.files.listing import Entry
+from integrator.sources.slices import Slice
 
 
 def header_of(line: bytes) -> dict[str, Any] | None:
@@ -22,7 +22,7 @@ def header_of(line: bytes) -> dict[str, Any] | None:
     return header if isinstance(header, dict) else None
 
 
-def entry_of(path: Path, number: int, line: bytes) -> Entry:
+def entry_of(path: Path, number: int, line: bytes) -> Slice:
     """Return the entry in a line of the journal. Raises Damaged if it is not one."""
     try:
         entry = json.loads(line)
@@ -36,9 +36,9 @@ def entry_of(path: Path, number: int, line: bytes) -> Entry:
         raise Damaged(
             f"{path}:{number}: the journal is damaged: {line[:80]!r}: path is text, size and mtime are whole numbers"
         )
-    return Entry(**entry)
+    return Slice(**entry)
 
 
-def lines_of(entries: list[Entry]) -> bytes:
+def lines_of(entries: list[Slice]) -> bytes:
     """Return the lines of entries."""
     return "".join(json.dumps(asdict(entry)) + "\n" for entry in entries).encode()

@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 from typing import Any, Protocol
 
+from integrator.names.numbers import counted
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
 from integrator.sources.sockets.handshake import hello_of, is_hello
 from integrator.sources.sockets.incoming import READ_BYTES
@@ -99,21 +100,21 @@ class Connection:
         self._check_time()
         quiet = time.monotonic() - self._last_line
         if self._limits.idle_seconds and quiet > self._limits.idle_seconds:
-            raise Refused(f"no line for {quiet:.0f} seconds (idle_seconds)", retry=True)
+            raise Refused(f"no line for {_seconds(quiet)} (idle_seconds)", retry=True)
         return None
 
     def _check_time(self) -> None:
         """Raise Refused where a line takes too long, however steadily its bytes come."""
         now = time.monotonic()
         if self._rest and now - self._begun > self._limits.line_seconds:
-            reason = f"a line has no end after {now - self._begun:.0f} seconds (line_seconds)"
+            reason = f"a line has no end after {_seconds(now - self._begun)} (line_seconds)"
             raise Refused(reason, self._shown(self._rest))
         if self._waiting and now - self._last_line > self._limits.line_seconds:
-            reason = f"{_WAITING} after {now - self._last_line:.0f} seconds (line_seconds): send both at once"
+            reason = f"{_WAITING} after {_seconds(now - self._last_line)} (line_seconds): send both at once"
             raise Refused(reason, self._shown(self._waiting), retry=True)
         silent = self._endpoint.listen and not self.sender
         if silent and now - self._opened > self._limits.line_seconds:
-            raise Refused(f"no first line after {now - self._opened:.0f} seconds (line_seconds)", retry=True)
+            raise Refused(f"no first line after {_seconds(now - self._opened)} (line_seconds)", retry=True)
 
     async def _take(self, data: bytes) -> None:
         end = data.rfind(b"\n") + 1
@@ -182,7 +183,9 @@ class Connection:
         await self._enter(hello.sender)
         received = self._out.received if self._out is not None else 0
         if hello.first is not None and hello.first > received + 1:
-            raise Refused(f"it begins with line {hello.first}, and {received} lines are received: some would be lost")
+            raise Refused(
+                f"it begins with line {hello.first}, and we have {counted(received, 'line')}: some would be lost"
+            )
         self._skip = 0 if hello.first is None else received + 1 - hello.first
         self.answer({"received": received})
         return rest
@@ -273,3 +276,7 @@ class Connection:
             if self._reading is not None:
                 self._reading.cancel()
             self._writer.transport.abort() if refused else self._writer.close()
+
+
+def _seconds(seconds: float) -> str:
+    return counted(round(seconds), "second")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import ssl
 from dataclasses import dataclass, field
 
@@ -41,3 +42,11 @@ class Refused(Exception):
     def __init__(self, reason: str, begins: bytes = b"", *, retry: bool = False) -> None:
         self.begins, self.retry = begins, retry
         super().__init__(reason)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine by its name or address alone; no name is looked up."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

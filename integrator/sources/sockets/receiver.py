@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import are, counted
 from integrator.sources.sockets.connection import Connection
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
 from integrator.sources.sockets.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
@@ -170,8 +171,8 @@ class Receiver:
         while (known := self._tasks.get(sender)) is not None:  # half-open, perhaps: whoever comes last is the sender
             known.cancel()
             await asyncio.wait([known])
-        if len(self._tasks) >= self.limits.connections:
-            reason = f"{self.limits.connections} senders are connected; no more are accepted (connections: …)"
+        if len(self._tasks) >= (most := self.limits.connections):
+            reason = f"{counted(most, 'sender')} {are(most)} connected; no more are accepted (connections: …)"
             raise Refused(reason, retry=True)
         task = asyncio.current_task()
         if task is not None:

@@ -15,12 +15,14 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
 
 from integrator import durable
 from integrator.errors import EnvironmentFault
+from integrator.sources.files.listing import Listing
 
 PATTERN = "[0-9]*.jsonl"
 _SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
@@ -38,6 +40,26 @@ def never(_line: bytes) -> bool:
 def number_of(path: str) -> int:
     """Return the number of a segment."""
     return int(path.rpartition("/")[2].partition(".")[0])
+
+
+@dataclass(frozen=True)
+class Segments(Listing):
+    """Finds the sealed segments of a spool: each sender is a stream, and their numbers have no gap."""
+
+    def stream_of(self, path: str) -> str:
+        """Return the sender of a segment."""
+        found = _SEALED.fullmatch(path.rpartition("/")[2])
+        return found[2] if found else ""
+
+    @property
+    def number_of(self) -> Callable[[str], int] | None:
+        """What gives the number of a segment."""
+        return number_of
+
+
+def segments(directory: str, delay_s: int = 0) -> Segments:
+    """Return what finds the segments in the directory of a spool that are at least `delay_s` seconds old."""
+    return Segments(directory, PATTERN, (), "name", delay_s)
 
 
 class Spool:

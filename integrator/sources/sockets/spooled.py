@@ -9,6 +9,7 @@ from pathlib import Path
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.errors import EnvironmentFault
+from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
 from integrator.sources.journal.lines import header_of
 from integrator.sources.sockets.endpoint import Endpoint, Limits
@@ -17,7 +18,7 @@ from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.sockets.spool import Spool, number_of
 
 
-class Spooled:
+class Spooled(Feed):
     """Receives while the channel is integrated; segments are removed when no cycle that is kept has them any more."""
 
     def __init__(

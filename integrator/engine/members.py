@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json.grammar import BACKSLASH, QUOTE
-from integrator.decode.json.index import Nodes
-from integrator.decode.json.names import Hashes, Places, begins_with, hash_of, json_text
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Octets, Places, Words, words
+from integrator.engine.compiled import compiled
+from integrator.engine.grammar import BACKSLASH, OPEN, QUOTE
+from integrator.engine.index import Nodes
+from integrator.engine.words import WORD, begins_with, hash_of
 
 
 class Wanted(NamedTuple):
@@ -26,19 +22,18 @@ class Wanted(NamedTuple):
     slot: names by the last bits of their hashes, the next free place where two have the same; -1 for none.
     """
 
-    hash: Hashes
+    hash: Words
     text: Words
     bounds: Places
     slot: Places
 
     @classmethod
-    def of(cls, names: Sequence[str]) -> Wanted:
-        """Return names to look for, which are expected in this order."""
-        written = [json_text(name) for name in names]
+    def of(cls, written: Sequence[bytes]) -> Wanted:
+        """Return names to look for, given as canonical JSON, which are expected in this order."""
         text = words(np.frombuffer(b"".join(written) + bytes(WORD), np.uint8))
         bounds = np.cumsum([0, *map(len, written)]).astype(np.int32)
         hashes = np.array([hash_of(text, start, end) for start, end in itertools.pairwise(bounds)], np.uint64)
-        slot = np.full(1 << (2 * len(names)).bit_length(), -1, np.int32)
+        slot = np.full(1 << (2 * len(written)).bit_length(), -1, np.int32)
         for place, own in enumerate(hashes.tolist()):
             at = own & (len(slot) - 1)
             while slot[at] >= 0:
@@ -48,9 +43,8 @@ class Wanted(NamedTuple):
 
 
 @compiled
-def find_nodes(document: tuple[Words, Nodes], begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
+def find_nodes(text: Words, nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places) -> None:
     """Write down the node of each wanted name in each record, whose nodes are from `begin` to before `stop`."""
-    text, nodes = document
     hashes, labels, afters = nodes.hash, nodes.label, nodes.after
     name_hash, name_text, bounds, slots = wanted.hash, wanted.text, wanted.bounds, wanted.slot
     most, size = len(slots) - 1, len(name_hash)
@@ -101,3 +95,37 @@ def ends_of_texts(text: Octets, start: Places, ends: Places) -> None:
         while text[at] != QUOTE:
             at += 1 + (text[at] == BACKSLASH)
         ends[place] = at + 1
+
+
+@compiled
+def find_pairs(
+    text: Octets, text_words: Words, nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places
+) -> int:
+    """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
+    hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
+    name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
+    to = 0
+    for record in range(len(begin)):
+        element = begin[record]
+        while element < stop[record]:
+            if text[starts[element]] != OPEN:
+                return record
+            node, end = element + 1, afters[element]
+            while node < end:
+                for which in range(2):
+                    size = bounds[which + 1] - bounds[which]
+                    if hashes[node] == name_hash[which] and begins_with(
+                        text_words, labels[node], name_text, bounds[which], size
+                    ):
+                        found[which, to] = node
+                node = afters[node]
+            to += 1
+            element = end
+    return -1
+
+
+@compiled
+def hash_names(text: Words, start: Places, end: Places, hashes: Words) -> None:
+    """Write down the hashes of names, which are texts at some places, with their quotes."""
+    for place in range(len(start)):
+        hashes[place] = hash_of(text, start[place], end[place])

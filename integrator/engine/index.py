@@ -1,8 +1,7 @@
 """One pass over JSON lines: the grammar is checked, and each value is recorded as a node.
 
 A node is a member of an object or an element of a list, at any depth: where its name and its value are in the text. All
-that is read from a record later, its envelope, its images and their values, is found by nodes, without a look at the
-text between them.
+that is read from a line later is found by nodes, without a look at the text between them.
 """
 
 from __future__ import annotations
@@ -10,12 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json.grammar import (
+from integrator.engine.arrays import Ints, Mask, Octets, Places, Words, words
+from integrator.engine.compiled import compiled
+from integrator.engine.grammar import (
     CLOSE,
     COLON,
     COMMA,
@@ -44,9 +41,7 @@ from integrator.decode.json.grammar import (
     after_text,
     is_word,
 )
-from integrator.decode.json.names import Hashes, Names, Places, begins_with, has_equal, hash_of
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.words import WORD, Names, begins_with, has_equal, hash_of
 
 
 class Nodes(NamedTuple):
@@ -57,12 +52,12 @@ class Nodes(NamedTuple):
     first: the first node of each line, and the number of all. record: where the record of each line begins.
     """
 
-    hash: Hashes
+    hash: Words
     label: Places
     start: Places
     end: Places
     after: Places
-    escaped: npt.NDArray[np.bool_]
+    escaped: Mask
     first: Places
     record: Places
 
@@ -74,20 +69,19 @@ class Nodes(NamedTuple):
         return cls(np.empty(size, np.uint64), label, start, end, after, escaped, first, np.zeros(lines, np.int32))
 
 
-class Finding(NamedTuple):
+class LineFault(NamedTuple):
     """The first line that is not accepted, by its place (the number of lines if there is none), why, and where.
 
-    spaces: bytes of white space outside of texts. escaped: names that are written with a backslash.
+    escaped: names that are written with a backslash.
     """
 
     line: int
     code: int
     at: int
-    spaces: int
     escaped: int
 
 
-def indexed(text: Octets, text_words: Words, offsets: Places) -> tuple[Finding, Nodes]:
+def index_lines(text: Octets, text_words: Words, offsets: Places) -> tuple[LineFault, Nodes]:
     """Return what is wrong with the lines, and their nodes.
 
     Each line ends in a newline, and the text is a word or longer.
@@ -96,22 +90,22 @@ def indexed(text: Octets, text_words: Words, offsets: Places) -> tuple[Finding, 
     names = Names.of_size(longest // 4 + 1)  # a member has at least four bytes: "":0
     nodes = Nodes.of_size(int(_most_nodes(text)), len(offsets) - 1)
     stack = np.empty((MAX_DEPTH, 6), np.int64)
-    return Finding(*_index((text, text_words), offsets, names, nodes, stack, (0, 0))), nodes
+    return LineFault(*_index(text, text_words, offsets, names, nodes, stack, 0, 0)), nodes
 
 
-def resumed(text: Octets, offsets: Places, nodes: Nodes, found: Finding) -> tuple[list[Finding], int]:
-    """Return what is wrong with each line that is not accepted, given the first one that `indexed` found.
+def resume_index(text: Octets, offsets: Places, nodes: Nodes, found: LineFault) -> tuple[list[LineFault], int]:
+    """Return what is wrong with each line that is not accepted, given the first one that `index_lines` found.
 
     Afterwards `nodes` are those of all other lines. The second result says how many names are written with a backslash.
     """
     text_words = words(text)
     names = Names.of_size(int(np.diff(offsets).max(initial=0)) // 4 + 1)
     stack = np.empty((MAX_DEPTH, 6), np.int64)
-    wrong, escaped = list[Finding](), found.escaped
+    wrong, escaped = list[LineFault](), found.escaped
     while found.code != OK:
         wrong.append(found)
-        begin = found.line + 1, int(nodes.first[found.line])
-        found = Finding(*_index((text, text_words), offsets, names, nodes, stack, begin))
+        node = int(nodes.first[found.line])
+        found = LineFault(*_index(text, text_words, offsets, names, nodes, stack, found.line + 1, node))
         escaped += found.escaped
     return wrong, escaped
 
@@ -127,24 +121,24 @@ def _most_nodes(text: Octets) -> int:
 
 @compiled
 def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps would be handed to each part
-    octets: tuple[Octets, Words],
+    text: Octets,
+    text_words: Words,
     offsets: Places,
     names: Names,
     nodes: Nodes,
     stack: Ints,
-    begin: tuple[int, int],
-) -> tuple[int, int, int, int, int]:
-    """Index all lines up to the first one that is not accepted; return a Finding.
+    begin_line: int,
+    node: int,
+) -> tuple[int, int, int, int]:
+    """Index all lines up to the first one that is not accepted; return a LineFault.
 
-    begin: the first line, and the first node that is written. stack: room for each open bracket: which, the names
-    before it, its node, and `likely`, `likely_end` and `is_likely` of what it is in.
+    begin_line: the first line. node: the first node that is written. stack: room for each open bracket: which, the
+    names before it, its node, and `likely`, `likely_end` and `is_likely` of what it is in.
     """
-    text, text_words = octets
     name_hash, name_start, name_end = names.hash, names.start, names.end
     hashes, labels, starts, ends, afters = nodes.hash, nodes.label, nodes.start, nodes.end, nodes.after
     with_backslash, first_of, records = nodes.escaped, nodes.first, nodes.record
-    begin_line, node = begin
-    spaces = escaped = 0
+    escaped = 0
     for line in range(begin_line, len(offsets) - 1):
         first_of[line] = node
         depth = count = 0
@@ -154,12 +148,11 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
         likely, likely_end, is_likely = (first_of[line - 1] if line else node), node, True
         match = -1
         at = after_space(text, offsets[line])
-        spaces += at - offsets[line]
         records[line] = at
         if text[at] == NEWLINE:
             continue
         if text[at] != OPEN and not is_word(text, at, NULL):
-            return line, NO_OBJECT, at, spaces, escaped
+            return line, NO_OBJECT, at, escaped
         while at >= 0:
             # A value begins here; that of a member where the innermost bracket is an object's. `own` is its node.
             if depth:
@@ -176,7 +169,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
             is_name = False
             if byte in (OPEN, LIST):
                 if depth == MAX_DEPTH:
-                    return line, TOO_DEEP, at, spaces, escaped
+                    return line, TOO_DEEP, at, escaped
                 stack[depth, 0], stack[depth, 1], stack[depth, 2] = byte, count, own
                 stack[depth, 3], stack[depth, 4], stack[depth, 5] = likely, likely_end, is_likely
                 if depth:
@@ -185,9 +178,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     is_likely = True
                 inner = int(byte)
                 depth += 1
-                after = after_space(text, at + 1)
-                spaces += after - at - 1
-                at = after
+                at = after_space(text, at + 1)
                 if byte == LIST and text[at] != LIST_END:
                     continue
                 is_name = byte == OPEN and text[at] != CLOSE
@@ -206,18 +197,16 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 else:
                     code, after = after_scalar(text, at)
                 if code > OK:
-                    return line, code, after, spaces, escaped
+                    return line, code, after, escaped
                 at = after
                 if depth:
                     ends[own], afters[own] = at, node
                     with_backslash[own] = code == ESCAPED
             while not is_name:  # after a value: close brackets, as long as there are
-                after = after_space(text, at)
-                spaces += after - at
-                at = after
+                at = after_space(text, at)
                 if depth == 0:
                     if text[at] != NEWLINE or at + 1 != offsets[line + 1]:
-                        return line, TRAILING, at, spaces, escaped
+                        return line, TRAILING, at, escaped
                     at = -1
                     break
                 if text[at] == (CLOSE if inner == OPEN else LIST_END):
@@ -225,7 +214,7 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                     if inner == OPEN:
                         first = stack[depth, 1]
                         if not is_likely and has_equal(text, names, first, count):
-                            return line, TWICE, at, spaces, escaped
+                            return line, TWICE, at, escaped
                         count = first
                     at += 1
                     own = stack[depth, 2]
@@ -235,10 +224,8 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                         inner = stack[depth - 1, 0]
                     continue
                 if text[at] != COMMA:
-                    return line, NO_COMMA, at, spaces, escaped
-                after = after_space(text, at + 1)
-                spaces += after - at - 1
-                at = after
+                    return line, NO_COMMA, at, escaped
+                at = after_space(text, at + 1)
                 is_name = inner == OPEN
                 if not is_name:
                     break
@@ -253,28 +240,25 @@ def _index(  # noqa: C901, PLR0912, PLR0915 - one state machine: what it keeps w
                 else:
                     is_likely = False
                     if text[at] != QUOTE:
-                        return line, NO_NAME, at, spaces, escaped
+                        return line, NO_NAME, at, escaped
                     after = after_plain(text, text_words, at + 1)
                     if text[after] == QUOTE:
                         code, after = OK, after + 1
                     else:
                         code, after = after_text(text, at)
                     if code > OK:
-                        return line, code, after, spaces, escaped
+                        return line, code, after, escaped
                     escaped += code == ESCAPED
                     hash_ = hash_of(text_words, at, after)
                 name_hash[count], name_start[count], name_end[count] = hash_, at, after
                 count += 1
                 hashes[node], labels[node] = hash_, at
                 at = after_space(text, after)
-                spaces += at - after
                 if text[at] != COLON:
-                    return line, NO_COLON, at, spaces, escaped
-                after = after_space(text, at + 1)
-                spaces += after - at - 1
-                at = after
+                    return line, NO_COLON, at, escaped
+                at = after_space(text, at + 1)
     first_of[len(offsets) - 1] = node
-    return len(offsets) - 1, OK, 0, spaces, escaped
+    return len(offsets) - 1, OK, 0, escaped
 
 
 @compiled

@@ -1,23 +1,51 @@
-"""Names of members: their hashes, and whether two are the same."""
+"""Bytes of a text looked at eight at a time, as one word (Warren, Hacker's Delight, 6-1); words are little-endian.
+
+A search in a word marks bytes by their highest bit. The lowest mark is right; those above it may be of other bytes.
+"""
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
+from integrator.engine.arrays import Octets, Places, Words
+from integrator.engine.compiled import compiled, wrapping
 
-Places = npt.NDArray[np.int32]
-Hashes = npt.NDArray[np.uint64]
+WORD = 8
+"""Bytes of a word."""
+_ONES = np.uint64(0x0101010101010101)
+TOPS = _ONES << np.uint64(7)
+"""The highest bit of each byte."""
 _FEW_NAMES = 64
 """Names of an object that are compared in pairs; more of them are looked up."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """2^64 divided by the golden ratio: spreads the bits of names (Knuth, The Art of Computer Programming, 6.4)."""
+
+
+def in_each(byte: int) -> np.uint64:
+    """Return a word with this byte in each place."""
+    return _ONES * np.uint64(byte)
+
+
+@wrapping
+def equal(word: np.uint64, searched: np.uint64) -> np.uint64:
+    """Return marks of the bytes that are equal; 0 for none. searched: `in_each` of a byte."""
+    other = word ^ searched
+    return (other - _ONES) & ~other & TOPS
+
+
+@wrapping
+def less(word: np.uint64, bound: np.uint64) -> np.uint64:
+    """Return marks of the bytes below a bound of at most 128; 0 for none. bound: `in_each` of it."""
+    return (word - bound) & ~word & TOPS
+
+
+@wrapping
+def lowest_mark(marks: np.uint64) -> int:
+    """Return how many bytes are before the lowest mark; there is one."""
+    below = (marks & (~marks + np.uint64(1))) - np.uint64(1)
+    return int(((below & _ONES) * _ONES) >> np.uint64(56)) - 1
 
 
 class Names(NamedTuple):
@@ -26,7 +54,7 @@ class Names(NamedTuple):
     slots: room to look up the names of an object; twice as many as names, and a power of two.
     """
 
-    hash: Hashes
+    hash: Words
     start: Places
     end: Places
     slots: Places
@@ -38,12 +66,7 @@ class Names(NamedTuple):
         return cls(np.empty(size, np.uint64), start, end, slots)
 
 
-def json_text(value: str) -> bytes:
-    """Return the canonical JSON of a text, as that of names is in a document."""
-    return json.dumps(value, ensure_ascii=False).encode()
-
-
-@compiled
+@wrapping
 def hash_of(text: Words, at: int, end: int) -> np.uint64:
     """Return a hash of the bytes from `at` to before `end`."""
     last = len(text) - 1

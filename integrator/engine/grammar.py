@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.arrow.arrays import Octets, Words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD, before, equal, in_each, less
+from integrator.engine.arrays import Octets, Words
+from integrator.engine.compiled import compiled
+from integrator.engine.words import WORD, equal, in_each, less, lowest_mark
 
 MAX_DEPTH = 128
 """Brackets that may stand inside each other: parsers of consumers accept between 64 and 1,000."""
-
 QUOTE, BACKSLASH, COLON, COMMA, NEWLINE = b'"\\:,\n'
 OPEN, CLOSE, LIST, LIST_END = b"{}[]"
 _SPACE, _TAB, _RETURN = b" \t\r"
@@ -25,7 +24,6 @@ HEX = np.full(256, -1, np.int64)
 HEX[list(b"0123456789abcdef")] = np.arange(16)
 HEX[list(b"ABCDEF")] = np.arange(10, 16)
 _TRUE, _FALSE, NULL = (np.frombuffer(word, np.uint8) for word in (b"true", b"false", b"null"))
-
 (
     OK,
     NO_VALUE,
@@ -83,7 +81,7 @@ def after_plain(text: Octets, text_words: Words, at: int) -> int:
         word = text_words[at]
         found = equal(word, _QUOTES) | equal(word, _BACKSLASHES) | less(word, _PLAIN)
         if found:
-            return at + before(found)
+            return at + lowest_mark(found)
         at += WORD
     while not _SPECIAL[text[at]]:
         at += 1

@@ -1,8 +1,8 @@
 """Where compiled loops are kept: in a directory that is named by all that the machine code depends on.
 
 Numba keeps code by the time of the function's own file. A loop has in it the code of those that it calls, and the
-values of constants of other modules, so that a changed file would leave its callers as they were. Each state of the
-package has a directory of its own here instead.
+values of constants of other modules, so that a changed file would leave its callers as they were. Each state of this
+package, which imports nothing else of the project, has a directory of its own here instead.
 https://numba.readthedocs.io/en/stable/developer/caching.html
 """
 
@@ -20,16 +20,17 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+import numpy as np
 
-_PREFIX = "compiled-"
-_IN_USE = "in-use"
 _config: Any = numba.config
+_PREFIX = "checked-" if _config.BOUNDSCHECK else "compiled-"
+_IN_USE = "in-use"
 _held: list[int] = []
 """Descriptors of files that this process has locked for as long as it lives."""
 
 
 def choose() -> bool:
-    """Have Numba keep code in the directory of this package's sources; return False where none can be written.
+    """Have Numba keep code in the directory of these sources; return False where none can be written.
 
     It is in the directory that NUMBA_CACHE_DIR names, else in the package's `__pycache__`, else in the user's cache
     directory. Where it is new, those of other sources are removed that no process uses.
@@ -76,17 +77,11 @@ def _bases() -> list[Path]:
 
 
 def _digest() -> str:
-    """Return a digest of the package's sources, and of what else makes the machine code."""
+    """Return a digest of the sources of loops, and of what else makes the machine code."""
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
-    made = hashlib.sha256(repr((sys.version, numba.__version__, _config.BOUNDSCHECK, processor)).encode())
-    _add_sources(made, resources.files("integrator"))
-    return made.hexdigest()[:32]
-
-
-def _add_sources(made: hashlib._Hash, directory: Any) -> None:
-    for entry in sorted(directory.iterdir(), key=lambda one: one.name):
+    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+    made = hashlib.sha256(repr((versions, _config.BOUNDSCHECK, processor)).encode())
+    for entry in sorted(resources.files("integrator.engine").iterdir(), key=lambda one: one.name):
         if entry.name.endswith(".py"):
             made.update(f"{entry.name}\0".encode() + entry.read_bytes() + b"\0")
-        elif entry.is_dir() and entry.name != "__pycache__":
-            made.update(f"{entry.name}/".encode())
-            _add_sources(made, entry)
+    return made.hexdigest()[:32]
