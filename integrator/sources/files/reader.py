@@ -46,8 +46,8 @@ class FileReader:
             )
         if found.size != one.size:
             raise EnvironmentFault(
-                f"{one.path}: has {counted(found.size, 'byte')} and had {one.size:,} when it was taken: it was written "
-                f"on; {_WHOLE}"
+                f"{one.path}: has {counted(found.size, 'byte')} and had {one.size:,} when it was taken: it has "
+                f"changed; {_WHOLE}"
             )
         if (found.mtime_ns or 0) != one.mtime:
             raise EnvironmentFault(
