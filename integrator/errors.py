@@ -24,15 +24,21 @@ class Kind:
     exit_code: int
     retriable: bool
 
+    @property
+    def action(self) -> str:
+        """What is to be done, as messages and the status say it."""
+        retry = "retryable, no action needed unless it happens again; then "
+        return f"{retry if self.retriable else ''}{self.who} must act"
+
 
 CONFIGURATION = Kind("configuration", "the author of the channel", 2, retriable=False)
 DATA = Kind("data", "the owner of the source data", 3, retriable=False)
-DELIVERY = Kind("delivery", "nobody yet: run it again; if it fails again, the operator of Kafka", 4, retriable=True)
+DELIVERY = Kind("delivery", "the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
-COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
+COLUMNS = Kind("columns", "the author of the channel", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
-PROCESS = Kind("process", "nobody yet: run it again; if it fails again, the operator", 5, retriable=True)
+PROCESS = Kind("process", "the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 

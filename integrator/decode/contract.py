@@ -77,7 +77,7 @@ class File:
         if not reading.whole_files:
             return read_lines(self.path, how, self.joined.data if self.joined else None)
         if self.joined:
-            raise DataError(Fault(Place(self.path), "is to be read apart from the files after it"))
+            raise DataError(Fault(Place(self.path), "cannot be read together with the files after it"))
         return whole_lines(self.path, how)
 
     def start(self, least: int) -> bytes:

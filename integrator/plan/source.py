@@ -61,8 +61,8 @@ def money_notes(source: Source, tables: Sequence[TableRecipe]) -> Iterator[str]:
         for column in table.in_source.columns:
             if isinstance(column.type, Decimal) and column.type.role == "money":
                 yield (
-                    f"table {table.table.name}, column {column.name}: wal2json writes money as lc_monetary has it "
-                    "($1,234.50), which is refused: declare the column as text in the table's definition"
+                    f"table {table.table.name}, column {column.name}: wal2json writes money in the format of "
+                    "lc_monetary ($1,234.50), which is refused: declare the column as text in the table's definition"
                 )
 
 

@@ -29,7 +29,7 @@ from integrator.transform.key_hash import key_hash
 from integrator.transform.row_uuid import row_uuid
 
 _MASKED = (
-    "the expression has no value that fits, and none is shown: it is of columns that the channel masks "
+    "the result of the expression does not fit, and is not shown: it is made of columns that the channel masks "
     "(errors.log.include.messages has it shown)"
 )
 
@@ -193,7 +193,7 @@ def _missing(scope: EvaluationContext, _spec: str) -> pa.Array:
 def _integ_key(scope: EvaluationContext, _spec: str) -> pa.Array:
     rows = scope.changes.order + scope.clock.rows
     if len(rows) and int(rows.max()) >= 1 << FILE_BITS:
-        raise Refused(f"{{hvr_integ_key}} has numbers for {1 << FILE_BITS} rows of a file; write smaller ones")
+        raise Refused(f"{{hvr_integ_key}} can number only {1 << FILE_BITS} rows of one file; write smaller files")
     return hexadecimal((rows + scope.clock.integ_key).astype(np.uint64), 16)
 
 

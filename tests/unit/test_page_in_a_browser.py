@@ -26,7 +26,13 @@ CYCLE = Cycle(
     seconds=1.5, not_sent={}, checkpoint=Checkpoint(1), warnings={}, steps={},
 )  # fmt: skip
 FAILURE = Failure(
-    "2026-01-02T03:04:05+00:00", "delivery", "nobody yet", "no broker of <b>localhost</b>:9092 answers", False, 3, 8.0
+    "2026-01-02T03:04:05+00:00",
+    "delivery",
+    "retryable, no action needed unless it happens again",
+    "no broker of <b>localhost</b>:9092 answers",
+    False,
+    3,
+    8.0,
 )
 
 

@@ -54,7 +54,7 @@ def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     name, *others = {recognized(replace(file, path=path, joined=None)) for path in file.paths}
     if others:
         raise DataError(
-            Fault(Place(file.path), "is in another dialect than the files after it, and to be read apart from them")
+            Fault(Place(file.path), "is in another dialect than the files after it; they cannot be read together")
         )
     for batch in _NAMED[name].read(file, before, reading):
         yield replace(batch, span=batch.span._replace(dialect=name))

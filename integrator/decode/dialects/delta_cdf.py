@@ -133,7 +133,7 @@ def _decoded(
     used[before[before >= 0]] = True
     if rejected:  # the image of an update alone would be a delete or an insert
         alone = np.isin(kinds, ["update_preimage", "update_postimage"]) & ~used & (before < 0)
-        where.refuse(alone, lambda _: "one image of an update, of which the other is not there, and lines are rejected")
+        where.refuse(alone, lambda _: "one image of an update whose other image is missing, while lines are rejected")
     action = np.select(
         [(kinds == "insert") | ((kinds == "update_postimage") & (before < 0)), kinds == "update_postimage"],
         ["I", "U"],

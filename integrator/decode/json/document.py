@@ -34,7 +34,7 @@ _REASONS = {
     grammar.NO_COLON: "here a colon is expected",
     grammar.NO_COMMA: "here a comma or a closing bracket is expected",
     grammar.TRAILING: "here the line continues after its record",
-    grammar.TOO_DEEP: f"here more than {MAX_DEPTH} brackets stand inside each other",
+    grammar.TOO_DEEP: f"here more than {MAX_DEPTH} brackets are nested",
 }
 
 

@@ -98,7 +98,7 @@ class Rejects:
         left = []
         for one in _apart(changes):
             alone = _alone(one)
-            text = "the before image of an update, of which the after image is not there, and lines are rejected"
+            text = "the before image of an update whose after image is missing, while lines are rejected"
             lines = one.line[alone].tolist()
             found = [Rejected(Fault(Place(one.file, line), text), "TRANSFORMATION") for line in lines]
             self.add(one.file, found)

@@ -172,7 +172,7 @@ class Receiver:
             known.cancel()
             await asyncio.wait([known])
         if len(self._tasks) >= (most := self.limits.connections):
-            reason = f"{counted(most, 'sender')} {are(most)} connected; no more are taken (connections: …)"
+            reason = f"{counted(most, 'sender')} {are(most)} connected; no more are accepted (connections: …)"
             raise Refused(reason, retry=True)
         task = asyncio.current_task()
         if task is not None:
