@@ -60,13 +60,13 @@ def _source(plan: Plan) -> Iterator[str]:
     name, location = plan.recipe.messages.cap_loc, plan.source
     found: list[Problem] = []
     if isinstance(location, FilesLocation) and "://" in location.path:
-        found += [plan.located(("locations", name, "path"), text) for text in look.listed(location, plan.directory)]
+        found += [plan.problem(("locations", name, "path"), text) for text in look.listed(location, plan.directory)]
     if isinstance(location, SocketLocation) and location.connect:
-        found += [plan.located(("locations", name, "connect"), text) for text in look.reached(location.connect)]
+        found += [plan.problem(("locations", name, "connect"), text) for text in look.reached(location.connect)]
     if isinstance(location, JdbcLocation):
         from integrator.refresh import tries  # noqa: PLC0415 - needs Spark, and else check does not
 
-        found += [plan.located(("locations", name, "url"), text) for text in tries.problems(plan, location)]
+        found += [plan.problem(("locations", name, "url"), text) for text in tries.problems(plan, location)]
     if found:
         raise ConfigurationError(found)
     if isinstance(location, JdbcLocation):

@@ -29,8 +29,8 @@ def problems(plan: Plan) -> list[Problem]:
     found = [("path", text) for text in _of_files(plan)]
     if isinstance(location, SocketLocation) and location.listen and State(plan.state).holder() is None:
         found += [("listen", text) for text in _taken(location.listen)]
-    of_state = [plan.located(("state",), text)] if (text := mounts.lock_problem(Path(plan.state))) else []
-    return [*of_state, *(plan.located(("locations", name, key), text) for key, text in found)]
+    of_state = [plan.problem(("state",), text)] if (text := mounts.lock_problem(Path(plan.state))) else []
+    return [*of_state, *(plan.problem(("locations", name, key), text) for key, text in found)]
 
 
 def _of_files(plan: Plan) -> Iterator[str]:

@@ -6,26 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from integrator.channel.actions import TableProperties
 from integrator.channel.reader import Path_
-from integrator.plan.parameters import PLACES, ChannelScope, effective
+from integrator.plan.parameters import ChannelScope, TableScope
 from integrator.schema import Table
 
 
-def in_database(scope: ChannelScope, table: Table) -> Table:
+def in_database(given: TableScope) -> Table:
     """Return a table with the schema and the name that records of it have: TableProperties at the source say them."""
-    properties, _ = effective(scope, table, TableProperties, "source")
-    schema = properties.get("Schema") or table.schema
-    given = [part.strip() for part in (properties.get("Partitions") or "").split("|") if part.strip()]
-    base_name = properties.get("BaseName") or table.base_name
-    return replace(table, schema=schema, base_name=base_name, partitions=(*table.partitions, *given))
+    table, properties = given.table, given.source.properties.values
+    schema, base_name = properties.Schema or table.schema, properties.BaseName or table.base_name
+    partitions = [part.strip() for part in (properties.Partitions or "").split("|") if part.strip()]
+    return replace(table, schema=schema, base_name=base_name, partitions=(*table.partitions, *partitions))
 
 
 def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
     """Add a problem for each two tables that a record could be of, and for names with a schema in them."""
     for table in tables:
         _check_base_name(scope, table)
-    found = [in_database(scope, table) for table in tables]
+    found = [in_database(scope.of(table)) for table in tables]
     by_base_name: dict[str, list[Table]] = {}
     for table in found:
         by_base_name.setdefault(table.base_name, []).append(table)
@@ -36,12 +34,12 @@ def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
 
 
 def _check_base_name(scope: ChannelScope, table: Table) -> None:
-    for at in PLACES:
-        properties, places = effective(scope, table, TableProperties, at)
-        schema, dot, name = (properties.get("BaseName") or "").rpartition(".")
+    given = scope.of(table)
+    for properties in (given.source.properties, given.kafka.properties):
+        schema, dot, name = (properties.values.BaseName or "").rpartition(".")
         if dot:
             text = f"table {table.name}: a BaseName is without its schema: write Schema: {schema}, BaseName: {name}"
-            _add(scope, ("actions", places["BaseName"], "BaseName"), text)
+            _add(scope, ("actions", properties.places["BaseName"], "BaseName"), text)
 
 
 def _check_schemas(scope: ChannelScope, one: Table, other: Table) -> None:

@@ -32,8 +32,8 @@ from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, shards
-from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.directory import IMPORTING, State
+from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.sources.journal import Journal
 from integrator.sources.spool import PATTERN, number_of
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault, command
 from integrator.names.numbers import counted
+from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES, CycleMark
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
-from integrator.run.state.directory import State
 from integrator.sources.journal import Journal
 
 _SPARK_SAYS = re.compile(

@@ -11,8 +11,8 @@ from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.names.numbers import ranges
 from integrator.run.state import consistency, shards
-from integrator.run.state.spark_checkpoint import SparkCheckpoint
 from integrator.run.state.directory import State
+from integrator.run.state.spark_checkpoint import SparkCheckpoint
 
 
 @dataclass(frozen=True)
