@@ -34,6 +34,10 @@ class Parameters(Generic[Kind]):
     values: Kind
     places: Mapping[str, int]
 
+    def place(self, parameter: str) -> int | None:
+        """Return the place of the action that gives a parameter; None where none does."""
+        return self.places.get(parameter)
+
 
 @dataclass(frozen=True)
 class Target:

@@ -91,10 +91,11 @@ def check_scopes(channel: Channel, tables: Iterable[str], problems: Problems, *,
     known_tables = ["*", GENERAL, *names, *channel.table_groups]
     known_places = ["*", *channel.locations, *sorted({location.group for location in channel.locations.values()})]
     for place, action in enumerate(channel.actions):
-        if action.table not in known_tables and (complete or nearest(action.table, names)):
+        is_known = action.table in known_tables or problems.removed.lacks(("table_groups",))
+        if not is_known and (complete or nearest(action.table, names)):
             text = f"{action.table!r} is no table or table group; {_table_meant(action.table, known_tables)}"
             problems.add(("actions", place, "table"), text)
-        if action.group not in known_places:
+        if action.group not in known_places and not problems.removed.lacks(("locations",)):
             text = (
                 f"{action.group!r} is no location or location group; {meant(action.group, known_places, 'known are')}"
             )

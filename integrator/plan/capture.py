@@ -164,7 +164,7 @@ def _trims(parameters: TableParameters) -> tuple[tuple[str, int], ...]:
 def _characters(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
     """Return the characters of CharacterMapping, and what stands for each; none for a table without text."""
     properties = parameters.given.either.properties
-    text, place = properties.values.CharacterMapping, properties.places.get("CharacterMapping")
+    text, place = properties.values.CharacterMapping, properties.place("CharacterMapping")
     rules: list[tuple[str, str]] = []
     if not text or not any(isinstance(column.type, schema.String) for column in parameters.table.columns):
         return ()

@@ -68,6 +68,8 @@ def _extra_fields(table: Table, columns: ColumnParameters, rules: Rules, scope: 
         if table.column(name) is not None:
             continue
         values, report = parameters.values, _at_column(scope, parameters.places, table)
+        if not values.Extra and name in scope.problems.removed.columns:
+            continue
         if not values.Extra:
             accepted = "a new one needs Extra: true and a Datatype; its columns are"
             report("Name", f"{name!r} is no column; {scope.column_meant(name, table, accepted)}")

@@ -33,6 +33,7 @@ DEFAULTS = {
 }
 
 
+_REFUSED = "librdkafka refuses this: {}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
 _KEYS = {"bootstrap.servers": "Kafka_Brokers", "compression.type": "Kafka_Message_Compress"}
 _UNITS: dict[str, Unit] = {"HVR_KAFKA_MSG_MAX_BYTES": "bytes", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT": "seconds"}
 """What variables count."""
@@ -66,7 +67,6 @@ def kafka_settings(
     exactly_once = channel.delivery == "exactly_once"
     if exactly_once:
         _check_transactions(extra, variables.report)
-
     brokers.check_brokers(location.Kafka_Brokers, name, problems)
     access = kafka_access.access_properties(location, problems.at_location(name), problems.source.directory)
     kafka_access.check_beside(extra, access, variables.report)
@@ -77,9 +77,8 @@ def kafka_settings(
         if refused in extra:
             variables.report("HVR_KAFKA_PROPERTY", why)
         else:
-            text = f"librdkafka refuses this: {why}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
             key = kafka_access.key_of(refused) or _KEYS.get(refused) or kafka_access.key_in(location, why)
-            problems.add(("locations", name, *filter(None, (key,))), text)
+            problems.add(("locations", name, *filter(None, (key,))), _REFUSED.format(why))
     rate_limit = variables.number("HVR_KAFKA_RATE_LIMIT", 0, 1, 10_000_000)
     return KafkaSettings(producer, max_bytes, timeout, rate_limit, exactly_once)
 

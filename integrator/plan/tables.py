@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from integrator.channel.reader import Path_
 from integrator.contracts.fragments import Shape
+from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Messages, Read, Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Coercion, Field, TableRecipe
 from integrator.encode import messages
@@ -24,7 +25,7 @@ from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScop
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
-from integrator.schema import Bytes, Table
+from integrator.schema import Bytes, Column, Table
 from integrator.transform.coerce import TYPES
 
 
@@ -78,7 +79,7 @@ def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
     named = replace(keys.table, base_name=properties.BaseName or keys.table.base_name)
     return TableRecipe(
         table=named,
-        topic=topic_of(scope, named, integrate.values.Topic, integrate.places.get("Topic")),
+        topic=topic_of(scope, named, integrate.values.Topic, integrate.place("Topic")),
         style="TimeKey" if scope.layout.envelope else _style(given.kafka.columns),  # an envelope says every change
         key=keys.table.key,
         keyless=not keys.own,
@@ -173,29 +174,36 @@ def _style(columns: ColumnParameters) -> str:
 
 
 def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
-    """Add a problem for what the format cannot say: column, reason and remedy. places: of columns that actions make."""
-    fmt, layout = format_of(scope.layout), scope.layout
+    """Add a problem for what the format cannot write, with a remedy. places: of columns that actions make."""
+    fmt, layout, name = format_of(scope.layout), scope.layout, table.table.name
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
-    columns = messages.columns(table, probe, Shape())
+    columns, options = messages.columns(table, probe, Shape()), messages.options_of(table, probe)
 
     def report(text: str, column: str = "") -> None:
-        scope.problems.add(places.get(column, scope.definition(table.table.name)), text, table.table.name)
+        scope.problems.add(places.get(column, scope.definition(name)), text, name)
 
-    name = messages.record(table, probe)
-    unnamed = fmt.record_refusal(name)
+    record = messages.record(table, probe)
+    unnamed = fmt.record_refusal(record)
     if unnamed:
-        report(f"{layout.format}, record {name}: {unnamed}")
-    options = messages.options_of(table, probe)
+        report(f"{layout.format}, record {record}: {unnamed}")
     for column, why in refusals(fmt, columns, options):
-        action = f"{{action: ColumnProperties, table: {table.table.name}, Name: {column}, BaseName: …}}"
+        action = f"{{action: ColumnProperties, table: {name}, Name: {column}, BaseName: …}}"
         report(f"column {column}, {layout.format}: {why.replace('(BaseName)', action)}", column)
-    names = [column.name for column in columns]
-    of_fields = {field.name for field in table.fields}
-    for twice in sorted({name for name in names if names.count(name) > 1}):
-        if layout.before or twice not in of_fields:  # else the fields' own check reports it
-            report(f"column {twice}: another would have the same name; choose another BeforeUpdateColumns", twice)
-    text = layout.options.encoding != "UTF-8" or layout.options.newlines
-    if layout.format == "CSV" and options.binary == "COPY" and text:
+    for twice in _twice(columns, table, layout):
+        report(f"column {twice}: another would have the same name; choose another BeforeUpdateColumns", twice)
+    if options.binary == "COPY" and _is_recoded(layout):
         for blob in columns:
             if isinstance(blob.type, Bytes):
                 report(f"column {blob.name}: bytes copied into CSV cannot be recoded; use MapBinary: BASE64 or HEX")
+
+
+def _twice(columns: Sequence[Column], table: TableRecipe, layout: MessageFormat) -> list[str]:
+    """Return the names that several columns of messages have, but for two fields: their own check reports those."""
+    names, of_fields = [column.name for column in columns], {field.name for field in table.fields}
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return [name for name in twice if layout.before or name not in of_fields]
+
+
+def _is_recoded(layout: MessageFormat) -> bool:
+    """Return whether the text of messages is CSV in another encoding, or with other line ends."""
+    return layout.format == "CSV" and (layout.options.encoding != "UTF-8" or layout.options.newlines != "")
