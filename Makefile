@@ -5,18 +5,18 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
-COMPILED := $(addprefix tests/unit/test_,json_document.py json_tables.py lines.py repeated.py dialects.py debezium.py wal2json.py row_layouts.py row_writer.py table_files.py hvr.py xxh64.py)
-
 .PHONY: quickstart test lint bench faults fuzz lock docs site clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
 
-# What is pure runs in parallel, and compiled loops once more with each index checked. Tests with Spark and a broker, those of
-# faults among them, run in three processes, each with its own Spark and broker.
+# What is pure runs in parallel; tests of compiled loops once more with each index checked, and those with little data without
+# the compiler. Tests with Spark and a broker, those of faults among them, run in three processes, each with its own Spark and
+# broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(COMPILED)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile -m engine tests/unit
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile -m engine_without_compiler tests/unit
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
 lint: $(VENV)/installed
@@ -40,6 +40,7 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.cluster_campaign --rounds 20 --seed 3 --only "executor paused"
 	$(BIN)/python -m tests.faults.cluster_campaign --rounds 40 --seed 4 --delivery exactly_once
 	$(BIN)/python -m tests.faults.restored_states --rounds 60 --seed 5
+	$(BIN)/python -m tests.faults.frozen_states --rounds 16 --seed 6
 	$(BIN)/python -m tests.faults.restarts --restarts 200
 	$(BIN)/python -m tests.faults.kill_minus_nine --kills 20
 	$(BIN)/python -m tests.faults.socket_kills --lines 500000 --kills 12

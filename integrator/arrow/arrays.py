@@ -8,9 +8,10 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from integrator.engine.arrays import Ints, Mask, Octets
 
 FEW_ROWS = 4096
 """Rows of a table, from which on they are worked on alone: a call's price is nothing beside them."""
@@ -19,13 +20,9 @@ _ENOUGH_ROWS = 65536
 
 Item = TypeVar("Item")
 Raw: TypeAlias = "bytes | bytearray"
-Octets = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
-Offsets = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
-def flat(values: pa.Array) -> tuple[Octets, Offsets]:
+def flat(values: pa.Array) -> tuple[Octets, Ints]:
     """Return the bytes of a string or binary array, without gaps, and its offsets, from 0 on. Null has none."""
     if values.null_count:
         values = pc.fill_null(values, "" if pa.types.is_string(values.type) else b"")
@@ -35,7 +32,7 @@ def flat(values: pa.Array) -> tuple[Octets, Offsets]:
     return everything[offsets[0] : offsets[-1]], offsets - offsets[0]
 
 
-def from_flat(data: Octets, offsets: Offsets, kind: pa.DataType, like: pa.Array) -> pa.Array:
+def from_flat(data: Octets, offsets: Ints, kind: pa.DataType, like: pa.Array) -> pa.Array:
     """Return an array of `kind` from bytes and offsets, null where `like` is null."""
     validity = None
     if like.null_count:
@@ -45,18 +42,10 @@ def from_flat(data: Octets, offsets: Offsets, kind: pa.DataType, like: pa.Array)
     return pa.Array.from_buffers(kind, len(like), buffers)
 
 
-def of_width(rows: npt.NDArray[np.uint8]) -> pa.Array:
+def of_width(rows: Octets) -> pa.Array:
     """Return text of which all have as many bytes, given row by row."""
     offsets = np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32)
     return pa.Array.from_buffers(pa.string(), len(rows), [None, pa.py_buffer(offsets), pa.py_buffer(rows)])
-
-
-def words(data: Octets) -> Words:
-    """Return the eight bytes from each place on as a number, least significant first: most text is one or two of them.
-
-    In compiled code no index is checked: who reads or writes a word past the last one must own the bytes.
-    """
-    return np.ndarray((max(len(data) - 7, 0),), "<u8", data, 0, (1,))
 
 
 def in_groups(parts: Sequence[Item], sizes: Sequence[int]) -> list[list[Item]]:
@@ -162,7 +151,7 @@ def _fitting(text: str, wanted: pa.DataType) -> Decimal:
     return held
 
 
-def items_of(lists: pa.Array) -> tuple[pa.Array, Offsets]:
+def items_of(lists: pa.Array) -> tuple[pa.Array, Ints]:
     """Return the items of all lists, one after another, and in which row each stands. Null has none."""
     return lists.flatten(), np.repeat(np.arange(len(lists)), _lengths(lists))
 
@@ -174,7 +163,7 @@ def as_lists(items: pa.Array, like: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets), items, mask=null)
 
 
-def _lengths(lists: pa.Array) -> Offsets:
+def _lengths(lists: pa.Array) -> Ints:
     return np.asarray(pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False), np.int64)
 
 

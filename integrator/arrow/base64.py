@@ -7,7 +7,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Octets, Offsets, flat, from_flat
+from integrator.arrow.arrays import flat, from_flat
+from integrator.engine.arrays import Ints, Octets
 
 _ALPHABET = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", np.uint8)
 _PAIRS = np.column_stack([np.repeat(_ALPHABET, 64), np.tile(_ALPHABET, 64)]).copy().view(np.uint16).ravel()
@@ -23,7 +24,7 @@ def base64(values: pa.Array) -> pa.Array:
     return encode(data, offsets, values)
 
 
-def encode(data: Octets, offsets: Offsets, like: pa.Array) -> pa.Array:
+def encode(data: Octets, offsets: Ints, like: pa.Array) -> pa.Array:
     """Return the base64 of each run of `data` between `offsets`; null where `like` is null."""
     length = np.diff(offsets)
     groups = (length + 2) // 3
@@ -36,7 +37,7 @@ def encode(data: Octets, offsets: Offsets, like: pa.Array) -> pa.Array:
     return _text(bits.astype(np.uint32), length, ends, like)
 
 
-def _text(bits: npt.NDArray[np.uint32], length: Offsets, ends: Offsets, like: pa.Array) -> pa.Array:
+def _text(bits: npt.NDArray[np.uint32], length: Ints, ends: Ints, like: pa.Array) -> pa.Array:
     """Return base64 of groups of 24 bits; `ends` are the groups before each value, and after the last."""
     text = np.empty((len(bits), 2), np.uint16)
     text[:, 0], text[:, 1] = _PAIRS[bits >> 12], _PAIRS[bits & 0xFFF]
@@ -63,7 +64,7 @@ def decimals(values: pa.Array) -> pa.Array:
     return _text(bits, length, np.concatenate([[0], np.cumsum(groups)]), values)
 
 
-def small_unscaled(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def small_unscaled(values: pa.Array) -> tuple[Ints, Ints]:
     """Return the unscaled values of decimals of at most 18 digits, and how many bytes each needs; null is 0."""
     low = np.frombuffer(values.buffers()[1], np.int64)[0::2][values.offset : values.offset + len(values)]
     if values.null_count:
@@ -78,7 +79,7 @@ def small_unscaled(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray
     return low, length
 
 
-def twos_complement(values: pa.Array) -> tuple[Octets, Offsets]:
+def twos_complement(values: pa.Array) -> tuple[Octets, Ints]:
     """Return decimals' unscaled values as minimal big-endian two's complement bytes, and their offsets.
 
     That is java.math.BigInteger.toByteArray, which Connect's Decimal is defined by. Null gives one zero byte.

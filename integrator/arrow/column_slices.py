@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-Numbers = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask
 
 
 class SlotsByName(dict[str, int]):
@@ -22,9 +21,9 @@ class SlotsByName(dict[str, int]):
 
     def __init__(self, slots: Mapping[str, int]) -> None:
         super().__init__(slots)
-        self._of: dict[tuple[str, ...], Numbers] = {}
+        self._of: dict[tuple[str, ...], Ints] = {}
 
-    def of(self, names: tuple[str, ...]) -> Numbers:
+    def of(self, names: tuple[str, ...]) -> Ints:
         """Return the slots of columns, which are kept: the same ones are asked for again and again."""
         if names not in self._of:
             self._of[names] = np.array([self[name] for name in names], np.int64)
@@ -36,8 +35,8 @@ class ColumnStore:
     """Columns by their slots. arrays: values of many columns each. array, start: in which one a slot is, and where."""
 
     arrays: Sequence[pa.Array]
-    array: Numbers
-    start: Numbers
+    array: Ints
+    start: Ints
 
 
 class ColumnSlices(Mapping[str, pa.Array]):
@@ -56,7 +55,7 @@ class ColumnSlices(Mapping[str, pa.Array]):
     def __len__(self) -> int:
         return len(self._slots)
 
-    def slots(self, names: tuple[str, ...]) -> Numbers:
+    def slots(self, names: tuple[str, ...]) -> Ints:
         """Return the slots of columns."""
         return self._slots.of(names) + self._first
 
@@ -66,9 +65,9 @@ class Columns:
     """Columns of tables, one after the other: of each the number of its array, where it begins there, and its rows."""
 
     arrays: Sequence[pa.Array]
-    array: Numbers
-    start: Numbers
-    size: Numbers
+    array: Ints
+    start: Ints
+    size: Ints
 
     @staticmethod
     def of(tables: Sequence[tuple[Mapping[str, pa.Array], int]], names: Sequence[tuple[str, ...]]) -> Columns:
@@ -95,15 +94,15 @@ class Columns:
     def __len__(self) -> int:
         return len(self.array)
 
-    def take(self, at: Numbers) -> Columns:
+    def take(self, at: Ints) -> Columns:
         """Return the columns at some places."""
         return Columns(self.arrays, self.array[at], self.start[at], self.size[at])
 
-    def order(self, kind: Numbers) -> Numbers:
+    def order(self, kind: Ints) -> Ints:
         """Return the places of the columns by their kinds, and among those of a kind as they lie."""
         return np.lexsort((self.start, self.array, kind))
 
-    def with_nulls(self) -> npt.NDArray[np.bool_]:
+    def with_nulls(self) -> Mask:
         """Return which columns may have nulls, for their arrays have."""
         return np.array([array.null_count > 0 for array in self.arrays], np.bool_)[self.array]
 

@@ -6,11 +6,11 @@ So Debezium writes io.debezium.time.Interval. Months, days and seconds may have 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints
+
 _BYTES = 16
 _NANOS = 1_000_000_000
 

@@ -11,15 +11,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
-
-Octets = npt.NDArray[np.uint8]
-Unsigned = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Octets, Words
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ def constant(data: bytes, rows: int) -> FixedWidthBytes:
     return FixedWidthBytes(np.broadcast_to(np.frombuffer(data, np.uint8), (rows, len(data))))
 
 
-def varint(values: Unsigned) -> FixedWidthBytes:
+def varint(values: Words) -> FixedWidthBytes:
     """Return integers as varints: seven bits a byte, the lowest first, the high bit set on all but the last."""
     most = int(values.max()) if len(values) else 0
     width = max(1, -(-most.bit_length() // 7))
@@ -95,7 +90,7 @@ def varint(values: Unsigned) -> FixedWidthBytes:
     return FixedWidthBytes(data, length if width > 1 else None)
 
 
-def zigzag(values: Ints) -> Unsigned:
+def zigzag(values: Ints) -> Words:
     """Return signed integers so that small ones of either sign are small: 0 -1 1 -2 become 0 1 2 3."""
     return ((values << 1) ^ (values >> 63)).view(np.uint64)
 

@@ -11,13 +11,11 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, unfit
-
-Seconds = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints
 
 _DAY = 86_400
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
@@ -36,7 +34,7 @@ _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 @lru_cache(maxsize=64)
-def _changes(zone: str) -> tuple[Seconds, Seconds]:
+def _changes(zone: str) -> tuple[Ints, Ints]:
     """Return when the offset of a zone changes, from 2036 to 2499, in seconds of UTC, and what it is from then on."""
     rule = ZoneInfo(zone)
 
@@ -58,7 +56,7 @@ def _changes(zone: str) -> tuple[Seconds, Seconds]:
     return np.array(starts, np.int64), np.array(offsets, np.int64)
 
 
-def _offsets(zone: str, seconds: Seconds) -> Seconds:
+def _offsets(zone: str, seconds: Ints) -> Ints:
     """Return the offset from UTC at moments from 2036 on, in seconds."""
     starts, offsets = _changes(zone)
     repeated = (seconds - _REPEATED) % (_END - _REPEATED) + _REPEATED
@@ -66,13 +64,13 @@ def _offsets(zone: str, seconds: Seconds) -> Seconds:
     return offsets[np.searchsorted(starts, at, side="right") - 1]
 
 
-def _seconds(moments: pa.Array) -> Seconds:
+def _seconds(moments: pa.Array) -> Ints:
     """Return moments in whole seconds since 1970; of null, 0."""
     counts = pc.fill_null(moments.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
     return np.asarray(counts // _PER_SECOND[moments.type.unit], np.int64)
 
 
-def _shifted(moments: pa.Array, by: Seconds, kind: pa.DataType) -> pa.Array:
+def _shifted(moments: pa.Array, by: Ints, kind: pa.DataType) -> pa.Array:
     shift = pa.array(by * _PER_SECOND[moments.type.unit])
     return pc.add_checked(moments.cast(pa.int64()), shift).cast(kind)
 

@@ -61,7 +61,7 @@ def plan(plan: Plan, only: Sequence[str]) -> str:
     recipe = plan.recipe
     found = {
         "channel": plan.channel,
-        "source": show.source(plan.source),
+        "source": plan.source.describe(),
         "kafka": plan.brokers,
         "producer": mask_properties(recipe.send.producer),
         "format": show.layout(recipe),

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from integrator.channel import patterns
-from integrator.plan.identity import full_name
 from integrator.schema import Table
 
 _DEFAULT_SCHEMAS = (None, "public", "dbo")
@@ -25,8 +24,8 @@ def names_of(tables: Sequence[Table]) -> dict[str, str]:
     names: dict[str, str] = {}
     for table in tables:
         if id(table) not in is_kept:
-            names[full_name(table)] = _free(table, taken, with_schema=count[table.name] > 1)
-            taken.add(names[full_name(table)])
+            names[table.full_name] = _free(table, taken, with_schema=count[table.name] > 1)
+            taken.add(names[table.full_name])
     return names
 
 

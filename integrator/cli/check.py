@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from integrator import registry
-from integrator.channel.sources import FilesLocation, JdbcLocation, SocketLocation
 from integrator.cli import look
 from integrator.deliver.kafka import probe, topics
-from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError, Problem
+from integrator.errors import ConfigurationError, EnvironmentFault, IntegratorError
 from integrator.names.numbers import are, counted
 from integrator.plan import Plan
 from integrator.plan.notes import COMPACTED
+from integrator.sources.tables import Database, TableSource
 
 
 def look_at(plans: Sequence[Plan]) -> str:
@@ -57,20 +57,17 @@ def connect(plans: Sequence[Plan], test_topic: str | None) -> str:
 
 def _source(plan: Plan) -> Iterator[str]:
     """Try a source that is not on this machine."""
-    name, location = plan.recipe.messages.cap_loc, plan.source
-    found: list[Problem] = []
-    if isinstance(location, FilesLocation) and "://" in location.path:
-        found += [plan.problem(("locations", name, "path"), text) for text in look.listed(location, plan.directory)]
-    if isinstance(location, SocketLocation) and location.connect:
-        found += [plan.problem(("locations", name, "connect"), text) for text in look.reached(location.connect)]
-    if isinstance(location, JdbcLocation):
+    if isinstance(plan.source, TableSource):
         from integrator.refresh import tries  # noqa: PLC0415 - needs Spark, and else check does not
 
-        found += [plan.problem(("locations", name, "url"), text) for text in tries.problems(plan, location)]
+        wrong = tries.problems(plan)
+    else:
+        wrong = plan.source.reach(plan.directory)
+    found = [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]
     if found:
         raise ConfigurationError(found)
-    if isinstance(location, JdbcLocation):
-        yield f"{location.url.partition('?')[0]}: {counted(len(plan.recipe.tables), 'table')} can be read"
+    if isinstance(plan.source, Database):
+        yield f"{plan.source.describe()}: {counted(len(plan.recipe.tables), 'table')} can be read"
 
 
 def _brokers(plan: Plan, test_topic: str | None) -> Iterator[str]:

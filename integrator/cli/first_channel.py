@@ -18,6 +18,7 @@ from integrator.cli.channel_names import names_of
 from integrator.cli.templates import PRODUCTION, Template
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
+from integrator.names.numbers import counted
 from integrator.tables import Definition, whose
 
 _NAME_SIZE = 12
@@ -120,7 +121,7 @@ def _checked(channel: Path, text: str, timezone: str, found: Definition) -> tupl
 
 def _report(options: Options, dialect: str, count: int, notes: Sequence[str]) -> str:
     place = options.channel
-    of_file = f"{count} table{'' if count == 1 else 's'} of {options.definitions} ({dialect})"
+    of_file = f"{counted(count, 'table')} of {options.definitions} ({dialect})"
     noted = "".join(f"\nnote: {note}" for note in notes)
     return (
         f"{place}: channel {_name_of(place)}, {of_file}{noted}\nNext:\n{_directory(options.changes)}"
@@ -146,7 +147,7 @@ def _dialect_of(definitions: Path) -> tuple[str, bool]:
     if definitions.suffix not in (".sql", ".ddl"):
         return whose.SQL[0], True
     try:
-        among, is_told = whose.candidates(tables.text_of(definitions))
+        among, is_told = whose.candidates(tables.text_of(definitions), definitions.name)
     except (OSError, UnicodeDecodeError):
         return whose.SQL[0], True  # which reading it says
     if is_told:

@@ -16,6 +16,7 @@ import structlog
 from integrator.cli import rotated
 from integrator.cli.rotated import SHOWN, Mark, Opened, PackedError, Place, identity, read
 from integrator.errors import DataError
+from integrator.names.numbers import counted
 
 CHUNK = 256 * 1024
 LONGEST = 1 << 30
@@ -49,7 +50,7 @@ class Growing:
         if received < place.of.before:
             raise DataError(
                 f"{self._path}: begins with line {place.of.before + 1} of {self._sender}, and the receiver has "
-                f"{received} lines: it has lost some; send the file with another --sender"
+                f"{counted(received, 'line')}: it has lost some; send the file with another --sender"
             )
         if received < place.line:  # an older copy of the receiver's state
             place = Place(place.of, place.of.before, 0, b"")
@@ -65,8 +66,9 @@ class Growing:
         if mark is None:
             if received:
                 raise DataError(
-                    f"{self._record}: is not there, and {received} lines were received of {self._sender}: nobody knows "
-                    "in which file they are; restore it, or send the file with another --sender"
+                    f"{self._record}: is not there, and the receiver has {counted(received, 'line')} of "
+                    f"{self._sender}: nobody knows in which file they are; restore it, or send the file with another "
+                    "--sender"
                 )
             file = rotated.opened(self._path)
             if file is None:

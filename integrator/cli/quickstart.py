@@ -25,6 +25,7 @@ from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
 from integrator.errors import EnvironmentFault
+from integrator.names.numbers import counted
 from integrator.plan import Plan
 from integrator.run import daemon
 from integrator.run.seen import progress
@@ -111,7 +112,7 @@ def _show(plan: Plan, received: Sequence[Received], seconds: float, console: Con
         grid.add_row(topic, str(len(documents)), operations)
     console.print()
     console.print(grid)
-    console.print(f"{len(received)} messages, read back by a consumer, {seconds:.0f} s after the start.")
+    console.print(f"{counted(len(received), 'message')}, read back by a consumer, {seconds:.0f} s after the start.")
 
 
 def _few(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -68,7 +68,7 @@ def run(plan: Plan, options: Options, console: Console) -> None:
     done = job.replay(plan, found)
     emptied = f", {done.emptied} without a record" if done.emptied else ""
     console.print(
-        f"{counted(len(found), 'dead letter')}: {done.given} sent again, {done.before} were before{emptied}; "
+        f"{counted(len(found), 'dead letter')}: {done.given} sent again, {done.before} before{emptied}; "
         f"{counted(done.rows, 'row')} read, {counted(done.messages, 'message')} with those of the dead letter topic, "
         f"{counted(done.rejected, 'line')} rejected again",
         highlight=False,
@@ -101,8 +101,8 @@ def _show_trial(found: Sequence[Letter], tried: Trial, console: Console) -> None
         later = tried.later.get(topic, [])
         named = f", and could then end on older values: {', '.join(map(shown, later[:_NAMED]))}" if later else ""
         console.print(
-            f"order: topic {topic}: {len(later)} of {count} keys have messages since a minute before the first letter"
-            f"{named}",
+            f"order: topic {topic}: {len(later)} of {counted(count, 'key')} with messages since a minute "
+            f"before the first letter{named}",
             highlight=False,
         )
     for topic in tried.keyless:

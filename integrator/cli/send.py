@@ -19,7 +19,8 @@ import structlog
 
 from integrator.cli.growing import Growing
 from integrator.errors import EnvironmentFault
-from integrator.sources.incoming import keep_alive
+from integrator.names.numbers import counted
+from integrator.sources.sockets.incoming import keep_alive
 
 _POLL_S = 0.05
 _ANSWER_S = 30.0
@@ -183,4 +184,4 @@ class _Answers:
                 self._heard.wait(1.0)
         self.check(0)
         if self.received < count:
-            raise ConnectionError(f"{count} lines were sent, and {self.received} are received")
+            raise ConnectionError(f"{counted(count, 'line')} sent, and {self.received:,} received")

@@ -10,7 +10,6 @@ from rich.text import Text as Cell
 
 from integrator.channel import paths
 from integrator.channel.secret import mask_properties
-from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation
 from integrator.cli.output import grid, plain_grid
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, KeyRecipe
@@ -19,7 +18,6 @@ from integrator.encode.messages import value_schema
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.names.numbers import counted
 from integrator.plan import Plan
-from integrator.plan.source import AnySource
 from integrator.refresh.ledger import Ledger
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.heartbeat import Beat
@@ -49,26 +47,14 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
 
 def state(cycles: Sequence[Synced | Damaged], console: Console) -> None:
     """Print synced cycles, and which of them cannot be gone back to because their mark is damaged."""
-    rows = plain_grid("cycle", "synced", "files", "last file", "rows", "messages", "bytes", "rows that wait")
+    rows = plain_grid("cycle", "synced", "files", "last slice", "rows", "messages", "bytes", "rows that wait")
     for one in cycles:
         if isinstance(one, Damaged):
             console.print(f"{one}; --back-to cannot reach that cycle", highlight=False, markup=False)
             continue
-        numbers = (one.files, one.last_file, one.rows, one.messages, one.bytes, one.deferred)
+        numbers = (one.files, one.last_slice, one.rows, one.messages, one.bytes, one.deferred)
         rows.add_row(str(one.cycle), one.at.isoformat(timespec="seconds"), *(Cell(str(number)) for number in numbers))
     console.print(rows if cycles else "no cycle is synced yet", highlight=False)
-
-
-def source(location: AnySource) -> str:
-    """Return where changes or tables come from."""
-    if isinstance(location, FilesLocation):
-        return f"{paths.as_known(location.path)} ({location.dialect}, by {location.order})"
-    if isinstance(location, SnapshotLocation):
-        return f"{paths.as_known(location.path)} ({location.format})"
-    if isinstance(location, JdbcLocation):
-        return location.url.partition("?")[0]
-    where = f"listens on {location.listen}" if location.listen else f"connects to {location.connect}"
-    return f"{where} ({location.dialect})"
 
 
 def plan(plan: Plan, only: list[str], console: Console) -> None:
@@ -80,7 +66,7 @@ def plan(plan: Plan, only: list[str], console: Console) -> None:
         console.print(referenced(text), highlight=False, markup=False, **how)
 
     say(f"channel   {plan.channel}")
-    say(f"source    {source(plan.source)}")
+    say(f"source    {plan.source.describe()}")
     say(f"kafka     {plan.brokers}")
     say(f"producer  {mask_properties(recipe.send.producer)}")
     say(f"messages  {layout(recipe)}, {bundling(recipe)}, at most {recipe.messages.max_bytes} bytes")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import mask
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, UPDATE
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import ColumnsFound
 from integrator.schema import Table
 
@@ -24,7 +24,7 @@ from integrator.schema import Table
 class RowTables:
     """The tables of rows. of_row: of each row, the place of its table in `tables`."""
 
-    of_row: npt.NDArray[np.int64]
+    of_row: Ints
     tables: tuple[Table, ...]
 
     def where(self, mask: Mask) -> RowTables:
@@ -62,8 +62,8 @@ class Changes:
     countdown: pa.Array
     cap_tstamp: pa.Array
     cap_user: pa.Array
-    line: npt.NDArray[np.int64]
-    order: npt.NDArray[np.int64]
+    line: Ints
+    order: Ints
     left_out: dict[str, Mask] = field(default_factory=dict)
     before_images: Mask | None = None
     of_tables: RowTables | None = None

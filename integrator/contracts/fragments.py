@@ -18,14 +18,11 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
-
-Places = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask
 
 FRAGMENT = pa.schema(
     [
@@ -244,7 +241,7 @@ def _aside(topics: Sequence[str], op: int, payload: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([{"topic": topic, **row} for topic in topics], schema=FRAGMENT)
 
 
-def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[Shape, Places | None]]:
+def shapes(missing: dict[int, Mask], truncate: Mask) -> list[tuple[Shape, Ints | None]]:
     """Return the shapes among rows, each with the places of its rows; None for all of them.
 
     missing: by the field's place in the recipe, True for rows that have no value for it.

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes, together
+from integrator.engine.arrays import Ints, Mask
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class MultiTableChanges:
         return len(self.rows)
 
     @property
-    def order(self) -> npt.NDArray[np.int64]:
+    def order(self) -> Ints:
         """The places of the rows among all rows of the batch."""
         return self.rows.order
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from integrator.engine.arrays import Ints
 
 RECORD_OVERHEAD = 100
 """Bytes that a record costs beside key and value: at most 36 of its own, and 61 of a batch that it may be alone in
@@ -17,7 +18,6 @@ RECORD_OVERHEAD = 100
 HEADER_OVERHEAD = 10
 """Bytes that a header costs beside its name and value: two varints of at most 5 bytes."""
 
-Ints = npt.NDArray[np.int64]
 Headers = Sequence[tuple[str, bytes | None]]
 
 

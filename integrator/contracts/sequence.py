@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.arrow.arrays import flat, of_width
-from integrator.arrow.compiled import compiled
+from integrator.engine.arrays import Ints, Words
+from integrator.engine.numbers import write_hexadecimal
 
 SEQUENCE_WIDTHS = (20, 16, 7)
 """hvr_integ_seq: the commit's position, the transaction, the row in it; hex digits joined by `|`, 45 characters."""
 MAX_ROWS_IN_TRANSACTION = 16 ** SEQUENCE_WIDTHS[2]
-
-_HEX = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 
 @dataclass(frozen=True)
@@ -51,14 +49,14 @@ class OpenTransaction:
         return self.tx[: sum(SEQUENCE_WIDTHS[:2]) + 1] if self.tx and self.rows and self.goes_on else ""
 
 
-def hexadecimal(values: npt.NDArray[np.uint64], width: int) -> pa.Array:
+def hexadecimal(values: Words, width: int) -> pa.Array:
     """Return each value as `width` upper-case hex digits."""
     digits = np.empty((len(values), width), np.uint8)
-    _write_hexadecimal(values, digits, 0, width)
+    write_hexadecimal(values, digits, 0, width)
     return of_width(digits)
 
 
-def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64]) -> pa.Array:
+def integ_seq(commit: pa.Array, transaction: pa.Array, row: Ints) -> pa.Array:
     """Join the segments of hvr_integ_seq: hex text of a commit (20) and a transaction (16), and row numbers.
 
     I2: a pure function of the source position, so a change sent again is the same, byte for byte.
@@ -68,15 +66,5 @@ def integ_seq(commit: pa.Array, transaction: pa.Array, row: npt.NDArray[np.int64
     for segment, width in zip((commit, transaction), SEQUENCE_WIDTHS, strict=False):
         joined[:, begin : begin + width] = flat(segment)[0].reshape(len(row), width)
         begin += width + 1
-    _write_hexadecimal(row.astype(np.uint64), joined, begin, begin + SEQUENCE_WIDTHS[2])
+    write_hexadecimal(row.astype(np.uint64), joined, begin, begin + SEQUENCE_WIDTHS[2])
     return of_width(joined)
-
-
-@compiled
-def _write_hexadecimal(values: npt.NDArray[np.uint64], rows: npt.NDArray[np.uint8], first: int, last: int) -> None:
-    """Write the digits of each value into its row, from the column `first` to before `last`."""
-    for row in range(len(values)):
-        value = values[row]
-        for place in range(last - 1, first - 1, -1):
-            rows[row, place] = _HEX[value & np.uint64(15)]
-            value >>= np.uint64(4)

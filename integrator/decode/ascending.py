@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,9 +14,8 @@ from integrator.contracts.streams import REMEDY, Span
 from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
 from integrator.decode.refusal import collected_lines
+from integrator.engine.arrays import Ints
 from integrator.errors import PublicDataError
-
-Ints = npt.NDArray[np.int64]
 
 
 class Ascending:

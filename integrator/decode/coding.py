@@ -6,30 +6,24 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Octets
-from integrator.arrow.compiled import compiled
-from integrator.decode.json.characters import is_null
-from integrator.decode.json.grammar import LIST, OPEN, QUOTE
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import Zone, read_dates, read_moments
-from integrator.decode.json.names import Places
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers, read_truth
-from integrator.decode.json.slices import Slices, texts_of
+from integrator.decode.json.slices import texts_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.moments import timestamp
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_column
+from integrator.engine.arrays import Ints, Octets
+from integrator.engine.values import Slices, first_odd
 from integrator.errors import DataError, shown
 from integrator.schema import Column, Table, Type, describe
 
-Ints = npt.NDArray[np.int64]
 Convert = Callable[[Type, pa.Array], pa.Array]
 """From texts to a column of a type. Raises ValueRefused."""
 
@@ -140,23 +134,10 @@ def check_nested(
     if not scalars and (isinstance(kind, structs) or (isinstance(kind, schema.String) and kind.role in ("", "json"))):
         return  # its JSON is the text
     are_lists = isinstance(kind, schema.Array) and not scalars
-    wrong = _first_odd(text, at.start, at.end, are_lists, isinstance(kind, schema.Bytes) and not scalars)
+    wrong = first_odd(text, at.start, at.end, are_lists, isinstance(kind, schema.Bytes) and not scalars)
     if wrong >= 0:
         value = texts_of(text, at.part(wrong, wrong + 1))[0].as_py()
         raise ValueRefused(wrong, f"{shown(value)} is no {describe(kind)}")
-
-
-@compiled
-def _first_odd(text: Octets, start: Places, end: Places, are_lists: bool, are_bytes: bool) -> int:
-    """Return the first value that is an object, a list where no lists are, or no text where bytes are; -1 for none."""
-    for place in range(len(start)):
-        byte = text[start[place]]
-        odd = byte == OPEN or (byte == LIST and not are_lists)
-        if are_bytes:
-            odd = byte != QUOTE and not is_null(text, start[place], end[place])
-        if odd and end[place]:
-            return place
-    return -1
 
 
 def json_typed(kind: Type, values: pa.Array) -> pa.Array:

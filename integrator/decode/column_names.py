@@ -20,6 +20,11 @@ def meant(table: Table, name: str) -> Column | None:
     return table.column(name) or next((column for column in table.columns if is_meant(column, name)), None)
 
 
+def in_other_case(table: Table, name: str) -> list[str]:
+    """Return the columns whose names differ from a name in case alone."""
+    return [column.name for column in table.columns if column.name != name and column.name.lower() == name.lower()]
+
+
 def found(column: Column, by_name: Mapping[str, T]) -> T | None:
     """Return what is of a column, by the names that records have; None where there is nothing."""
     if column.name in by_name or not column.any_case:

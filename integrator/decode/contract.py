@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
 
 from integrator.contracts.multi_table_changes import AnyChanges
-from integrator.contracts.recipe import DebeziumModes, UnknownColumns
+from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
 from integrator.decode import table_files
-from integrator.decode.json.files import BLOCK_BYTES, container_of
+from integrator.decode.json.files import BLOCK_BYTES, container_of, first_lines, raw_lines
 from integrator.decode.json.joined import JoinedLines
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import LineReading, read_lines, whole_lines
@@ -21,6 +24,7 @@ from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.errors import DataError
+from integrator.expressions.parts import depends_on
 from integrator.schema import Table
 
 _MANY_KINDS = 100
@@ -30,9 +34,10 @@ _SENT_LATER, _OF_FILE, _FILES = 1 << 27, 1 << 16, 1 << 11
 
 @dataclass(frozen=True)
 class File:
-    """A change file: its path, and its number in the order in which files were taken.
+    """What dialects read: a change file, of this machine or of a store, that Arrow opens.
 
-    joined: its lines and those of files after it, which are read as if they were in it.
+    path: what it is called, in errors, too. number: that of its slice. joined: its lines and those of files after it,
+    which are read as if they were in it. Another source has a class of its own, with lines, `container` and `start`.
     """
 
     path: str
@@ -74,6 +79,14 @@ class File:
         if self.joined:
             raise DataError(f"{self.path}: is to be read apart from the files after it")
         return whole_lines(self.path, how)
+
+    def start(self, least: int) -> bytes:
+        """Return its first `least` bytes, and what is after them to the end of the first line."""
+        return first_lines(self.path, least)
+
+    def raw_lines(self, numbers: npt.NDArray[np.int64]) -> Iterator[bytes]:
+        """Yield lines as they came, without their ends: those of these numbers, which ascend."""
+        return raw_lines(self.path, numbers)
 
     def first_row(self, reading: Reading) -> int:
         """Return the number of the first row of each transaction in the file.
@@ -200,3 +213,24 @@ class Batch:
     span: Span = field(default_factory=Span)
     sources: Mapping[str, Source] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
+
+
+@lru_cache(maxsize=8)
+def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
+    """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
+    counted_down = any(depends_on(parts, "transaction") for table in recipe.tables for parts in table.expressions)
+    return Reading(
+        tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
+        absent=recipe.read.absent,
+        default_table=recipe.read.default_table,
+        ignore_unknown_tables=recipe.read.ignore_unknown_tables,
+        unknown_columns=recipe.read.unknown_columns,
+        whole_files=counted_down,
+        debezium=recipe.read.debezium,
+        time_zone=recipe.read.source_zone,
+        timestamp_column=recipe.read.timestamp_column,
+        repeated_positions=recipe.read.repeated_positions,
+        sent_later=recipe.read.sent_later,
+        tolerant=recipe.tolerance.rejects,
+        known_sources=known_sources,
+    )

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Octets, every_refused, first_refused, reason
+from integrator.arrow.arrays import every_refused, first_refused, reason
 from integrator.decode.coding import Coding
 from integrator.decode.json.lines import cut
 from integrator.decode.json.shapes import Kinds, Layout
-from integrator.decode.json.slices import Slices, raw_of
+from integrator.decode.json.slices import raw_of
 from integrator.decode.refusal import report
 from integrator.decode.rows import Rows
 from integrator.decode.text.refused import ValueRefused
+from integrator.engine.arrays import Octets
+from integrator.engine.values import Slices
 from integrator.errors import MASKED, DataError, shown
 from integrator.schema import describe
 

@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from integrator.decode.contract import File
 from integrator.decode.dialect import Dialect
-from integrator.decode.json.files import container_of, first_lines, open_file
+from integrator.decode.json.files import open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.table_files import first_row
 from integrator.errors import PublicDataError
@@ -21,24 +22,24 @@ _FIRST = 4 * 1024 * 1024
 _LINES = 100
 
 
-def dialect_of(file: str, dialects: Mapping[str, Dialect], otherwise: str) -> str:
+def dialect_of(file: File, dialects: Mapping[str, Dialect], otherwise: str) -> str:
     """Return the name of the dialect that a file is in; `otherwise` for an empty one. Raises DataError where none fits.
 
     The first mark that fits is taken: names that no column has are tried before names that a column might have.
     """
-    container = container_of(file)
+    container = file.container
     if container == "empty":
         return otherwise
     if container == "parquet":
-        with open_file(file) as stream:
+        with open_file(file.path) as stream:
             records = [set(pyarrow.parquet.read_schema(pa.BufferReader(stream.read_buffer())).names)]
     else:
-        records = _records(file) if container == "json" else [set(first_row(file))]
+        records = _records(file) if container == "json" else [set(first_row(file.path))]
     if not records:
         raise PublicDataError(
-            f"{file}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
+            f"{file.path}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
         )
-    return _fitting(records, dialects, file, named=container != "csv")
+    return _fitting(records, dialects, file.path, named=container != "csv")
 
 
 def dialect_of_lines(lines: Lines, dialects: Mapping[str, Dialect]) -> str | None:
@@ -66,9 +67,9 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
     raise PublicDataError(f"{file}: the {what} match no dialect; set `dialect`")
 
 
-def _records(file: str) -> list[set[str]]:
+def _records(file: File) -> list[set[str]]:
     """Return the names in each of the first records; a tombstone (null) has none."""
-    start = first_lines(file, _FIRST).removeprefix(codecs.BOM_UTF8)
+    start = file.start(_FIRST).removeprefix(codecs.BOM_UTF8)
     return _of_lines(start.split(b"\n")[:_LINES]) or _over_lines(start)
 
 

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, first_refused, flat, mask
+from integrator.arrow.arrays import first_refused, flat, mask
 from integrator.contracts.sequence import hexadecimal
 from integrator.decode.json.numbers import read_whole
-from integrator.decode.json.slices import Slices
 from integrator.decode.refusal import refuse
 from integrator.decode.text.moments import PER_SECOND, SECONDS
+from integrator.engine.arrays import Ints, Mask, Octets
+from integrator.engine.values import Slices
 from integrator.errors import shown
 
-Ints = npt.NDArray[np.int64]
 INSTANT = pa.timestamp("us", "UTC")
 
 
@@ -119,9 +118,14 @@ class Qualified(NamedTuple):
     table: pa.Array
 
 
-def qualified(names: pa.Array) -> Qualified:
-    """Return the parts of names such as `shop`, `sales.shop` and `east.sales.shop`."""
-    before = pc.extract_regex(names, r"^(?:(?P<database>.+)\.)?(?P<schema>[^.]+)\.[^.]+$")
+def qualified(names: pa.Array, where: Where, name: str) -> Qualified:
+    """Return the parts of names such as `shop`, `sales.shop` and `east.sales.shop`; `name` is the field's.
+
+    Raises DataError for a name with an empty part, or with more parts: it is not known of which table it is.
+    """
+    expected = "table, schema.table or database.schema.table, no part empty"
+    where.check(names, ~mask(pc.match_substring_regex(names, r"^[^.]+(\.[^.]+){0,2}$")), name, expected)
+    before = pc.extract_regex(names, r"^(?:(?P<database>[^.]+)\.)?(?P<schema>[^.]+)\.[^.]+$")
     database = pc.struct_field(before, "database")
     database = pc.if_else(pc.equal(database, ""), None, database)  # the group is empty where it is not there
     return Qualified(database, pc.struct_field(before, "schema"), pc.replace_substring_regex(names, r"^.*\.", ""))

@@ -7,32 +7,30 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, same_values, words
+from integrator.arrow.arrays import FEW_ROWS, same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode import key_only
 from integrator.decode.coding import Coding
-from integrator.decode.column_names import is_meant
+from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.conversion import KINDS, Conversion
-from integrator.decode.json import tables
-from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
-from integrator.decode.json.placeholders import Placeholders, clear_placeholders
 from integrator.decode.json.shapes import NO_COLUMN, Layout, TableShape
-from integrator.decode.json.slices import Slices, raw_of
-from integrator.decode.json.tables import Found, Grid
+from integrator.decode.json.slices import raw_of
 from integrator.decode.refusal import refuse
 from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
 from integrator.decode.unknown_columns import Others
+from integrator.engine.arrays import Ints, Mask, Places, words
+from integrator.engine.grid import Found, Grid, Spans, count_present, find_values, rows_with_values
+from integrator.engine.pairs import KnownValues, clear_known, differing_pairs, fill_pairs, values_in_both
+from integrator.engine.values import Slices
 from integrator.errors import PublicDataError, shown
 
-Ints = npt.NDArray[np.int64]
 COLUMNS = "an object of columns"
 """What an image is."""
-_NO_PLACEHOLDERS = Placeholders.of([])
+_NO_PLACEHOLDERS = KnownValues.of([])
 _NO_PLACES = np.empty((3, 0), np.int64)
 _LEARNED = 20_000
 """Names of records that are no columns, or mean one, for a table at most."""
@@ -64,9 +62,9 @@ class JsonImages:
     coding: Coding
     apart: Apart = none_apart
     fold: bool = False
-    unavailable: Placeholders = _NO_PLACEHOLDERS
+    unavailable: KnownValues = _NO_PLACEHOLDERS
     key_only: str = "FULL"
-    empty: Placeholders = _NO_PLACEHOLDERS
+    empty: KnownValues = _NO_PLACEHOLDERS
     variant: Ints | None = None
     infers: bool = False
     whole: bool = False
@@ -96,17 +94,17 @@ class _Batch:
             before, after = getattr(images.before, name)[rows.record], getattr(images.after, name)[rows.record]
             return np.asarray(np.where(rows.is_before, before, after), np.int32)
 
-        self.found_in = tables.Images(nodes("begin"), nodes("stop"), self.part)
+        self.spans = Spans(nodes("begin"), nodes("stop"), self.part)
 
     def valued(self, fill: Fill) -> Valued:
         """Return the columns of the rows."""
         layout, found = self._find()
         grid = Grid(layout.base, layout.slots, layout.rows, self.part)
-        unknown = self._unknown(found)
+        unknown = self._unknown(found, layout)
         self._check_twice(found)
         values = found.values
         if len(self.images.unavailable.bounds) > 1:
-            clear_placeholders(self.text, values, self.images.unavailable)
+            clear_known(self.text, values, self.images.unavailable)
         if self.images.hidden is not None and len(self.images.hidden):
             self._hide(values, self.document.nodes.start[self.images.hidden])
         if self.images.key_only != "FULL":
@@ -115,7 +113,7 @@ class _Batch:
         if fill.needs_values:
             self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
-            tables.fill_pairs(grid, after, values, (fill.after, fill.before))
+            fill_pairs(grid, after, values, fill.after, fill.before)
         arrays = Conversion(self.rows, self.text, self.images.coding, layout).arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
         return Valued(self._parts(layout, values, arrays), changed, unknown)
@@ -132,8 +130,10 @@ class _Batch:
             shapes = [self.shape(shares[0]) for shares in self.rows.parts]
             sizes = np.diff(self.rows.bounds).tolist()
             layout = Layout.of(shapes, sizes)
-            found = tables.find_values((words(self.text), nodes), self.found_in, layout)
-            if not (len(found.unknown[0]) and self._learn(found)):
+            found = find_values(
+                words(self.text), nodes, self.spans, layout.names, layout.base, layout.rows, int(layout.bounds[-1])
+            )
+            if not (len(found.unknown_row) and self._learn(found)):
                 return layout, found
 
     def shape(self, share: Share) -> TableShape:
@@ -157,8 +157,7 @@ class _Batch:
 
     def _learn(self, found: Found) -> bool:
         """Learn the names of members that are no columns or mean one; return whether there were any."""
-        row, node = found.unknown
-        names, part = names_of(self.document, node), self.part[row]
+        names, part = names_of(self.document, found.unknown_node), self.part[found.unknown_row]
         new = False
         for own, code in {(int(part[at]), int(names.codes[at])) for at in _firsts(part, names.codes)}:
             for share in self.rows.parts[own]:
@@ -179,9 +178,9 @@ class _Batch:
         self.reading.shapes.pop(key, None)
         return True
 
-    def _unknown(self, found: Found) -> dict[str, int]:
+    def _unknown(self, found: Found, layout: Layout) -> dict[str, int]:
         """Return how many values there are of columns that tables do not have. Raises DataError, ColumnsFound."""
-        row, node = found.unknown
+        row, node = found.unknown_row, found.unknown_node
         if not len(row):
             return {}
         names, at = names_of(self.document, node), Slices.of_nodes(self.document.nodes, node)
@@ -191,9 +190,12 @@ class _Batch:
         pairs = owner.astype(np.int64) << 32 | names.codes
         for pair in np.unique(pairs).tolist():
             which = np.flatnonzero(pairs == pair)
-            values = raw_of(self.text, at.take(which))
-            table = self.rows.shares[pair >> 32].table
-            others.add(table, names.texts[pair & 0xFFFFFFFF], lines[which], values, infers=self.images.infers)
+            values, rows = raw_of(self.text, at.take(which)), row[which]
+            table, name, part = self.rows.shares[pair >> 32].table, names.texts[pair & 0xFFFFFFFF], self.part[rows[0]]
+            for column in in_other_case(table, name):
+                has = layout.have(column, int(part), rows, found.values.end)
+                others.take_for(table, name, column, lines[which[~has]])
+            others.add(table, name, lines[which], values, infers=self.images.infers)
         return others.counts()
 
     def _check_twice(self, found: Found) -> None:
@@ -214,12 +216,12 @@ class _Batch:
         after, is_key = self.rows.after, layout.flags("is_key")
         found = np.zeros(len(after), np.bool_)
         if len(after):
-            tables.changed_keys(self.text, grid, after, values, is_key, found)
+            differing_pairs(self.text, grid, after, values, is_key, found)
         at = np.flatnonzero(found)
         if not len(at):
             return found
-        places = np.empty((3, tables.key_values(grid, after[at], values.end, is_key, _NO_PLACES)), np.int64)
-        tables.key_values(grid, after[at], values.end, is_key, places)
+        places = np.empty((3, values_in_both(grid, after[at], values.end, is_key, _NO_PLACES)), np.int64)
+        values_in_both(grid, after[at], values.end, is_key, places)
         update, slot, new = places
         differ = np.zeros(len(at), bool)
         for place, array in enumerate(arrays):  # what is written differently may be the same
@@ -237,7 +239,7 @@ class _Batch:
         but: rows that need none.
         """
         has = np.empty(len(self.part), np.bool_)
-        tables.rows_with_values(grid, values.end, has)
+        rows_with_values(grid, values.end, has)
         has[but] = True
         wrong = np.flatnonzero(~(has | self.rows.bare))
         if len(wrong):
@@ -255,7 +257,7 @@ class _Batch:
         start_of = layout.base - layout.bounds[layout.kind_at]
         size = np.repeat(np.diff(layout.rows), np.diff(layout.slots))
         present = np.empty(len(layout.base), np.int64)
-        tables.count_present(layout.base, size, values.end, present)
+        count_present(layout.base, size, values.end, present)
         whole = ColumnStore(arrays, layout.kind_at, start_of)
         full = self.images.whole | np.logical_and.reduceat(present == size, layout.slots[:-1])
         result = []

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.arrow.arrays import Octets, first
-from integrator.decode.json.placeholders import Placeholders, are_placeholders, clear_beside_keys
+from integrator.arrow.arrays import first
 from integrator.decode.json.shapes import Layout
-from integrator.decode.json.slices import Slices
-from integrator.decode.json.tables import Grid
 from integrator.decode.rows import Rows
+from integrator.engine.arrays import Octets
+from integrator.engine.grid import Grid
+from integrator.engine.pairs import KnownValues, are_known, clear_unchosen
+from integrator.engine.values import Slices
 from integrator.errors import PublicDataError
 
 
 def clear(
-    text: Octets, rows: Rows, places: tuple[Layout, Grid], values: Slices, given: tuple[str, Placeholders]
+    text: Octets, rows: Rows, places: tuple[Layout, Grid], values: Slices, given: tuple[str, KnownValues]
 ) -> None:
     """Take away what is beside the key in before images that have nothing but the key.
 
@@ -29,13 +30,10 @@ def clear(
     for part, shape in enumerate(layout.shapes):
         if not shape.is_key.any():
             _check_whole(text, rows, layout, values, (part, mode, empty))
-    keys = (layout.flags("is_key"), mode == "KEY")
-    clear_beside_keys(text, grid, before, values, keys, empty)
+    clear_unchosen(text, grid, before, values, layout.flags("is_key"), mode == "KEY", empty)
 
 
-def _check_whole(
-    text: Octets, rows: Rows, layout: Layout, values: Slices, given: tuple[int, str, Placeholders]
-) -> None:
+def _check_whole(text: Octets, rows: Rows, layout: Layout, values: Slices, given: tuple[int, str, KnownValues]) -> None:
     """Raise DataError for a before image that may be of the columns of an index alone, which have no null.
 
     With REPLICA IDENTITY USING INDEX, PostgreSQL logs these alone; Debezium writes null, or an empty value, for the
@@ -50,7 +48,7 @@ def _check_whole(
         base = int(layout.base[layout.slots[part] + slot])
         own = values.part(base, base + stop - start)
         null = own.nulls(text)
-        empty |= (null | are_placeholders(text, own, known)) & (own.end > 0)
+        empty |= (null | are_known(text, own, known)) & (own.end > 0)
         alone &= null | bool(required[slot])
     wrong = first(alone & (empty | (mode == "KEY")))
     if wrong is not None:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from integrator.decode.fields import Where
 from integrator.decode.json.slices import Labels
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints
 
 
 @dataclass(frozen=True)

@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, mask
-from integrator.arrow.compiled import compiled
+from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
 from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Before, Standing
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.records import Sequenced
+from integrator.engine.arrays import Ints, Mask
+from integrator.engine.numbers import parse_numbers_at_end
 
-Ints = npt.NDArray[np.int64]
-
-_ZERO, _NINE, _COLON, _POINT = b"09:."
-_MOST_DIGITS = (9, 14)
-"""That a file's number of 32 bits, and a place of 48 bits, may have and always fit."""
 NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 ENDED = OpenTransaction(since_start=False, goes_on=False)
 """The state after a transaction's end."""
@@ -64,33 +59,13 @@ def binlog(place: pa.Array, where: Where, name: str) -> pa.Array:
     """Return places in MySQL's binlog, `mysql-bin.000003:9911`, as 20 hex digits; null stays null. Raises DataError."""
     plain = bytes_of(place)
     numbers = np.zeros((2, len(place)), np.uint64)
-    if plain is not None and _binlog(*plain, numbers):
+    if plain is not None and parse_numbers_at_end(*plain, numbers):
         found = pc.binary_join_element_wise(hexadecimal(numbers[0], 8), hexadecimal(numbers[1], 12), "")
         return pc.if_else(pc.is_valid(place), found, None) if place.null_count else found
     parts = pc.extract_regex(place, r"\.(?P<file>\d+):(?P<at>\d+)$")
     where.check(place, mask(pc.is_null(parts)), name, "a place in the binlog such as mysql-bin.000003:9911")
     file, at = (pc.struct_field(parts, field) for field in ("file", "at"))
     return pc.binary_join_element_wise(digits(file, 8, where, f"file of {name}"), digits(at, 12, where, name), "")
-
-
-@compiled
-def _binlog(octets: Octets, offsets: Ints, numbers: npt.NDArray[np.uint64]) -> bool:
-    """Read the file's number and the place in it of each text, if all are such, or empty."""
-    for row in range(len(offsets) - 1):
-        begin, at = offsets[row], offsets[row + 1] - 1
-        if at < begin:
-            continue
-        for part in (1, 0):
-            unit, digits = np.uint64(1), 0
-            while at >= begin and _ZERO <= octets[at] <= _NINE and digits < _MOST_DIGITS[part]:
-                numbers[part, row] += np.uint64(octets[at] - _ZERO) * unit
-                unit *= np.uint64(10)
-                digits += 1
-                at -= 1
-            if digits == 0 or at < begin or octets[at] != (_COLON if part else _POINT):
-                return False
-            at -= 1
-    return True
 
 
 def _starts(positions: Positions) -> Mask:

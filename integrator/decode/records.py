@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, integ_seq
@@ -19,10 +18,9 @@ from integrator.decode.contract import Reading
 from integrator.decode.refusal import of_all, report
 from integrator.decode.rows import Fill, Meta, Rows, Share, Values, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError
 from integrator.schema import Table
-
-Ints = npt.NDArray[np.int64]
 
 _OPERATIONS = {"I": INSERT, "U": UPDATE, "D": DELETE, "T": TRUNCATE}
 

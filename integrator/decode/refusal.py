@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, first
+from integrator.arrow.arrays import first
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError
 
-Ints = npt.NDArray[np.int64]
 _thread = threading.local()
 
 

@@ -13,9 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.rejected import Rejected, Stage
@@ -23,6 +21,7 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError
 
 _TRIES = 4
@@ -148,9 +147,7 @@ def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
     return [Rejected(int(named[1]), stage, str(error))] if named else []
 
 
-def without_lines(
-    parts: Sequence[AnyChanges], lines: npt.NDArray[np.int64]
-) -> tuple[list[AnyChanges], npt.NDArray[np.int64]]:
+def without_lines(parts: Sequence[AnyChanges], lines: Ints) -> tuple[list[AnyChanges], Ints]:
     """Return changes without those of some lines, and without the other row of each update that one of them has.
 
     The second result has the other lines that are left out for that, in order.
@@ -166,7 +163,7 @@ def without_lines(
     return [part for part in left if len(part)], np.setdiff1d(lines, asked)
 
 
-def _of_lines(part: AnyChanges, lines: npt.NDArray[np.int64]) -> tuple[Mask, npt.NDArray[np.int64]]:
+def _of_lines(part: AnyChanges, lines: Ints) -> tuple[Mask, Ints]:
     """Return which rows are of some lines, and the lines of the other rows of their updates."""
     rows = part if isinstance(part, Changes) else part.rows
     wrong = np.isin(rows.line, lines)

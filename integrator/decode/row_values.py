@@ -7,22 +7,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask, reason
+from integrator.arrow.arrays import mask, reason
 from integrator.decode.coding import Convert
-from integrator.decode.column_names import meant
+from integrator.decode.column_names import in_other_case, meant
 from integrator.decode.contract import Reading
 from integrator.decode.rows import Fill, PartColumns, Rows, Valued
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import MASKED, DataError, PublicDataError, shortened
 from integrator.schema import Table, arrow_type, describe
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -68,12 +66,15 @@ class RowValues:
         return {column.name: name for column, name in exact_last if column is not None}
 
     def _add_unknown(self, others: Others, table: Table, at: pa.Array, line: Ints) -> None:
-        known = set(self._names(table).values())
+        names = self._names(table)
+        known = set(names.values())
         for name in self.rows.column_names:
             if name not in self.apart and name not in known:
                 values = self.rows[name].take(at).combine_chunks()
                 if values.null_count < len(values):
                     first = mask(pc.is_valid(values))
+                    for column in in_other_case(table, name):
+                        others.take_for(table, name, column, line if column not in names else line[:0])
                     others.add(table, name, line[first], values.filter(pa.array(first)), infers=None)
 
     def _part(self, table: Table, taken: Mapping[str, pa.Array], rows: Rows, start: int, at: Ints) -> PartColumns:

@@ -9,16 +9,14 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, Mask, in_groups
+from integrator.arrow.arrays import FEW_ROWS, in_groups
 from integrator.contracts.changes import Changes
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, TableColumns
 from integrator.decode.contract import Reading
+from integrator.engine.arrays import Ints, Mask
 from integrator.schema import Table
-
-Ints = npt.NDArray[np.int64]
 
 _MOST_SHORT = 1 << 15
 _JOINT_ROWS = 400

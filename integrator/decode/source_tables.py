@@ -99,6 +99,8 @@ class SourceTables:
         return self._catalogue.truncated(Source(schema or None, name, database or None))
 
     def _look_up(self, source: Source, where: str) -> Table | str:
+        if not source.name:
+            raise PublicDataError(f"{where}: the name of the record's table is empty text; the source must write it")
         whole = self._catalogue.whole(source) if self._catalogue.partitioned else None
         found = [whole] if whole is not None else self._catalogue.matching(source)
         if len(found) > 1:

@@ -9,25 +9,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from integrator.arrow.arrays import Octets
-from integrator.arrow.compiled import compiled
 from integrator.decode.json.files import BLOCK_BYTES, cut_off, open_file
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
+from integrator.engine.arrays import Ints
+from integrator.engine.lines import find_blank
 from integrator.errors import DataError, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Type, arrow_type
 
 ROWS = 65_536
-_QUOTE, _NEWLINE, _RETURN = b'"\n\r'
 _NAMED = 5  # of the names that a header has twice
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -156,32 +153,9 @@ def _check_blank(file: str) -> None:
     line, state, blank = 1, 0, 0
     with open_file(file) as stream:
         while block := stream.read(BLOCK_BYTES):
-            line, state, blank, wrong = _blank(np.frombuffer(block, np.uint8), line, state, blank)
+            line, state, blank, wrong = find_blank(np.frombuffer(block, np.uint8), line, state, blank)
             if wrong:
                 raise PublicDataError(f"{file}:{wrong}: the line is blank; remove it")
-
-
-@compiled
-def _blank(text: Octets, line: int, state: int, blank: int) -> tuple[int, int, int, int]:
-    """Go on over a block; state: 0 at the beginning of a line, 1 in one, 2 in quotes. blank: the first blank line yet.
-
-    Returns these, and the line of a blank one that others come after, or 0.
-    """
-    for byte in text:
-        if byte == _QUOTE:
-            if state == 0 and blank:
-                return line, state, blank, blank
-            state = 1 if state == 2 else 2
-        elif byte == _NEWLINE:
-            if state == 0 and not blank:
-                blank = line
-            state = 2 if state == 2 else 0
-            line += 1
-        elif state == 0 and byte != _RETURN:
-            if blank:
-                return line, state, blank, blank
-            state = 1
-    return line, state, blank, 0
 
 
 def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:

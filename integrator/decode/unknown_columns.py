@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
 from integrator.decode.refusal import report
+from integrator.engine.arrays import Ints
 from integrator.errors import ColumnsFound, DataError, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Table
 
-Ints = npt.NDArray[np.int64]
-
 ALLOW = "define it, or set unknown_columns: ignore at the source location, or unknown_columns: add"
 """What to do about a column that the table's definition does not have."""
+_ONE_CASE = "they differ in case alone: write the column in the definition as records have it, or define both"
 _MOST_DIGITS = 20
 """Of an integer of 64 bits, its sign included. Python reads integers of at most 4,300 digits."""
 
@@ -32,6 +31,7 @@ class Others:
         self._file, self._policy = file, policy
         self._counts: dict[str, int] = {}
         self._refused: list[tuple[Ints, str, Table]] = []
+        self._mistaken: list[tuple[Ints, str, str, Table]] = []
         self._found: dict[str, dict[str, tuple[int, pa.DataType | None, str]]] = {}
 
     def add(self, table: Table, name: str, line: Ints, values: pa.Array, *, infers: bool | None) -> None:
@@ -49,6 +49,11 @@ class Others:
             kind = _as_text(kinds) if infers is False else next(iter(kinds.values())) if len(kinds) == 1 else None
             self._found.setdefault(table.name, {})[name] = (int(line.min()), kind, ", ".join(sorted(kinds)))
 
+    def take_for(self, table: Table, name: str, column: str, line: Ints) -> None:
+        """Note records that have a name which may be meant for a column: they differ in case, and it has no value."""
+        if len(line):
+            self._mistaken.append((line, name, column, table))
+
     def counts(self) -> dict[str, int]:
         """Return how many values there are, by what they are counted as; none where they are refused.
 
@@ -60,6 +65,10 @@ class Others:
             )
             report(PublicDataError(self._refusal(*first)[1], lambda: list(self._refusals())))
             return {}  # the lines that have them are rejected
+        if self._mistaken:
+            every = sorted(self._mistakes())
+            report(PublicDataError(every[0][1], lambda: every))
+            return {}
         if self._policy == "add":
             finds = Finds()
             for name, columns in self._found.items():
@@ -72,6 +81,12 @@ class Others:
         for lines, name, table in self._refused:
             for line in np.unique(lines).tolist():
                 yield self._refusal(line, name, table)
+
+    def _mistakes(self) -> Iterator[tuple[int, str]]:
+        for lines, name, column, table in self._mistaken:
+            text = f"the record has {shown(name)}, which is not in its definition, and no value of {shown(column)}"
+            for line in np.unique(lines).tolist():
+                yield line, f"{self._file}:{line}: table {table.name}: {text}; {_ONE_CASE}"
 
     def _refusal(self, line: int, name: str, table: Table) -> tuple[int, str]:
         known = ", ".join(column.name for column in table.columns)

@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
-from integrator.contracts.fragments import ASIDE, TRANSACTION_LENGTH, Places
+from integrator.contracts.fragments import ASIDE, TRANSACTION_LENGTH
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.encode.framing import Framing, framing_of
-from integrator.encode.row_kinds import Ints, RowKinds
+from integrator.encode.row_kinds import RowKinds
+from integrator.engine.arrays import Ints, Mask
 
 ROWS_AT_ONCE = 2048
 """Rows framed at a time where each is a message: with a kilobyte of schema text each, a few megabytes."""
@@ -87,24 +87,24 @@ class Bundler:
                 left[:] = False
         yield from self._closed(rows, starts, left, kinds)
 
-    def _of(self, transaction: str, rows: pa.RecordBatch, starts: Places) -> Mask:
+    def _of(self, transaction: str, rows: pa.RecordBatch, starts: Ints) -> Mask:
         """Return which messages are of `transaction`; none, where that is empty."""
         if not transaction:
             return np.zeros(len(starts), bool)
         begins = pc.binary_slice(rows["integ_seq"].take(pa.array(starts)).cast(pa.binary()), 0, len(transaction))
         return np.asarray(pc.equal(begins, transaction.encode()), bool)
 
-    def _open(self, rows: pa.RecordBatch, starts: Places) -> Mask:
+    def _open(self, rows: pa.RecordBatch, starts: Ints) -> Mask:
         """Return which messages rows to come may still belong to."""
         if self._bundling.mode != "CHANGE":
             return np.ones(len(starts), bool)
         return np.asarray(rows["more"].take(pa.array(np.append(starts[1:], len(rows)) - 1)), bool)
 
-    def _kept_bytes(self, rows: pa.RecordBatch, starts: Places, left: Mask) -> int:
+    def _kept_bytes(self, rows: pa.RecordBatch, starts: Ints, left: Mask) -> int:
         sizes = np.add.reduceat(np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64), starts)
         return int(sizes[left].sum())
 
-    def _closed(self, rows: pa.RecordBatch, starts: Places, left: Mask, kinds: RowKinds) -> Iterator[Messages]:
+    def _closed(self, rows: pa.RecordBatch, starts: Ints, left: Mask, kinds: RowKinds) -> Iterator[Messages]:
         """Yield the messages that are not `left`, whose rows then wait: they begin the next fold again."""
         self._waiting, self._bytes = [], 0
         count = np.diff(starts, append=len(rows))
@@ -120,7 +120,7 @@ class Bundler:
             starts = np.concatenate([[0], np.cumsum(count[~left])])[:-1]
         yield from self._in_parts(rows, starts, kinds)
 
-    def _in_parts(self, rows: pa.RecordBatch, starts: Places, kinds: RowKinds) -> Iterator[Messages]:
+    def _in_parts(self, rows: pa.RecordBatch, starts: Ints, kinds: RowKinds) -> Iterator[Messages]:
         """Yield messages, of so many rows at once that what stands around them takes little memory."""
         at = 0
         while at < len(starts):
@@ -144,7 +144,7 @@ class Bundler:
             group |= alone | np.concatenate([[True], alone[:-1]])
         return group
 
-    def _starts(self, rows: pa.RecordBatch, groups: Places, kinds: RowKinds) -> tuple[Places, Mask]:
+    def _starts(self, rows: pa.RecordBatch, groups: Ints, kinds: RowKinds) -> tuple[Ints, Mask]:
         """Return where messages begin, in the groups that begin at `groups`; and which have passed the threshold."""
         sizes = _Sizes(rows, kinds, self._framing)
         threshold = self._bundling.threshold if self._bundling.keyless else self._limit
@@ -168,7 +168,7 @@ class Bundler:
                 begin = stop + 1  # noqa: PLW2901 - the loop goes over messages of a group
         return np.array(starts), np.array(passed)
 
-    def _messages(self, rows: pa.RecordBatch, starts: Places, kinds: RowKinds) -> Messages:
+    def _messages(self, rows: pa.RecordBatch, starts: Ints, kinds: RowKinds) -> Messages:
         """Return the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows
@@ -182,7 +182,7 @@ class Bundler:
         runs = tuple(zip(topics, np.diff(begins, append=len(last)).tolist(), strict=True))
         return Messages.of(runs, keys, values, headers, 0 if one else -1)
 
-    def _count(self, rows: pa.RecordBatch, starts: Places, group: Mask) -> None:
+    def _count(self, rows: pa.RecordBatch, starts: Ints, group: Mask) -> None:
         """Count the changes and transactions that need several messages."""
         inside = starts[~group[starts]]
         if self._bundling.mode == "CHANGE":
@@ -213,11 +213,11 @@ class _Sizes:
         self._sum = np.cumsum(payload + more)
         self._around, self._framing = framing.beside(rows, kinds) + closing[kinds.code], framing
 
-    def value(self, begin: Places, end: Places) -> Ints:
+    def value(self, begin: Ints, end: Ints) -> Ints:
         """Return the bytes of values with the rows from `begin` to `end`, before they are closed."""
         return self._first[begin] + self._sum[end] - self._sum[begin]
 
-    def message(self, begin: Places, end: Places) -> Ints:
+    def message(self, begin: Ints, end: Ints) -> Ints:
         """Return the bytes of messages, closed, with key, headers and overhead."""
         return self._framing.with_growth(self.value(begin, end)) + self._around[end]
 

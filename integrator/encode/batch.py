@@ -18,7 +18,7 @@ import pyarrow as pa
 from integrator.arrow.arrays import FEW_ROWS, in_groups
 from integrator.contracts.changes import Changes, RowTables
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import Places, with_column
+from integrator.contracts.fragments import with_column
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
@@ -27,12 +27,13 @@ from integrator.encode.joinable import can_lack, is_joinable, missing_by_segment
 from integrator.encode.row_batch import RowBatch
 from integrator.encode.row_layout import RowLayout, row_layout_of
 from integrator.encode.table import TableEncoder
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError
 from integrator.expressions.parts import depends_on
 from integrator.schema import Table
 from integrator.transform.expression import RunClock
 
-Encoded = tuple[pa.RecordBatch, Places]
+Encoded = tuple[pa.RecordBatch, Ints]
 
 
 @lru_cache(maxsize=8)

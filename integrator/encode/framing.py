@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import ASIDE, Places, Shape
+from integrator.contracts.fragments import ASIDE, Shape
 from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
 from integrator.encode.headers import TableHeaders, headers_of_rows
-from integrator.encode.row_kinds import Ints, RowKinds, around, of_kind, texts_of
+from integrator.encode.row_kinds import RowKinds, around, of_kind, texts_of
+from integrator.engine.arrays import Ints
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
 
@@ -149,7 +150,7 @@ class Framing:
         first, next_row, next_table, closes = np.array(costs, np.int64).reshape(-1, 4).T
         return first, next_row, next_table, closes
 
-    def values(self, rows: pa.RecordBatch, starts: Places, kinds: RowKinds) -> pa.Array:
+    def values(self, rows: pa.RecordBatch, starts: Ints, kinds: RowKinds) -> pa.Array:
         """Return the values of messages, which begin at the rows `starts`; a lone row without payload is null."""
         payload = rows["payload"]
         values = self._bodies(payload, starts, kinds)
@@ -162,7 +163,7 @@ class Framing:
             values = pc.if_else(pa.array(kinds.dead[kinds.code[starts]]), payload.take(first), values)
         return values
 
-    def _bodies(self, payload: pa.Array, starts: Places, kinds: RowKinds) -> pa.Array:
+    def _bodies(self, payload: pa.Array, starts: Ints, kinds: RowKinds) -> pa.Array:
         size = len(payload)
         if self._channel.messages.layout.bundling.concatenated and len(starts) < size:
             return regrouped(self._bodies(payload, np.arange(size), kinds), starts)
@@ -187,7 +188,7 @@ class Framing:
         return headers_of_rows(rows["headers"], kinds.code, kinds.headers)
 
 
-def regrouped(values: pa.Array, starts: Places) -> pa.Array:
+def regrouped(values: pa.Array, starts: Ints) -> pa.Array:
     """Return runs of values, of which each begins at a place in `starts`, as one value each; there are no nulls."""
     _, offset_buffer, data = values.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[values.offset : values.offset + len(values) + 1]

@@ -8,16 +8,15 @@ from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.contracts.fragments import DEAD, DEAD_HEADERS, REJECTED, REJECTED_HEADERS
 from integrator.contracts.outgoing import MessageHeaders
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.engine.arrays import Ints
 from integrator.formats.keys import KEYS
 
-Ints = npt.NDArray[np.int64]
 Fixed: TypeAlias = "tuple[tuple[str, bytes | None], ...]"
 _NAMES = {DEAD: DEAD_HEADERS, REJECTED: REJECTED_HEADERS}
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from integrator.arrow.arrays import Mask
-from integrator.arrow.column_slices import Numbers
 from integrator.contracts.changes import Changes
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, TRUNCATE
 from integrator.encode.row_layout import RowLayout
+from integrator.engine.arrays import Ints, Mask
 
 _BEFORE = (DELETE, BEFORE_KEY_UPDATE, BEFORE_UPDATE)
 _MOST_MISSING = 63
@@ -55,7 +54,7 @@ def missing_by_segment(part: AnyChanges) -> list[tuple[Mapping[str, Mask], Mask]
     ]
 
 
-def truncates(part: AnyChanges) -> Numbers:
+def truncates(part: AnyChanges) -> Ints:
     """Return the places of rows that stand for a whole table."""
     return np.flatnonzero(rows_of(part).op.to_numpy() == TRUNCATE)
 

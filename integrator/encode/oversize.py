@@ -12,12 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.contracts.changes import Changes
-from integrator.contracts.fragments import DEAD, FRAGMENT, Places, with_column
+from integrator.contracts.fragments import DEAD, FRAGMENT, with_column
 from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import Framing
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError
+from integrator.names.numbers import counted
 from integrator.transform.columns import key_text
 
 TOO_LARGE = "message above HVR_KAFKA_MSG_MAX_BYTES"
@@ -37,7 +39,7 @@ def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int
     """Return the error for a row whose message has `size` bytes."""
     return DataError(
         f"{changes.file}:{changes.line[at]}: table {changes.table}, key {key_text(changes, at, recipe)}: the "
-        f"message has {size} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
+        f"message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
         f"{_largest(changes, at)}; shorten them (ColumnProperties TrimDatatype), leave one out (Absent: true), choose "
         "a compacter format, send such rows to a dead letter topic or as skeletons (Oversized_Rows), or raise the "
         "limit here, in the topic (max.message.bytes) and at the broker (message.max.bytes)"
@@ -59,7 +61,7 @@ def _sizes(changes: Changes, at: int, without: tuple[str, ...] = ()) -> list[tup
 
 def _largest(changes: Changes, at: int) -> str:
     named = _sizes(changes, at)[:3]
-    return ", ".join(f"{name} ({size} bytes)" for name, size in named) or "none of text or bytes"
+    return ", ".join(f"{name} ({counted(size, 'byte')})" for name, size in named) or "none of text or bytes"
 
 
 def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, channel: Recipe) -> Changes:
@@ -95,8 +97,8 @@ def skeletons(changes: Changes, over: dict[int, int], recipe: TableRecipe, chann
 
 
 def dead_letters(
-    fragments: pa.RecordBatch, order: Places, over: Places, changes: Changes, framing: Framing, channel: Recipe
-) -> tuple[pa.RecordBatch, Places]:
+    fragments: pa.RecordBatch, order: Ints, over: Ints, changes: Changes, framing: Framing, channel: Recipe
+) -> tuple[pa.RecordBatch, Ints]:
     """Return fragments in which the rows at the places `over` are parts of dead letters; and the order."""
     topic, limit = channel.messages.oversized.dead_letters, channel.messages.max_bytes
     parts: list[dict[str, object]] = []

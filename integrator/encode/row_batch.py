@@ -14,15 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
-from integrator.arrow.column_slices import Columns, Numbers
+from integrator.arrow.arrays import mask
+from integrator.arrow.column_slices import Columns
 from integrator.contracts.fragments import Shape
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
-from integrator.encode import row_writer
 from integrator.encode.joinable import missing_by_segment, rows_of
 from integrator.encode.row_layout import ROW, RowLayout
 from integrator.encode.row_members import Members, Quotes, Written, members_of, pattern_of
-from integrator.encode.row_writer import Rows, write_rows
+from integrator.encode.row_writer import write_rows
+from integrator.engine import rows as writing
+from integrator.engine.arrays import Ints, Mask
+from integrator.engine.rows import Rows
 from integrator.formats.contract import Arrays, InvalidValue, Missing, UnsupportedValue
 
 
@@ -84,7 +86,7 @@ class RowBatch:
         return missing
 
     @cached_property
-    def _bounds(self) -> Numbers:
+    def _bounds(self) -> Ints:
         """Where each segment begins, and the end."""
         return np.cumsum([0, *[size for _, size in self._segments]])
 
@@ -95,7 +97,7 @@ class RowBatch:
         return [(segment, missing) for segment, missing in enumerate(every) if missing]
 
     @cached_property
-    def _kinds(self) -> tuple[Numbers, Sequence[tuple[int, Shape]]]:
+    def _kinds(self) -> tuple[Ints, Sequence[tuple[int, Shape]]]:
         """The kind of each row, and the kinds of partial rows: of which segment, and which shape.
 
         A whole row's kind is its segment; kinds of partial rows are numbered after the segments.
@@ -148,9 +150,9 @@ class RowBatch:
         kept = np.asarray(values[ROW])
         segment = np.repeat(np.arange(len(self.layouts)), np.diff(np.searchsorted(kept, self._bounds)))
         rows = Rows(kind[kept], kept - self._bounds[segment], np.arange(len(kept)))
-        return write_rows(written.arrays, pattern, row_writer.Columns(start[at], members.computed[at]), rows)
+        return write_rows(written.arrays, pattern, writing.Columns(start[at], members.computed[at]), rows)
 
-    def _written_columns(self, written: Written, members: Members) -> tuple[Numbers, Quotes]:
+    def _written_columns(self, written: Written, members: Members) -> tuple[Ints, Quotes]:
         """Write the columns that are only written.
 
         Returns of each where it begins, and what stands around values by the number of their writer. Raises

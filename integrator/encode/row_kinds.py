@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.contracts.fragments import Places
 from integrator.encode.headers import KindHeaders
+from integrator.engine.arrays import Ints, Mask
 from integrator.formats.contract import Frame
 
 Texts: TypeAlias = "bytes | pa.Array"
 """Of each place a text, or one text for all."""
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class RowKinds:
     code: Ints
     frames: list[Frame]
     runs: Ints
-    dead: npt.NDArray[np.bool_]
+    dead: Mask
     opening: Texts
     closing: Texts
     around_keys: tuple[Texts, Texts]
@@ -44,12 +42,12 @@ class RowKinds:
         """Return the kinds of the rows from `start` to before `end`."""
         return replace(self, code=self.code[start:end], runs=self.runs[start:end])
 
-    def take(self, at: Places) -> RowKinds:
+    def take(self, at: Ints) -> RowKinds:
         """Return the kinds of the rows at these places."""
         return replace(self, code=self.code[at], runs=self.runs[at])
 
 
-def around(kinds: RowKinds, starts: Places, rows: int) -> tuple[Texts, Texts]:
+def around(kinds: RowKinds, starts: Ints, rows: int) -> tuple[Texts, Texts]:
     """Return what stands before and after each row: the same for all, or of each row.
 
     The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.

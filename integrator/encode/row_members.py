@@ -13,12 +13,11 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
-from integrator.arrow.column_slices import Numbers
 from integrator.contracts.fragments import Shape
 from integrator.encode.column_writer import Writer
 from integrator.encode.row_layout import RowLayout
 from integrator.encode.row_writer import Pattern, around
+from integrator.engine.arrays import Ints, Mask
 
 Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"
 """What stands around values, by the number of their writer."""
@@ -33,11 +32,11 @@ class Members:
     """
 
     computed: Mask
-    writer: Numbers
+    writer: Ints
     by_number: Mapping[int, Writer]
     required: Mask
     fields: Sequence[tuple[str, Writer]]
-    field: Numbers
+    field: Ints
 
 
 @lru_cache(maxsize=8)

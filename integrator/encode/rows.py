@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask, same_values
+from integrator.arrow.arrays import mask, same_values
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import Places
 from integrator.contracts.operations import BEFORE_UPDATE, TOMBSTONED, TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import IMAGE, taken, with_image
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError
 from integrator.formats.contract import Arrays, Encoder, InvalidValue, Missing
 from integrator.transform.columns import Columns, to_columns
@@ -35,12 +35,12 @@ class Rows:
     values: Arrays
     missing: Missing
     truncate: Mask
-    at: Places
+    at: Ints
     op: pa.Array
-    key_at: Places
-    retired: Places
+    key_at: Ints
+    retired: Ints
 
-    def take(self, keep: Places) -> Rows:
+    def take(self, keep: Ints) -> Rows:
         """Return the rows at these places."""
         at = pa.array(keep)
         return Rows(

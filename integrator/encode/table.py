@@ -8,16 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import FRAGMENT, Places, Shape, shapes
+from integrator.contracts.fragments import FRAGMENT, Shape, shapes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages, oversize
 from integrator.encode.framing import Framing
 from integrator.encode.rows import RowMaker, Rows, refuse_missing
 from integrator.encode.tombstones import followed, tombstoned, tombstones
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, PublicDataError
 from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.finish import text_bytes
@@ -63,7 +64,7 @@ class TableEncoder:
         self._encoders: dict[Shape, Encoder] = {} if self._joint is None else {Shape(): self._joint.encode}
         self._framing = framing
 
-    def encode(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Places]:
+    def encode(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Ints]:
         """Return fragments, and the order of each among all rows of the batch; what is not sent is counted (I4)."""
         changes = self.captured(changes, clock, counters)
         limit, policy = self._channel.messages.max_bytes, self._channel.messages.oversized
@@ -90,7 +91,7 @@ class TableEncoder:
         """Return the change rows as the channel captures them. Raises DataError."""
         return captured(changes, self._recipe, self._channel, clock, counters)
 
-    def fragments(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Places]:
+    def fragments(self, changes: Changes, clock: RunClock, counters: CycleCounters) -> tuple[pa.RecordBatch, Ints]:
         """Return fragments, however large they are, and their order. Raises DataError."""
         changes, columns, rows = self._rows.rows(changes, clock, counters)
         bare = tombstoned(rows.op) & self._recipe.bare_tombstones
@@ -125,8 +126,8 @@ class TableEncoder:
         return fragments, order
 
     def _with_tombstones(
-        self, fragments: pa.RecordBatch, order: Places, rows: Rows, bare: Mask, keys: pa.Array, counters: CycleCounters
-    ) -> tuple[pa.RecordBatch, Places]:
+        self, fragments: pa.RecordBatch, order: Ints, rows: Rows, bare: Mask, keys: pa.Array, counters: CycleCounters
+    ) -> tuple[pa.RecordBatch, Ints]:
         """Return fragments with tombstones for the keys that are gone, and the order; one without a key is counted."""
         gone = rows.retired >= 0
         old_keys = keys.take(pa.array(rows.retired, mask=~gone))
@@ -186,7 +187,7 @@ class TableEncoder:
         return {}
 
     def _encoded(
-        self, changes: Changes, rows: Rows, shape: Shape, values: Arrays, missing: Missing, chosen: Places | None
+        self, changes: Changes, rows: Rows, shape: Shape, values: Arrays, missing: Missing, chosen: Ints | None
     ) -> pa.Array:
         if shape not in self._encoders:
             self._encoders[shape] = messages.value_encoder(self._rows.recipe, self._channel, shape)
@@ -203,7 +204,7 @@ class TableEncoder:
             raise DataError(f"{where}: {error}") from None
         return encoded
 
-    def above(self, fragments: pa.RecordBatch) -> tuple[Places, Places]:
+    def above(self, fragments: pa.RecordBatch) -> tuple[Ints, Ints]:
         """Return the places of rows whose messages would be above the maximum size, and the sizes (I5)."""
         limit, none = self._channel.messages.max_bytes, np.empty(0, np.int64)
         if not fragments.num_rows:

@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
-from integrator.contracts.fragments import FRAGMENT, Places, with_column
+from integrator.arrow.arrays import mask
+from integrator.contracts.fragments import FRAGMENT, with_column
 from integrator.contracts.operations import TOMBSTONED
+from integrator.engine.arrays import Ints, Mask
 
 
 def tombstoned(op: pa.Array) -> Mask:
@@ -17,8 +18,8 @@ def tombstoned(op: pa.Array) -> Mask:
 
 
 def followed(
-    fragments: pa.RecordBatch, order: Places, stones: pa.RecordBatch, followed_rows: Places
-) -> tuple[pa.RecordBatch, Places]:
+    fragments: pa.RecordBatch, order: Ints, stones: pa.RecordBatch, followed_rows: Ints
+) -> tuple[pa.RecordBatch, Ints]:
     """Return fragments, and their order, with each of `stones` after the row that `followed_rows` names."""
     if not stones.num_rows:
         return fragments, order
@@ -29,7 +30,7 @@ def followed(
     return batch, np.concatenate([order, order[followed_rows]])[back]
 
 
-def tombstones(fragments: pa.RecordBatch, gone: Places, keys: pa.Array) -> tuple[pa.RecordBatch, Places]:
+def tombstones(fragments: pa.RecordBatch, gone: Ints, keys: pa.Array) -> tuple[pa.RecordBatch, Ints]:
     """Return the messages without value for the rows at the places `gone`, and the places that they are after.
 
     keys: of all rows, the keys that are gone. Where a change is two rows, the tombstone is after the second.

@@ -13,13 +13,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from integrator import schema
 from integrator.arrow.varints import constant, together, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
+from integrator.engine.arrays import Ints
 from integrator.formats import connect
 from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame, prefix
@@ -194,7 +193,7 @@ def frame(_name: str, _columns: Columns, options: Options, schema_id: SchemaId |
     return Frame(prefix(schema_id), assemble=_array if options.array else None)
 
 
-def _array(rows: pa.Array, count: npt.NDArray[np.int64]) -> pa.Array:
+def _array(rows: pa.Array, count: Ints) -> pa.Array:
     return together([varint(zigzag(count)), rows, constant(b"\0", len(rows))])
 
 

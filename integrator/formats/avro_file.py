@@ -9,17 +9,15 @@ import hashlib
 import zlib
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.varints import together, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
+from integrator.engine.arrays import Ints
 from integrator.formats import avro
 from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
 from integrator.formats.contract import Columns, Format, Frame
-
-Ints = npt.NDArray[np.int64]
 
 MAGIC = b"Obj\x01"
 _CODECS = {"NONE": b"null", "DEFLATE": b"deflate"}

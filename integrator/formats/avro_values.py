@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow import durations
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first, mask
 from integrator.arrow.base64 import small_unscaled, twos_complement
 from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint, zigzag
 from integrator.contracts.message_format import Options
+from integrator.engine.arrays import Mask, Octets
 from integrator.formats import connect
 from integrator.formats.contract import (
     Arrays,
@@ -128,7 +128,7 @@ def _is_text_in_debezium(kind: Type) -> bool:
     return isinstance(kind, schema.Interval) or (isinstance(kind, schema.Timestamp) and kind.zoned)
 
 
-def _plain(values: pa.Array, kind: pa.DataType) -> npt.NDArray[np.uint8]:
+def _plain(values: pa.Array, kind: pa.DataType) -> Octets:
     whole = pc.fill_null(values, fill_value=False) if values.null_count else values
     return np.asarray(whole.cast(kind))
 

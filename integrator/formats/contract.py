@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.message_format import Options, SchemaId
+from integrator.engine.arrays import Ints, Mask
 from integrator.schema import Array, Column, Struct, Type
 
 Arrays = dict[str, pa.Array]
@@ -30,7 +28,7 @@ Columns = Sequence[Column]
 
 PATH = "\0"
 
-Assemble = Callable[[pa.Array, npt.NDArray[np.int64]], pa.Array]
+Assemble = Callable[[pa.Array, Ints], pa.Array]
 """From the rows of each message, one after the other, and their number, to the body of each message."""
 
 

@@ -7,16 +7,14 @@ in https://github.com/confluentinc/schema-registry and https://github.com/google
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first
 from integrator.arrow.base64 import twos_complement
 from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
+from integrator.engine.arrays import Ints
 from integrator.formats.contract import InvalidValue
-
-Ints = npt.NDArray[np.int64]
 
 VARINT, I64, LEN, I32 = 0, 1, 2, 5
 _NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}

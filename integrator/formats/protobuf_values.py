@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first, mask
 from integrator.arrow.durations import iso_text
 from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
 from integrator.contracts.message_format import Options
+from integrator.engine.arrays import Mask
 from integrator.formats.contract import (
     PATH,
     Arrays,

@@ -16,7 +16,7 @@ from integrator.errors import ConfigurationError, Problem
 from integrator.imports.connect_file import Config
 from integrator.imports.debezium_masks import shown
 from integrator.imports.debezium_patterns import expression, items, literal
-from integrator.imports.debezium_tables import Tables, full_name, needs_tables
+from integrator.imports.debezium_tables import Tables, needs_tables
 from integrator.imports.draft import Draft
 from integrator.schema import Table
 
@@ -72,11 +72,11 @@ def take(config: Config, given: Given, draft: Draft) -> Tables:
     chosen = tables.tables
     bare = {table.base_name for table in found.tables if not table.schema}
     if len(chosen) < len(found.tables):
-        entry["only"] = [one.name if one.base_name in bare else full_name(one) for one in chosen]
+        entry["only"] = [one.name if one.base_name in bare else one.full_name for one in chosen]
     renamed = names(chosen)
     if renamed:
         entry["names"] = renamed
-        tables.tables = chosen = [replace(one, name=renamed.get(full_name(one), one.name)) for one in chosen]
+        tables.tables = chosen = [replace(one, name=renamed.get(one.full_name, one.name)) for one in chosen]
     schemas = {table.name: table.schema for table in chosen if table.base_name in bare and table.schema}
     if len(set(schemas.values())) == 1 and len(schemas) == len(chosen):
         draft.act("TableProperties", group="KAFKA", Schema=next(iter(schemas.values())))
@@ -163,7 +163,7 @@ class _List:
         """Return whether an expression is of a table: with its database, where tables are left out."""
         matches, database = expression(pattern, self.key), self.tables.database
         if self.key.startswith("table.include."):
-            return matches(full_name(table))
+            return matches(table.full_name)
         if self.key.startswith("table."):
             return any(map(matches, self.tables.names(table, pattern, _PARTS)))
         return matches((table.schema if database is None or self.key.startswith("schema.") else database) or "")
@@ -183,7 +183,7 @@ def names(tables: Iterable[Table]) -> dict[str, str]:
     for table in tables:
         found.setdefault(table.name, []).append(table)
     return {
-        full_name(table): re.sub(r"\W", "_", f"{table.schema}_{table.name}".lower())
+        table.full_name: re.sub(r"\W", "_", f"{table.schema}_{table.name}".lower())
         for same in found.values()
         if len(same) > 1
         for table in same

@@ -13,7 +13,7 @@ from integrator.imports import debezium_masks as masks
 from integrator.imports.connect_file import Config
 from integrator.imports.debezium_masks import Masked
 from integrator.imports.debezium_patterns import expression, items
-from integrator.imports.debezium_tables import Tables, full_name, needs_tables
+from integrator.imports.debezium_tables import Tables, needs_tables
 from integrator.imports.draft import Draft
 from integrator.schema import Table
 
@@ -36,11 +36,11 @@ def take(config: Config, tables: Tables, draft: Draft) -> None:
             place = table.name, column
             before = masked.setdefault(place, rule.key)
             if place in left_out:
-                draft.report.ignore(f"{rule.shown}: {full_name(table)}.{column}", "the column is left out")
+                draft.report.ignore(f"{rule.shown}: {table.full_name}.{column}", "the column is left out")
             elif before == rule.key:
                 masks.take(Masked(table, column, rule, of_key=column in key_of(table, draft)), draft)
             else:
-                draft.report.ignore(f"{rule.shown}: {full_name(table)}.{column}", f"{masks.shown(before)} masks it")
+                draft.report.ignore(f"{rule.shown}: {table.full_name}.{column}", f"{masks.shown(before)} masks it")
 
 
 def key_of(table: Table, draft: Draft) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def absent(draft: Draft, table: Table, column: str, key: str) -> None:
     """Leave a column out of the messages; the key's columns stay."""
     if column in key_of(table, draft):
         draft.report.todo(
-            f"of the key, and so in the messages too, where {key} left it in keys alone", f"{full_name(table)}.{column}"
+            f"of the key, and so in the messages too, where {key} left it in keys alone", f"{table.full_name}.{column}"
         )
     else:
         draft.act("ColumnProperties", group="KAFKA", table=table.name, Name=column, Absent=True)
@@ -81,7 +81,7 @@ def _take_included(text: str, key: str, tables: Tables, draft: Draft) -> None:
     wanted = dict(unused)
     for table in tables.tables:
         for column in table.columns:
-            matching = [one for one, matches in wanted.items() if matches(f"{full_name(table)}.{column.name}")]
+            matching = [one for one, matches in wanted.items() if matches(f"{table.full_name}.{column.name}")]
             for one in matching:
                 unused.pop(one, None)
             if column.name not in key_of(table, draft) and not matching:

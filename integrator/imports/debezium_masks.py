@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrator.errors import ConfigurationError
-from integrator.imports.debezium_tables import full_name
 from integrator.imports.draft import Draft
+from integrator.names.numbers import are, counted
 from integrator.schema import Bytes, String, Table, Type
 
 _MASK = re.compile(r"column\.mask\.with\.(\d+)\.chars")
@@ -72,7 +72,7 @@ class Masked:
     @property
     def name(self) -> str:
         """The column as the report names it."""
-        return f"{full_name(self.table)}.{self.column}"
+        return f"{self.table.full_name}.{self.column}"
 
     @property
     def type(self) -> Type:
@@ -169,7 +169,8 @@ def _hash(one: Masked, draft: Draft) -> None:
         return
     call, size = _ALGORITHMS[rule.algorithm.upper()]
     if one.of_key and one.length is not None and one.length < size:
-        raise _of_key(one, f"its {one.length} characters are too few for a hash that is another for each value")
+        length = counted(one.length, "character")
+        raise _of_key(one, f"its {length} {are(one.length)} too few for a hash that is another for each value")
     if one.of_key:
         draft.report.differ("keys have the hash, too, where the connector had the value: partitions change", one.name)
     if not rule.version:

@@ -67,7 +67,7 @@ class Tables:
 
         parts: names in the pattern where it has no database.
         """
-        name = full_name(table)
+        name = table.full_name
         if self.database is None:
             return [name]
         named = literal(pattern) or []
@@ -81,8 +81,3 @@ def needs_tables(key: str, pattern: str) -> ConfigurationError:
         f"{key}: {pattern!r} can be followed only with the tables' definitions: give them, --tables FILE (pg_dump -s, "
         "mysqldump --no-data, … write them)"
     )
-
-
-def full_name(table: Table) -> str:
-    """Return schema.table."""
-    return ".".join(filter(None, (table.schema, table.base_name)))

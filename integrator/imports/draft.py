@@ -15,12 +15,13 @@ from typing import Any
 from integrator import plan
 from integrator.channel import paths
 from integrator.channel.secret import REFERENCE, passwords_of
-from integrator.channel.sources import FilesLocation
 from integrator.deliver.kafka.refused import refused
 from integrator.errors import ConfigurationError, Problem
 from integrator.imports.connect_file import REFERENCE as CONNECTS
 from integrator.imports.report import Report
+from integrator.names.numbers import counted
 from integrator.plan import Plan
+from integrator.sources.files.source import Files
 
 _PLAIN = re.compile(r"(?:[A-Za-z_/]|\.\.?/)[A-Za-z0-9_./-]*")
 _WORDS = ("true", "false", "yes", "no", "on", "off", "y", "n", "null")
@@ -193,14 +194,14 @@ def write(draft: Draft, out: Path, timezone: str) -> tuple[str, ConfigurationErr
         head = f"{out}: channel {draft.name}"
         return draft.report.text(head), ConfigurationError([*problems, Problem(str(out), 0, "", mend)])
     count = len(made.recipe.tables)
-    head = f"{out}: channel {made.channel}, {count} table{'' if count == 1 else 's'}"
+    head = f"{out}: channel {made.channel}, {counted(count, 'table')}"
     text = draft.report.text(head, made.notes)
     return f"{text}\nNext: {_directory(made)}integrator check --channel {out} --connect", None
 
 
 def _directory(made: Plan) -> str:
     """Return the command that makes the directory of change files, where there is none: check looks for it."""
-    path = made.source.path if isinstance(made.source, FilesLocation) else ""
+    path = made.source.location.path if isinstance(made.source, Files) else ""
     return "" if not path or Path(path).exists() else f"mkdir -p {shlex.quote(paths.as_known(path))}; "
 
 

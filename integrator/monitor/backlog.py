@@ -14,8 +14,8 @@ from pathlib import Path
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
 from integrator.run.state.directory import State
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Listing
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import SliceListing
 
 _EVERY_S = 1.0
 _REST = 10
@@ -24,7 +24,7 @@ _REST = 10
 class Backlog:
     """The backlog of one channel."""
 
-    def __init__(self, state: Path, listing: Callable[[], Listing]) -> None:
+    def __init__(self, state: Path, listing: Callable[[], SliceListing]) -> None:
         self._state, self._listing = State(str(state)), listing
         self._lock = threading.Lock()
         self._last, self._again = (0, 0), 0.0
@@ -41,8 +41,8 @@ class Backlog:
             return self._last
 
     def _read(self) -> tuple[int, int]:
-        synced = self._state.last_file()
+        synced = self._state.last_slice()
         journal = Journal(self._state.journal)
         sizes = [entry.size for _, entry in journal.between(synced, len(journal))]
-        sizes += [file.size for file in journal.untaken(self._listing().files())]
+        sizes += [file.size for file in journal.untaken(self._listing().slices())]
         return len(sizes), sum(sizes)

@@ -20,7 +20,6 @@ from integrator.plan import Plan
 from integrator.run.seen.failure import Failure
 from integrator.run.seen.observer import Observer
 from integrator.run.state.sync import Cycle
-from integrator.sources.found_at import listing_of
 
 SILENT_S = 180.0
 """A channel that has not beaten for so long hangs: it waits for no lock and no start longer than that."""
@@ -131,7 +130,7 @@ class Monitor(Observer):
 
 
 def _backlog(plan: Plan) -> Backlog:
-    return Backlog(Path(plan.state).absolute(), lambda: listing_of(plan.changes, plan.recipe.read.path, plan.delay))
+    return Backlog(Path(plan.state).absolute(), lambda: plan.changes.listing(plan.recipe.read.path, plan.delay))
 
 
 def _status(name: str, seen: Seen) -> dict[str, Any]:

@@ -26,13 +26,13 @@ from integrator.channel.load import RunOptions
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
-from integrator.contracts.recipe import Messages, Recipe, Send
+from integrator.contracts.recipe import Messages, Read, Recipe, Send
 from integrator.decode.dialects import DIALECTS
 from integrator.plan import kafka_access
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
-from integrator.plan.ends import adds_columns, check_environment, ends_of
+from integrator.plan.ends import AnySource, adds_columns, check_environment, ends_of
 from integrator.plan.identity import check_names, in_database
 from integrator.plan.kafka import Client, KafkaSettings, kafka_settings
 from integrator.plan.layout import layout_of
@@ -41,11 +41,12 @@ from integrator.plan.parameters import ChannelScope, absent_tables
 from integrator.plan.refresh import conditions_of
 from integrator.plan.registry import RegistrySettings, Strategies, clashes, registrations, settings_of
 from integrator.plan.schedule import schedule_of
-from integrator.plan.source import AnySource, check_source, money_notes, read_of, socket_notes
+from integrator.plan.source import check_sources, money_notes, read_of, read_of_tables
 from integrator.plan.tables import table_recipe
 from integrator.plan.tolerance import restart_of, tolerance_of
 from integrator.plan.topic import check_partitions
 from integrator.schema import Table
+from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
 __all__ = ["Plan", "make", "replan"]
@@ -136,9 +137,7 @@ def _ends(origin: Origin, tables: Sequence[Table], problems: Problems, client: C
     scopes.check_scopes(channel, (table.name for table in tables), problems, complete=origin.definitions.complete)
     (source_name, source), (kafka_name, kafka) = ends_of(channel, problems, refreshing=origin.refreshing)
     scopes.check_idle_actions(channel, kafka_name, source_name, problems)
-    for name, location in channel.locations.items():
-        if not isinstance(location, KafkaLocation):
-            check_source(location, name, tables, problems)
+    check_sources(channel, tables, problems)
     settings = kafka_settings(channel, kafka_name, kafka, problems, client)
     registry = settings_of(kafka, kafka_name, problems)
     layout = layout_of(channel, kafka_name, kafka, settings.max_bytes, problems)
@@ -161,9 +160,8 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
         check_partitions(scope, table_topics)
-    unsent = tuple(in_database(scope.of(table)) for table in absent)
     return Recipe(
-        read=read_of(ends.source, channel.locations.values(), scope.tables, channel.place, unsent),
+        read=_read(scope, ends.source, tuple(in_database(scope.of(table)) for table in absent)),
         tables=tuple(dataclasses.replace(one, added=adding.places(one.in_source, came)) for one in recipes),
         messages=Messages(
             channel=channel.channel,
@@ -176,6 +174,13 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
         send=Send(settings.rate_limit, settings.delivery_timeout_s, settings.producer, settings.exactly_once),
         tolerance=tolerance_of(channel, [*table_topics, oversized.dead_letters], scope.problems),
     )
+
+
+def _read(scope: ChannelScope, source: AnySource, absent: tuple[Table, ...]) -> Read:
+    """Return how the source is read. absent: tables not to be sent."""
+    if isinstance(source, TableSource):
+        return read_of_tables(scope.channel, absent)
+    return read_of(source, scope.tables, scope.channel.place, absent)
 
 
 def _absent(scope: ChannelScope) -> tuple[Table, ...]:
@@ -198,9 +203,10 @@ def _check_added(scope: ChannelScope) -> None:
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:
     """Yield what is to be known of a plan and is not wrong."""
     channel, tables = ends.scope.channel, recipe.tables
-    yield from money_notes(ends.source, tables)
+    if not isinstance(ends.source, TableSource):
+        yield from money_notes(ends.source, tables)
+        yield from ends.source.notes()
     yield from kafka_access.access_notes(ends.settings.producer)
-    yield from socket_notes(ends.source)
     yield from notes_of(channel, ends.kafka)
     yield from notes_of_deletes(tables)
     yield from notes_of_partitions(tables, channel.locations[ends.scope.cap_loc].group)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from integrator.channel import reader
 from integrator.channel.locations import KafkaLocation, TopicCreation
 from integrator.channel.model import Channel, Restart
 from integrator.channel.monitor import Monitor
-from integrator.channel.reader import Path_, Source
+from integrator.channel.reader import Path_
 from integrator.channel.secret import Secrets
-from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation
 from integrator.contracts.recipe import Recipe
 from integrator.errors import Problem
 from integrator.plan.definitions import Definitions
-from integrator.plan.ends import refresh_locations
+from integrator.plan.ends import AnySource
 from integrator.plan.refresh import Conditions
 from integrator.plan.registry import Registration, RegistrySettings, Strategies, registrations
 from integrator.plan.schedule import Schedule
-from integrator.plan.source import AnySource
+from integrator.plan.source import table_sources
+from integrator.sources.contract import Source
+from integrator.sources.tables import TableSource
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Origin:
 
     channel: Channel
     definitions: Definitions
-    file: Source
+    file: reader.Source
     timezone: str
     refreshing: bool
 
@@ -62,16 +64,23 @@ class Plan:
         return self.origin.channel.channel
 
     @property
-    def changes(self) -> FilesLocation | SocketLocation:
+    def changes(self) -> Source:
         """Where changes come from, in a plan that is to integrate them."""
-        if isinstance(self.source, SnapshotLocation | JdbcLocation):
+        if isinstance(self.source, TableSource):
             raise TypeError("a plan that is for refreshing")
+        return self.source
+
+    @property
+    def tables_at(self) -> TableSource:
+        """Where tables come from, in a plan that is to refresh them."""
+        if not isinstance(self.source, TableSource):
+            raise TypeError("a plan that is for changes")
         return self.source
 
     @property
     def refreshes(self) -> bool:
         """Whether the channel has a location, beside the plan's source, from which tables are refreshed."""
-        return not self.origin.refreshing and bool(refresh_locations(self.origin.channel))
+        return not self.origin.refreshing and bool(table_sources(self.origin.channel))
 
     @property
     def brokers(self) -> str:

@@ -13,7 +13,6 @@ from integrator.channel.problems import Problems
 from integrator.channel.reader import Source
 from integrator.errors import Problem
 from integrator.names import meant
-from integrator.plan.identity import full_name
 from integrator.schema import Table
 from integrator.tables import ddl
 
@@ -93,7 +92,7 @@ def _names_sql(entry: str | TableFile) -> bool:
 
 def _is_partial(table: Table, found: Iterable[Problem]) -> bool:
     """Return whether something of a table could not be read; what is wrong with the rest of it may come from that."""
-    names = tuple(f"{name}." for name in (table.name, table.base_name, full_name(table)))
+    names = tuple(f"{name}." for name in (table.name, table.base_name, table.full_name))
     return any(problem.path.startswith(names) for problem in found)
 
 
@@ -110,24 +109,24 @@ def _absent(file: str, why: str, source: Source) -> str:
 
 def _chosen(found: list[Table], item: TableFile, index: int, problems: Problems) -> Iterator[Table]:
     """Yield the tables that are wanted, by their names in the channel."""
-    known = {name for table in found for name in (full_name(table), table.base_name)}
+    known = {name for table in found for name in (table.full_name, table.base_name)}
     for name in sorted(set(item.names) - known):
-        defined = meant(name, sorted(map(full_name, found)), "it defines")
+        defined = meant(name, sorted(table.full_name for table in found), "it defines")
         problems.add(("tables", index, "names"), f"{item.file} defines no table {name!r}; {defined}")
-    named = [(table, item.names.get(full_name(table)) or item.names.get(table.base_name)) for table in found]
+    named = [(table, item.names.get(table.full_name) or item.names.get(table.base_name)) for table in found]
     renamed = [replace(table, name=name or table.name) for table, name in named]
     wanted = set(item.only or ())
     for name in item.only or []:
-        if not any(name in (one.name, full_name(one)) for one in renamed):
+        if not any(name in (one.name, one.full_name) for one in renamed):
             defined = meant(name, sorted(one.name for one in renamed), "it defines")
             problems.add(("tables", index, "only"), f"{item.file} defines no table {name!r}; {defined}")
-    yield from (one for one in renamed if item.only is None or {one.name, full_name(one)} & wanted)
+    yield from (one for one in renamed if item.only is None or {one.name, one.full_name} & wanted)
 
 
 def _twice(one: Table, file: str, other: Table, other_file: str, source: Source) -> str:
     """Return what is wrong with two tables of one name in the channel, and what to write."""
     text = f"table {one.name!r} is defined twice, in {file} and {other_file}"
-    if full_name(one) == full_name(other):
+    if one.full_name == other.full_name:
         return f"{text}; keep one of them (only)"
     by_case = one.base_name != other.base_name
     keeps = one.base_name == one.name if by_case else other.schema not in (None, *_DEFAULT_SCHEMAS)
@@ -135,5 +134,5 @@ def _twice(one: Table, file: str, other: Table, other_file: str, source: Source)
     name = "_".join(filter(None, (renamed.schema, renamed.name if renamed.schema else f"{renamed.name}_2")))
     renamed_to = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
     named = paths.as_written(str(Path(other_file if renamed is other else file).absolute()), source.directory)
-    entry = f"{{file: {named}, names: {{{full_name(renamed)}: {renamed_to}}}}}"
-    return f"{text}, as {full_name(one)} and {full_name(other)}; name one otherwise in the channel: tables: [{entry}]"
+    entry = f"{{file: {named}, names: {{{renamed.full_name}: {renamed_to}}}}}"
+    return f"{text}, as {one.full_name} and {other.full_name}; name one otherwise in the channel: tables: [{entry}]"

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, TypeVar
 
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
-from integrator.channel.sources import FilesLocation, JdbcLocation, SnapshotLocation, SocketLocation, SourceLocation
-from integrator.plan.source import AnySource
+from integrator.plan.source import change_sources, table_sources
+from integrator.sources.contract import Source
+from integrator.sources.files.source import Files
+from integrator.sources.shelf import SOURCES
+from integrator.sources.tables import TABLE_SOURCES, Snapshot, TableSource
 
-_Location = TypeVar("_Location")
-_Ends = tuple[tuple[type[_Location], ...], str, str]
-"""Kinds of location, their classes, and one as it may be written."""
-_CHANGES: _Ends[AnySource] = ((FilesLocation, SocketLocation), "files or socket", "{class: files, path: DIRECTORY}")
-_TABLES: _Ends[AnySource] = (
-    (SnapshotLocation, JdbcLocation),
-    "snapshot or jdbc",
-    '{class: snapshot, path: "full/{hvr_tbl_name}.csv", format: csv}',
-)
+AnySource: TypeAlias = Source | TableSource
+_End = TypeVar("_End")
 _REFRESH = "the command is refresh, and check and plan have the option --refresh"
-_KAFKA: _Ends[KafkaLocation] = ((KafkaLocation,), "kafka", "{class: kafka, Kafka_Brokers: [HOST:PORT]}")
+_KAFKA_EXAMPLE = "{class: kafka, Kafka_Brokers: [HOST:PORT]}"
 
 
 def ends_of(
@@ -31,8 +28,15 @@ def ends_of(
 
     refreshing: the source is of whole tables. Raises ConfigurationError where one of them is missing.
     """
-    source = _one(channel, *(_TABLES if refreshing else _CHANGES), problems)
-    kafka = _one(channel, *_KAFKA, problems)
+    of_tables = table_sources(channel)
+    more = "" if refreshing or not of_tables else f"; or refresh the tables of {', '.join(of_tables)} alone: {_REFRESH}"
+    source: tuple[str, AnySource] | None
+    if refreshing:
+        source = _one(of_tables, TABLE_SOURCES, Snapshot.example, problems)
+    else:
+        source = _one(change_sources(channel), SOURCES, f"{Files.example}{more}", problems)
+    locations = {name: one for name, one in channel.locations.items() if isinstance(one, KafkaLocation)}
+    kafka = _one(locations, ["kafka"], f"{_KAFKA_EXAMPLE}{more}", problems)
     if source is None or kafka is None:
         problems.raise_any()
         raise AssertionError("a location that is missing is a problem")
@@ -40,26 +44,18 @@ def ends_of(
 
 
 def _one(
-    channel: Channel, kinds: tuple[type[_Location], ...], name: str, example: str, problems: Problems
-) -> tuple[str, _Location] | None:
-    found = [(key, location) for key, location in channel.locations.items() if isinstance(location, kinds)]
+    found: Mapping[str, _End], classes: Iterable[str], example: str, problems: Problems
+) -> tuple[str, _End] | None:
     if len(found) != 1:
-        names = ", ".join(key for key, _ in found)
-        of_tables = [] if kinds == _TABLES[0] else refresh_locations(channel)
-        more = f"; or refresh the tables of {', '.join(of_tables)} alone: {_REFRESH}" if of_tables else ""
-        text = f"found {names}: leave one of them out" if found else f"found none: add one, such as {example}{more}"
-        problems.add(("locations",), f"a channel has one location of class {name}; {text}")
-    return found[0] if found else None
-
-
-def refresh_locations(channel: Channel) -> list[str]:
-    """Return the names of the locations from which tables are refreshed."""
-    return [key for key, location in channel.locations.items() if isinstance(location, _TABLES[0])]
+        names = ", ".join(found)
+        text = f"found {names}: leave one of them out" if found else f"found none: add one, such as {example}"
+        problems.add(("locations",), f"a channel has one location of class {' or '.join(classes)}; {text}")
+    return next(iter(found.items()), None)
 
 
 def adds_columns(channel: Channel) -> bool:
     """Return whether columns are added that the definitions of tables do not have."""
-    return any(isinstance(one, SourceLocation) and one.unknown_columns == "add" for one in channel.locations.values())
+    return any(source.location.unknown_columns == "add" for source in change_sources(channel).values())
 
 
 def check_environment(problems: Problems) -> None:

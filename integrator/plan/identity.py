@@ -30,21 +30,32 @@ def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
     for same in by_base_name.values():
         for one, other in combinations(same, 2):
             _check_schemas(scope, one, other)
-    _check_channel_names(scope, found, {table.name: full_name(table) for table in tables})
+    _check_channel_names(scope, found, {table.name: table.full_name for table in tables})
 
 
 def _check_base_name(scope: ChannelScope, table: Table) -> None:
     given = scope.of(table)
     for properties in (given.source.properties, given.kafka.properties):
-        schema, dot, name = (properties.values.BaseName or "").rpartition(".")
-        if dot:
+        values, places = properties.values, properties.places
+        names = (("BaseName", values.BaseName), ("Schema", values.Schema), ("Partitions", values.Partitions))
+        for parameter, text in names:
+            if empty := _with_empty_part(text or ""):
+                wrong = f"table {table.name}: {empty!r} has an empty part: write each name before and after its points"
+                _add(scope, ("actions", places[parameter], parameter), wrong)
+        schema, _, name = (values.BaseName or "").rpartition(".")
+        if schema and name:
             text = f"table {table.name}: a BaseName is without its schema: write Schema: {schema}, BaseName: {name}"
-            _add(scope, ("actions", properties.places["BaseName"], "BaseName"), text)
+            _add(scope, ("actions", places["BaseName"], "BaseName"), text)
+
+
+def _with_empty_part(text: str) -> str:
+    """Return the first name, of those with | between, that has nothing before or after one of its points."""
+    return next((name for name in text.split("|") if "" in name.strip().split(".")), "") if text else ""
 
 
 def _check_schemas(scope: ChannelScope, one: Table, other: Table) -> None:
     group = scope.channel.locations[scope.cap_loc].group
-    both = f"tables {one.name} ({full_name(one)}) and {other.name} ({full_name(other)}) have one name in the database"
+    both = f"tables {one.name} ({one.full_name}) and {other.name} ({other.full_name}) have one name in the database"
     bare = [table for table in (one, other) if not table.schema]
     for table in bare:
         action = f"{{action: TableProperties, table: {table.name}, group: {group}, Schema: …}}"
@@ -70,12 +81,7 @@ def _check_channel_names(scope: ChannelScope, tables: Iterable[Table], defined: 
             remedy = (
                 f"name one of them otherwise in the channel: tables: [{{file: …, names: {{{defined[other.name]}: …}}}}]"
             )
-            _add(scope, ("tables",), f"{text} another table, {full_name(other)}: a record could be of either; {remedy}")
-
-
-def full_name(table: Table) -> str:
-    """Return the name of a table in the database, with its schema where it has one."""
-    return table.full_name
+            _add(scope, ("tables",), f"{text} another table, {other.full_name}: a record could be of either; {remedy}")
 
 
 def _add(scope: ChannelScope, path: Path_, text: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from integrator.names.numbers import counted
 from integrator.refresh.estimate import Estimate
 from integrator.refresh.slices import Slice
 
@@ -55,8 +56,9 @@ class Bars:
         self._estimate.expected = rows
 
     def begin(self, part: Slice) -> None:
-        """Take note of a slice that is being sent."""
+        """Take note of a slice that is being sent; also where an earlier try of it ended."""
         with self._lock:
+            self._remove(part)
             name = f"{part.table}, slice {part.number + 1} of {part.total}"
             task = self._progress.add_task(name, total=None, rows="", rest="")
             self._under_way[part] = (task, time.monotonic())
@@ -65,8 +67,11 @@ class Bars:
         """Take note of a slice that is completed; earlier: in a run before this one."""
         with self._lock:
             self._estimate.complete(part, rows, earlier=earlier)
-            if part in self._under_way:
-                self._progress.remove_task(self._under_way.pop(part)[0])
+            self._remove(part)
+
+    def _remove(self, part: Slice) -> None:
+        if part in self._under_way:
+            self._progress.remove_task(self._under_way.pop(part)[0])
 
     def _look(self) -> None:
         with self._lock:
@@ -82,7 +87,8 @@ class Bars:
             ended = self._estimate.completed == len(slices)
             total = self._estimate.total
             of = "" if ended or total is None else f" of ~{max(total, self._estimate.rows):,}"
-            self._progress.update(self._all, description=f"{self._estimate.completed} of {len(slices)} slices")
+            description = f"{self._estimate.completed} of {counted(len(slices), 'slice')}"
+            self._progress.update(self._all, description=description)
             self._show(self._all, self._estimate.rows, total, of, rest)
 
     def _show(self, task: TaskID, rows: int, total: int | None, of: str, rest: str) -> None:
@@ -90,7 +96,7 @@ class Bars:
             task,
             total=total and max(total, rows),
             completed=rows if total else 0,
-            rows=f"{rows:,}{of} rows",
+            rows=f"{rows:,}{of} rows" if of else counted(rows, "row"),
             rest=rest,
         )
 

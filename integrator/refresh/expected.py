@@ -7,26 +7,26 @@ from collections.abc import Iterable
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.errors import IntegratorError
-from integrator.refresh.tables import MARIADB, MYSQL, POSTGRES, database_of, query
+from integrator.refresh.tables import MARIADB, MYSQL, POSTGRES, query
 from integrator.schema import Table
+from integrator.sources.tables import Database, TableSource
 
 
-def expected(spark: SparkSession, location: SnapshotLocation | JdbcLocation, tables: Iterable[Table]) -> dict[str, int]:
+def expected(spark: SparkSession, source: TableSource, tables: Iterable[Table]) -> dict[str, int]:
     """Return the rows of tables, by their names in the channel; without those that nothing is known of.
 
     https://www.postgresql.org/docs/current/catalog-pg-class.html (reltuples),
     https://mariadb.com/kb/en/information-schema-tables-table/ (TABLE_ROWS).
     """
-    if not isinstance(location, JdbcLocation):
+    if not isinstance(source, Database):
         return {}
     texts = {POSTGRES: _of_postgres, MYSQL: _of_mysql, MARIADB: _of_mysql}
-    text_of = texts.get(database_of(location))
+    text_of = texts.get(source.database)
     if text_of is None:
         return {}
     try:
-        found = query(spark, location, " union all ".join(map(text_of, tables))).collect()
+        found = query(spark, source, " union all ".join(map(text_of, tables))).collect()
     except (IntegratorError, PySparkException):  # what is wrong with the tables, their slices report
         return {}
     return {str(row[0]): int(row[1]) for row in found if row[1] is not None and int(row[1]) > 0}

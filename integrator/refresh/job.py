@@ -6,39 +6,33 @@ import dataclasses
 import hashlib
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import structlog
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from integrator import registry
-from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.recipe import Recipe
-from integrator.contracts.report import Report, largest
+from integrator.contracts.report import Report
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka import topics
-from integrator.deliver.kafka.topic_limits import fitting, refused
-from integrator.errors import ConfigurationError, DataError, DeliveryError, Problem, from_wire, shortened
+from integrator.deliver.kafka.topic_limits import fitting
+from integrator.errors import ConfigurationError, Problem, ProcessLate
 from integrator.names import meant
 from integrator.plan import Plan
 from integrator.refresh import bars, moment
 from integrator.refresh import ledger as ledgers
 from integrator.refresh.bars import Bars
+from integrator.refresh.delivery import deliver
 from integrator.refresh.expected import expected
 from integrator.refresh.ledger import Ledger, RefreshRun
-from integrator.refresh.rows import BEGINNING, Rows, fragments
+from integrator.refresh.rows import BEGINNING, Rows
 from integrator.refresh.slices import Slice, slices_of
-from integrator.refresh.tables import database_of, frame, quoting, unreadable
-from integrator.run.passes.prefetch import prefetch
-from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.refresh.tables import frame, quoting
+from integrator.run.restart import Restarts, run_with_restarts
 from integrator.run.spark import session
-from integrator.run.spark.failures import classify
 from integrator.run.state import shards
 from integrator.run.state.directory import State
 from integrator.run.state.sync import summed
@@ -76,7 +70,7 @@ def refresh(plan: Plan, options: Options) -> dict[str, int]:
     An interrupted run continues: completed slices are not sent again.
     """
     _check(plan, options)
-    spark = session.start(f"{plan.channel} refresh", _tables_at(plan).jars)
+    spark = session.start(f"{plan.channel} refresh", plan.tables_at.location.jars)
     try:
         return send(plan, options, spark)
     finally:
@@ -92,13 +86,7 @@ def send(plan: Plan, options: Options, spark: SparkSession) -> dict[str, int]:
     plan = registry.resolve(plan)
     topics.ensure(plan.recipe.send.producer, plan.topics, plan.create_topics, plan.dead_letter_topic)
     plan = dataclasses.replace(plan, recipe=fitting(plan.recipe, plan.topics))
-    return _Refresh(plan, options, state, spark, _tables_at(plan)).run()
-
-
-def _tables_at(plan: Plan) -> SnapshotLocation | JdbcLocation:
-    if not isinstance(plan.source, SnapshotLocation | JdbcLocation):
-        raise TypeError("a plan that is not for refreshing")
-    return plan.source
+    return _Refresh(plan, options, state, spark).run()
 
 
 def _check(plan: Plan, options: Options) -> None:
@@ -118,15 +106,13 @@ def _check(plan: Plan, options: Options) -> None:
 
 
 class _Refresh:
-    def __init__(
-        self, plan: Plan, options: Options, state: State, spark: SparkSession, location: SnapshotLocation | JdbcLocation
-    ) -> None:
-        self._plan, self._options, self._state, self._spark, self._location = plan, options, state, spark, location
+    def __init__(self, plan: Plan, options: Options, state: State, spark: SparkSession) -> None:
+        self._plan, self._options, self._state, self._spark, self._source = plan, options, state, spark, plan.tables_at
         self._log = structlog.get_logger().bind(channel=plan.channel)
         chosen = [table for table in plan.recipe.tables if table.table.name in (options.tables or {table.table.name})]
         self._tables = {table.table.name: table for table in chosen}
         self._in_source = [dataclasses.replace(table.in_source, name=name) for name, table in self._tables.items()]
-        quote = quoting(database_of(location))
+        quote = quoting(self._source.database)
         self._slices = slices_of(self._in_source, options.slices, plan.conditions, quote)
         self._ledger = Ledger(state.path)
         self._progress = self._ledger.path / "rows"
@@ -141,7 +127,6 @@ class _Refresh:
             self._state.suspend(REASON)
         try:
             with self._state.integrating(_WAIT_S):
-                self._state.wait_for_senders(_WAIT_S)
                 run = self._begin()
                 self._send(run)
                 if run.online and run.moment is not None and self._options.truncate_record:
@@ -169,7 +154,7 @@ class _Refresh:
     def _begin(self) -> RefreshRun:
         settings = self._options.settings()
         fingerprint = hashlib.sha256(
-            repr((self._plan.recipe.fingerprint, self._plan.source.model_dump(), self._slices)).encode()
+            repr((self._plan.recipe.fingerprint, self._source.location.model_dump(), self._slices)).encode()
         ).hexdigest()
         run = None if self._options.anew else self._ledger.unfinished()
         if run is not None:
@@ -179,7 +164,7 @@ class _Refresh:
             return run
         given = moment.given(self._options.select_moment) if self._options.select_moment else None
         if given is None and self._options.online:
-            given = moment.of_database(self._spark, self._location)
+            given = moment.of_database(self._spark, self._source)
         run = RefreshRun(settings, fingerprint, ledgers.now(), given, self._options.online)
         self._ledger.begin(run)
         return run
@@ -188,28 +173,44 @@ class _Refresh:
         self._progress.mkdir(exist_ok=True)
         for path in self._progress.glob("*"):
             path.unlink()
-        left = []
-        for part in self._slices:
-            if self._ledger.completed(part):
-                self._bars.complete(part, self._ledger.rows(part), earlier=True)
-            else:
-                left.append(part)
+        for part in filter(self._ledger.completed, self._slices):
+            self._bars.complete(part, self._ledger.rows(part), earlier=True)
+        if bars.are_seen():
+            self._bars.expect(expected(self._spark, self._source, self._in_source))
+        restarts = Restarts.of_command(self._plan.restart, lambda: sum(map(self._ledger.completed, self._slices)))
+        with self._bars.shown():
+            run_with_restarts(lambda: self._send_left(run), restarts, threading.Event(), time.sleep, self._again)
+
+    def _again(self, error: BaseException, seconds: float) -> None:
+        self._log.warning("a Python process was late, goes on with what is left", error=str(error), seconds=seconds)
+
+    def _send_left(self, run: RefreshRun) -> None:
+        """Send the slices that are not completed, when no task of an earlier try is sending any more (I3).
+
+        Raises ProcessLate where a process was late, when the slices that had begun have ended.
+        """
+        self._state.wait_for_senders(_WAIT_S)
         if self._options.truncate_record:
             self._truncate(run)
-        if bars.are_seen():
-            self._bars.expect(expected(self._spark, self._location, self._in_source))
-        stop = threading.Event()
-        with self._bars.shown(), ThreadPoolExecutor(self._options.parallel) as pool:
+        stop, late = threading.Event(), list[ProcessLate]()
+        left = [part for part in self._slices if not self._ledger.completed(part)]
+        with ThreadPoolExecutor(self._options.parallel) as pool:
             futures = [pool.submit(self._slice, run, part, stop) for part in left]
             try:
-                for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                    future.result()
+                for future in as_completed(futures):
+                    try:
+                        future.result()
+                    except ProcessLate as error:
+                        stop.set()
+                        late.append(error)
             except BaseException:  # SIGINT among them: no slice is begun any more
                 stop.set()
                 for future in futures:
                     future.cancel()
                 self._spark.sparkContext.cancelAllJobs()
                 raise
+        if late:
+            raise late[0]
 
     def _truncate(self, run: RefreshRun) -> None:
         """Send a truncate before the first rows of each table without a completed slice."""
@@ -227,7 +228,7 @@ class _Refresh:
         started = time.monotonic()
         self._bars.begin(part)
         number = self._slices.index(part) + 1
-        source = frame(self._spark, self._location, self._tables[part.table], part.condition)
+        source = frame(self._spark, self._source, self._tables[part.table], part.condition)
         reports = self._deliver(source, self._rows(run, part.table, number))
         summaries = [summary for report in reports for summary in report.summaries]
         rows, messages = sum(summary.rows for summary in summaries), sum(report.messages for report in reports)
@@ -243,43 +244,11 @@ class _Refresh:
             "slice sent", slice=part.name, rows=rows, messages=messages, rows_per_second=rate, **counts_given
         )
 
-    def _shards(self, table: str, number: int) -> Shards | None:
-        """Return how a slice is sent in transactions, by executors on other machines or where cycles are, too."""
-        return None if self._transactions is None else Shards(f"{self._transactions}-refresh-{table}-{number}")
-
     def _deliver(self, source: DataFrame, rows: Rows) -> list[Report]:
-        second = second_pass(
-            rows.recipe, str(self._state.path), max(1, self._options.parallel), self._shards(rows.table, rows.number)
-        )
-
-        def passes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return second(prefetch(fragments(rows, batches)))
-
-        try:
-            collected = source.mapInArrow(passes, REPORT_DDL).collect()
-        except (PySparkException, Py4JError) as error:
-            raise from_wire(str(error)) or classify(error) or _of_data(rows, str(error)) or error from None
-        reports = [Report.of_json(row.report) for row in collected]
-        large = largest(reports)
-        if large is not None:
-            limit = self._plan.recipe.messages.max_bytes
-            raise refused(self._plan.recipe.send, large, limit, f"refresh of {rows.table}")
-        wrong = [report.error for report in reports if report.error]
-        sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
-        if wrong or sent != acknowledged:
-            raise DeliveryError(
-                f"refresh of {rows.table}: {acknowledged} of {sent} messages acknowledged; "
-                f"{wrong[0] if wrong else 'no reason given'}; run it again to continue with the remaining slices"
-            )
-        return reports
-
-
-def _of_data(rows: Rows, text: str) -> DataError | None:
-    """Return the error for a row that Spark could not read; its text may have the row's values."""
-    found = unreadable(text)
-    if rows.recipe.masks:
-        found = ["why is not shown, for the channel masks columns"] if found else []
-    return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None
+        """Send rows; in transactions, where executors are on other machines or cycles are sent so, too."""
+        name = f"{self._transactions}-refresh-{rows.table}-{rows.number}"
+        of_slice = None if self._transactions is None else Shards(name)
+        return deliver(source, rows, str(self._state.path), max(1, self._options.parallel), of_slice)
 
 
 def _recipe(recipe: Recipe) -> Recipe:

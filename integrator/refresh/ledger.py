@@ -15,9 +15,6 @@ from integrator.errors import EnvironmentFault
 from integrator.names.numbers import counted
 from integrator.refresh.slices import Slice
 
-_SETTINGS = "told"
-"""What run.json calls the settings, which earlier versions wrote."""
-
 
 @dataclass(frozen=True)
 class RefreshRun:
@@ -48,7 +45,6 @@ class Ledger:
             return None
         try:
             recorded = json.loads(path.read_text(encoding="utf-8"))
-            recorded["settings"] = recorded.pop(_SETTINGS)
             run = RefreshRun(**recorded)
             valid = isinstance(run.settings, dict) and bool(run.time)
         except (ValueError, TypeError, LookupError, AttributeError):
@@ -80,7 +76,6 @@ class Ledger:
             shutil.rmtree(self.path)
         durable.make_directory(self.path)
         recorded = asdict(run)
-        recorded[_SETTINGS] = recorded.pop("settings")
         self._write("run.json", recorded)
 
     def check(self, run: RefreshRun, settings: dict[str, Any], fingerprint: str) -> None:
@@ -119,8 +114,7 @@ class Ledger:
                 f"{path}: is damaged, and records that a slice is completed; remove it to send the slice again"
             )
         unfinished = self.unfinished() if run.exists() else None
-        of = mark.get("run")  # earlier versions did not record it
-        return mark if of is None or unfinished is None or of == unfinished.started else None
+        return mark if unfinished is None or mark.get("run") == unfinished.started else None
 
     def mark(self, part: Slice, result: dict[str, Any]) -> None:
         """Write down that a slice is completed: after every acknowledgement (I1)."""

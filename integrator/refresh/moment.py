@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from pyspark.sql import SparkSession
 
-from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.decode.dialects import postgres
 from integrator.errors import ConfigurationError, EnvironmentFault, Problem
-from integrator.refresh.tables import POSTGRES, database_of, query
+from integrator.refresh.tables import POSTGRES, query
+from integrator.sources.tables import Database, TableSource
 
 _LSN = re.compile(r"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}")
 _HEX = re.compile(r"[0-9A-Fa-f]{1,20}")
@@ -38,17 +38,17 @@ def given(text: str) -> str:
     raise ConfigurationError([Problem("refresh", 0, "--select-moment", f"{text!r} is none of {accepted}")])
 
 
-def of_database(spark: SparkSession, location: SnapshotLocation | JdbcLocation, wait_s: float = _WAIT_S) -> str | None:
+def of_database(spark: SparkSession, source: TableSource, wait_s: float = _WAIT_S) -> str | None:
     """Return the commit up to which changes are seen by queries that begin now; None where the source cannot say.
 
     PostgreSQL: a transaction may have its commit in the log and not be seen yet, so those that were running are waited
     for. Raises EnvironmentFault if they do not end.
     """
-    if not isinstance(location, JdbcLocation) or database_of(location) != POSTGRES:
+    if not isinstance(source, Database) or source.database != POSTGRES:
         return None
 
     def ask(text: str) -> str:
-        return str(query(spark, location, text).collect()[0][0])
+        return str(query(spark, source, text).collect()[0][0])
 
     return _of_postgres(ask, wait_s)
 

@@ -17,11 +17,10 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
 from integrator import schema
-from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import EnvironmentFault
-from integrator.plan.source import path_of
 from integrator.schema import Column, Table
+from integrator.sources.tables import Database, Snapshot, TableSource
 
 POSTGRES, MYSQL, MARIADB = "postgresql", "mysql", "mariadb"
 _SESSION = {
@@ -57,28 +56,20 @@ DRIVERS = {
 """Java does not find a driver by itself in jars that came after its start."""
 
 
-def database_of(location: SnapshotLocation | JdbcLocation) -> str:
-    """Return whose SQL conditions are in: the database named in the URL, or spark."""
-    return location.url.split(":")[1] if isinstance(location, JdbcLocation) else "spark"
-
-
 def quoting(database: str) -> Callable[[str], str]:
     """Return how a database writes names."""
     mark = "`" if database in ("spark", MYSQL, MARIADB) else '"'
     return lambda name: mark + name.replace(mark, mark * 2) + mark
 
 
-def frame(
-    spark: SparkSession, location: SnapshotLocation | JdbcLocation, recipe: TableRecipe, condition: str
-) -> DataFrame:
+def frame(spark: SparkSession, source: TableSource, recipe: TableRecipe, condition: str) -> DataFrame:
     """Return the rows of a table for which `condition` is true; all of them if it is empty. Raises EnvironmentFault."""
     table = recipe.in_source
     try:
-        if isinstance(location, JdbcLocation):
-            database = database_of(location)
-            bits = _bits(spark, location, table) if database in (MYSQL, MARIADB) else {}
-            return query(spark, location, _select(table, database, condition, bits))
-        read = _files(spark, location, table)
+        if isinstance(source, Database):
+            bits = _bits(spark, source, table) if source.database in (MYSQL, MARIADB) else {}
+            return query(spark, source, _select(table, source.database, condition, bits))
+        read = _files(spark, source, table)
         return read.where(condition) if condition else read
     except AnalysisException as error:
         text = _OF_SPARK.sub("", str(error).splitlines()[0])
@@ -90,9 +81,9 @@ def unreadable(text: str) -> list[str]:
     return list(dict.fromkeys(_UNREADABLE.findall(text)))
 
 
-def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
+def query(spark: SparkSession, source: Database, text: str) -> DataFrame:
     """Return the result of a query."""
-    database = database_of(location)
+    database, location = source.database, source.location
     url = location.url
     if database == MARIADB:  # Spark knows how MySQL writes names, and not that MariaDB does as well
         url = url.replace("jdbc:mariadb:", "jdbc:mysql:", 1) + ("&" if "?" in url else "?") + "permitMysqlScheme"
@@ -108,10 +99,10 @@ def query(spark: SparkSession, location: JdbcLocation, text: str) -> DataFrame:
     except (PySparkException, Py4JError) as error:
         texts = [str(one).splitlines() for one in (error, getattr(error, "_cause", None)) if one]
         reason = "; ".join(line.strip() for lines in texts for line in lines[:2] if line and "\tat " not in line)
-        raise EnvironmentFault(f"{location.url.partition('?')[0]}: cannot be queried: {reason}") from error
+        raise EnvironmentFault(f"{source.describe()}: cannot be queried: {reason}") from error
 
 
-def _bits(spark: SparkSession, location: JdbcLocation, table: Table) -> dict[str, int]:
+def _bits(spark: SparkSession, source: Database, table: Table) -> dict[str, int]:
     """Return the columns of bits that MySQL's table has, and how many each has: it gives them as bytes."""
     of_schema = "'" + table.schema.replace("'", "''") + "'" if table.schema else "database()"
     name = table.base_name.replace("'", "''")
@@ -119,7 +110,7 @@ def _bits(spark: SparkSession, location: JdbcLocation, table: Table) -> dict[str
         "select column_name as name, numeric_precision as length from information_schema.columns "  # noqa: S608
         f"where table_schema = {of_schema} and table_name = '{name}' and data_type = 'bit'"
     )
-    return {str(row["name"]): int(row["length"]) for row in query(spark, location, text).collect()}
+    return {str(row["name"]): int(row["length"]) for row in query(spark, source, text).collect()}
 
 
 def _select(table: Table, database: str, condition: str, bits: dict[str, int]) -> str:
@@ -155,8 +146,8 @@ def _asked(column: Column, database: str, quote: Callable[[str], str]) -> str:
             return name
 
 
-def _files(spark: SparkSession, location: SnapshotLocation, table: Table) -> DataFrame:
-    path = path_of(location, table)
+def _files(spark: SparkSession, source: Snapshot, table: Table) -> DataFrame:
+    path, location = source.path_of(table), source.location
     options = {"mode": "FAILFAST", **_FILES.get(location.format, {}), **location.options}
     reader = spark.read.format(location.format).options(**options)
     if location.format == "json":

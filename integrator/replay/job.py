@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator import durable
-from integrator.channel.sources import FilesLocation, SourceLocation
 from integrator.plan import Plan
 from integrator.replay.letters import Letter
 from integrator.run import daemon
 from integrator.run.state.directory import State
+from integrator.sources.files.source import files_in
 
 _WAIT_S = 60.0
 _DIRECTORY = "replay"
@@ -57,20 +57,19 @@ class Outcome:
 def plan_of(plan: Plan) -> Plan:
     """Return the plan that reads given letters where `plan` reads the channel's source."""
     directory = Path(plan.state).absolute() / _DIRECTORY
-    as_there = {name: getattr(plan.changes, name) for name in SourceLocation.model_fields}
-    location = FilesLocation(**{**as_there, "class": "files", "path": str(directory / "letters"), "pattern": _PATTERN})
+    source = files_in(plan.changes.location, str(directory / "letters"), _PATTERN)
     recipe = plan.recipe
     unknown_columns = recipe.read.unknown_columns
     read = dataclasses.replace(
         recipe.read,
-        path=location.path,
+        path=source.location.path,
         repeated_positions=True,
         sent_later=True,
         unknown_columns="error" if unknown_columns == "add" else unknown_columns,
     )
     return dataclasses.replace(
         plan,
-        source=location,
+        source=source,
         state=str(directory),
         delay=0,
         recipe=dataclasses.replace(
@@ -156,7 +155,7 @@ def replay(plan: Plan, letters: Sequence[Letter]) -> Outcome:
         taken = given.take(letters)
         state.mark_refreshed(dict(State(plan.state).refreshed()))
         cycles = set(state.marks.cycles())
-        left = given.files() > state.last_file()
+        left = given.files() > state.last_slice()
     finally:
         state.unlock()
     if left:

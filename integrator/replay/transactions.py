@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS, recognized
 from integrator.decode.json.files import open_file
 from integrator.errors import DataError, EnvironmentFault
@@ -32,7 +33,7 @@ def _begins(file: str, dialect: str, wanted: set[int]) -> dict[int, bytes]:
     """Return of lines of a file the one that begins the transaction in which they are, where there is one."""
     found: dict[int, bytes] = {}
     try:
-        marks = DIALECTS[recognized(file) if dialect == "auto" else dialect].transactions
+        marks = DIALECTS[recognized(File(file)) if dialect == "auto" else dialect].transactions
         if marks is None:
             return {}
         begin = b""

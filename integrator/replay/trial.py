@@ -20,7 +20,8 @@ from integrator.plan import Plan
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.files.reader import slice_of
+from integrator.sources.slices import rows_of
 
 _BEFORE_MS = 60_000
 """A letter may be sent a little later than the rows that came after it in its cycle."""
@@ -72,10 +73,10 @@ def trial(plan: Plan, letters: Sequence[Letter]) -> Trial:
 
 def _encoded(plan: Plan, files: Sequence[Path]) -> tuple[pa.Table, list[FileSummary]]:
     """Return what the first pass makes of change files: fragments, and what became of each file."""
-    slices = [row_of(path, number) for number, path in enumerate(files, 1)]
-    run = first_pass(plan.recipe, Checkpoint(), datetime.now(timezone.utc))
+    slices = rows_of([slice_of(path, number) for number, path in enumerate(files, 1)])
+    run = first_pass(plan.recipe, Checkpoint(), datetime.now(timezone.utc), plan.changes.reader)
     try:
-        batches = list(run(iter([pa.RecordBatch.from_pylist(slices, schema=FILE_SLICE)])))
+        batches = list(run(iter([slices])))
     except RuntimeError as error:
         raise from_wire(str(error)) or error from None
     made = pa.Table.from_batches(batches)

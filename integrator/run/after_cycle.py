@@ -1,4 +1,4 @@
-"""What follows each synced cycle: the log, the heartbeat, the status page and the spool record it."""
+"""What follows each synced cycle: the log, the heartbeat, the status page and the source's feed record it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from integrator.run.seen.heartbeat import Heartbeat
 from integrator.run.seen.observer import Observer
 from integrator.run.spark.steps import SparkSteps
 from integrator.run.state.sync import Cycle
-from integrator.sources.spooled import Spooled
+from integrator.sources.contract import Feed
 
 
 class AfterCycle:
@@ -22,11 +22,11 @@ class AfterCycle:
         heart: Heartbeat,
         failures: Failures,
         observer: Observer,
-        spooled: Spooled | None,
+        feed: Feed,
         steps: SparkSteps,
     ) -> None:
         self._channel, self._heart, self._failures = plan.channel, heart, failures
-        self._observer, self._spooled, self._steps = observer, spooled, steps
+        self._observer, self._feed, self._steps = observer, feed, steps
         tolerance = plan.recipe.tolerance
         self._report = progress.reporter(plan.channel, plan.schedule.latency_s, each_rejected=bool(tolerance.logged))
         self._too_many = TooMany(tolerance.most)
@@ -34,8 +34,7 @@ class AfterCycle:
     def __call__(self, done: Cycle) -> None:
         """Report a cycle that is synced."""
         self._heart.synced(done.cycle)
-        if self._spooled is not None:
-            self._spooled.synced(done.checkpoint.ordinal)
+        self._feed.synced(done.checkpoint.ordinal)
         self._report(done)
         self._failures.synced(done.cycle)
         self._observer.synced(self._channel, done)

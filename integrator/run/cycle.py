@@ -45,7 +45,7 @@ def cycle(
 
     def integrate(runs: DataFrame, number: int) -> None:
         started = time.monotonic()
-        last_file = consistency.check_cycle(state, number)
+        last_slice = consistency.check_cycle(state, number)
         if state.marks.has(number):  # by a process that died before Spark's commit: all of it is acknowledged
             return
         try:
@@ -56,11 +56,11 @@ def cycle(
         in_one, cores = runs.rdd.getNumPartitions() == 1, tasks()
         count, of_cycle = 1 if in_one else cores, None
         if shards is not None:
-            of_cycle = shards.begin(number, state.digest(last_file), moment, count)
+            of_cycle = shards.begin(number, state.digest(last_slice), moment, count)
         if of_cycle is not None and of_cycle.record is not None:  # as in the first try, wherever that was
             count, moment = of_cycle.record.count, of_cycle.record.began
         alone = in_one and count == 1
-        first = first_pass(plan.recipe, before, moment, decode_ahead=alone)
+        first = first_pass(plan.recipe, before, moment, plan.changes.reader, decode_ahead=alone)
         second = second_pass(plan.recipe, str(state.path), count, of_cycle)
         if not alone:
             fragments = runs.mapInArrow(first, FRAGMENT_DDL)
@@ -86,9 +86,9 @@ def cycle(
         except DeliveryError as error:
             raise reasons.explained(error) from None
         reasons.forget()
-        if done.checkpoint.ordinal != last_file:
+        if done.checkpoint.ordinal != last_slice:
             raise RuntimeError(
-                f"cycle {number}: ends with file {last_file}, and was read to {done.checkpoint.ordinal}"
+                f"cycle {number}: ends with file {last_slice}, and was read to {done.checkpoint.ordinal}"
             )  # I4
         state.mark(done, plan.recipe.fingerprint)  # I1
         steps = {"prepare": prepared - started, "send": sent - prepared, "mark": time.monotonic() - sent}

@@ -17,9 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator import durable, registry
-from integrator.channel.model import Restart
-from integrator.channel.sources import SocketLocation
+from integrator import registry
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
@@ -28,7 +26,6 @@ from integrator.plan import Plan, replan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
-from integrator.run.passes.decoding import reading_of
 from integrator.run.restart import Restarts, RetriedCycles, run_with_restarts
 from integrator.run.resume import POLL_S, Waiting, forget_request
 from integrator.run.seen import progress
@@ -43,12 +40,9 @@ from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
 from integrator.run.state.renewal import Renewal
 from integrator.run.state.shards import CycleShards
-from integrator.sources import files, taken_before
-from integrator.sources.found_at import listing_of
-from integrator.sources.line_check import door_of
-from integrator.sources.listing import Listing
-from integrator.sources.spool import number_of
-from integrator.sources.spooled import Spooled
+from integrator.sources import stream as slices
+from integrator.sources.contract import Feed, Opening
+from integrator.sources.slices import SliceListing
 from integrator.tables import discovered_columns
 
 SUCCESSOR_WAIT_S = 60.0
@@ -67,21 +61,22 @@ class Job:
         self.failures = Failures(self.state.path, plan.channel, plan.secrets, self._observer)
         self.waiting = Waiting(self.state, self.heart, stopping, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
-        self._spooled: Spooled | None = None
-        self._renewal = Renewal(self.state, None, plan.channel)
-        self._restarts = Restarts(plan.restart, self.state.last_file)
+        self._feed = Feed()
+        self._renewal = Renewal(self.state, self._feed, plan.channel)
+        self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: object = None
         self._begun = False
 
     def prepare(self) -> None:
         """Take the channel's lock, and find what can be known to be wrong before the first row is read."""
-        if isinstance(self.plan.source, SocketLocation):
-            durable.make_directory(Path(self.plan.recipe.read.path))
-        there = self._listing().files()
+        source, channel = self.plan.changes, self.plan.channel
+        source.prepare(self.plan.recipe.read.path)
+        there = self._listing().slices()
         self.state.lock(self.plan.channel, SUCCESSOR_WAIT_S)
         forget_request(self.state)
         journal = consistency.check(self.state)
-        taken_before.check(journal, there)
+        self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
+        self._renewal = Renewal(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
@@ -90,17 +85,10 @@ class Job:
         if created:
             self._log.info("topics created", topics=created)
         self.plan = dataclasses.replace(self.plan, recipe=fitting(self.plan.recipe, self.plan.topics))
-        if isinstance(self.plan.source, SocketLocation):
-            location, directory = self.plan.source, self.plan.recipe.read.path
-            door = door_of(DIALECTS[self.plan.recipe.read.dialect], reading_of(self.plan.recipe))
-            self._spooled = Spooled(location, directory, self.state.journal, KEPT_CYCLES, self.plan.channel, door)
-            journal.begin_with(listing_of(location, directory).files(), number_of)
-            self._renewal = Renewal(self.state, self._spooled, self.plan.channel)
 
     def close(self) -> None:
         """Give the channel back."""
-        if self._spooled is not None:
-            self._spooled.close()
+        self._feed.close()
         self.state.unlock()
 
     def integrate(self, spark: SparkSession, *, once: bool) -> None:
@@ -110,15 +98,15 @@ class Job:
         IntegratorError.
         """
         begun, self._begun = self._begun, True
-        policy = Restart(tries=0) if once else self.plan.restart
-        self._restarts = Restarts(policy, self.state.last_file)  # a channel that is resumed has all its tries
+        counting = Restarts.of_command if once else Restarts
+        self._restarts = counting(self.plan.restart, self.state.last_slice)  # a resumed channel has all its tries
         if not begun:
             self._jvms_lock = session.lock_jvm(spark, self.state.path / "jvm", SUCCESSOR_WAIT_S)
         self._log.info("integrating", state=str(self.state.path), topics=list(self.plan.topics), once=once)
         if once and (reason := self.state.suspended) is not None:
             raise EnvironmentFault(f"channel {self.plan.channel} is suspended: {reason}; resume it first")
-        if not once and self._spooled is not None and not begun:
-            self._spooled.start(self.state.last_file())
+        if not once and not begun:
+            self._feed.start(self.state.last_slice())
         starts = itertools.count(int(begun))
         run_with_restarts(
             lambda: self._again(spark, once=once, after_failure=next(starts) > 0),
@@ -145,8 +133,8 @@ class Job:
                 self.state.wait_for_senders(SUCCESSOR_WAIT_S)
                 self.run(spark, once=False)
 
-    def _listing(self) -> Listing:
-        return listing_of(self.plan.changes, self.plan.recipe.read.path, self.plan.delay)
+    def _listing(self) -> SliceListing:
+        return self.plan.changes.listing(self.plan.recipe.read.path, self.plan.delay)
 
     def run_scheduled(self, spark: SparkSession, *, at_once: bool) -> None:
         """Integrate what is there at the times of the plan's schedule, until the end, or until no time is left.
@@ -218,15 +206,15 @@ class Job:
         self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
-        self._renewal.renew(self._listing().files())
+        self._renewal.renew(self._listing().slices())
         self._note_refreshed()
         gate = CycleGate(self._ending)
         steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))
-        synced = AfterCycle(self.plan, self.heart, self.failures, self._observer, self._spooled, steps)
+        synced = AfterCycle(self.plan, self.heart, self.failures, self._observer, self._feed, steps)
 
         def cores() -> int:
             found = int(spark.sparkContext.defaultParallelism)
-            files.note_cores(self.state.path, found)
+            slices.note_cores(self.state.path, found)
             return found
 
         shards = self._shards(spark)
@@ -238,10 +226,12 @@ class Job:
             lambda: self.state.wait_for_senders(SUCCESSOR_WAIT_S),
         )
         integrate_cycle = retries.around(integrate_cycle)
-        trigger = {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.poll_seconds} seconds"}
+        trigger = (
+            {"availableNow": True} if once else {"processingTime": f"{self.plan.changes.location.poll_seconds} seconds"}
+        )
 
         def stream() -> StreamingQuery:
-            runs = files.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
+            runs = slices.stream(spark, self._listing(), self.state.journal, self.plan.cycle_bytes)
             writer = runs.writeStream.queryName(self.plan.channel).option(
                 "checkpointLocation", self.state.spark_checkpoint
             )

@@ -32,6 +32,11 @@ class Restarts:
         self._at: int | None = None
         self._failures, self._late, self._first = 0, 0, 0.0
 
+    @classmethod
+    def of_command(cls, policy: Restart, synced: Callable[[], int]) -> Restarts:
+        """Return what counts for a command that ends by itself: its first failure is final; a late process is none."""
+        return cls(policy.model_copy(update={"tries": 0, "timeout_seconds": None}), synced)
+
     def after(self, error: BaseException) -> float | None:
         """Return how many seconds after a failure the job goes on; None if it does not: it is final."""
         synced = self._synced()

@@ -1,12 +1,12 @@
-"""Where change records come from, as Spark DataFrames of file slices (`file_slices.FILE_SLICE`).
+"""Where change records come from, as slices in the order in which they were taken.
 
-In come a directory or connections; out go file slices, in the order in which files were taken.
+contract, location            what a source is, and what all are checked for
+slices, watch, stream         what sources are divided into; a listing asked again; Spark's stream of slices
+journal/                      which slice was taken when, on disk
+files/, sockets/              the sources
+shelf                         the sources, by the class of their location
+tables, jdbc_url              where whole tables come from, for `refresh`
 
-files, listing, found_at   a directory of change files, as a stream
-journal, journal_lines, compacted, digests, taken_before     which file came when, on disk: a cycle that is sent again
-has the same files
-receiver, connection, hello, endpoint, line_check     lines through sockets, checked before they are received
-spool, spooled     those lines on disk, as change files, until no kept cycle needs them
-
-A new kind of source is a location in channel/sources, and what makes change files of it here.
+A new source is a location in channel/sources, a file or folder here with what `contract.Source` asks, and a line in
+`shelf.SOURCES`.
 """

@@ -143,10 +143,10 @@ _SHARED = {
 
 
 _NAMED = {
-    "postgres": r"postgres",
+    "postgres": r"postgres|pgsql",
     "mysql": r"mysql|mariadb",
     "oracle": r"oracle",
-    "tsql": r"sql ?server|mssql",
+    "tsql": r"sql[ _-]?server|mssql",
     "db2": r"db2",
 }
 _HEADER = 2000
@@ -160,13 +160,17 @@ def database_of(text: str) -> str | None:
     return first if len(marks[first]) > len(marks[second]) else None
 
 
-def candidates(text: str) -> tuple[list[str], bool]:
-    """Return the databases whose SQL a script may be in, and whether it is told from what only one of them has."""
+def candidates(text: str, file: str) -> tuple[list[str], bool]:
+    """Return the databases whose SQL a script may be in, and whether it is told from what only one of them has.
+
+    file: the script's name, which may name a database, as comments at its beginning may.
+    """
     marks, only = marks_of(text), database_of(text)
     if only is not None:
         return [only], True
     words = {found[0].upper() for found in _WORD.finditer(_HIDDEN.sub(" ", _DATA.sub("", text)))}
-    named = " ".join(found[0] for found in _HIDDEN.finditer(text[:_HEADER]) if found[0][0] != "'").lower()
+    comments = [found[0] for found in _HIDDEN.finditer(text[:_HEADER]) if found[0][0] != "'"]
+    named = " ".join([file, *comments]).lower()
     score = {
         one: (
             len(marks[one]),

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, TableRecipe
+from integrator.engine.arrays import Mask
 from integrator.expressions.parts import ColumnValue, Part, Sql
 from integrator.expressions.substitutions import LITERAL
 from integrator.schema import Table

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,6 +13,7 @@ from integrator.arrow.arrays import as_lists, first, first_refused, items_of, pl
 from integrator.arrow.durations import iso_text
 from integrator.contracts.message_format import Options
 from integrator.decode.text import moments
+from integrator.engine.arrays import Ints
 from integrator.errors import shortened, shown
 from integrator.formats.contract import InvalidValue
 from integrator.formats.json_object import value_of
@@ -36,7 +35,7 @@ class Refused(ValueError):
         self.index, self.valued = index, valued
         super().__init__(text)
 
-    def in_row(self, rows: npt.NDArray[np.int64]) -> Refused:
+    def in_row(self, rows: Ints) -> Refused:
         """Return the same for an item of a list, given the row of each item."""
         return self.at(None if self.index is None else int(rows[self.index]), "an item of the list: ")
 

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
-from integrator.contracts.fragments import TRANSACTION_LENGTH, Places
+from integrator.contracts.fragments import TRANSACTION_LENGTH
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.engine.arrays import Ints, Mask
 from integrator.transform.fill_missing import augmented, filled, latest
 from integrator.transform.key_hash import canonical
 
@@ -52,7 +52,7 @@ def coalesced(changes: Changes, key: tuple[str, ...]) -> tuple[Changes, int]:
     return made, rows - len(made)
 
 
-def _whole(changes: Changes, chain: Places, op: Ops) -> Changes:
+def _whole(changes: Changes, chain: Ints, op: Ops) -> Changes:
     """Return the change rows with what they leave out: an update's from its before image, any from the row before it.
 
     A key update hands on what the rows of the old key had, so both are done until nothing more is found.
@@ -66,7 +66,7 @@ def _whole(changes: Changes, chain: Places, op: Ops) -> Changes:
             return changes
 
 
-def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Places:
+def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Ints:
     """Return for each row the number of its chain: of a transaction and a key, between truncates."""
     truncates = pa.array(np.cumsum(op == TRUNCATE) * 2 + (op == TRUNCATE)).cast(pa.string()).cast(pa.binary())
     transaction = pc.binary_slice(changes.integ_seq.cast(pa.binary()), 0, TRANSACTION_LENGTH)
@@ -74,7 +74,7 @@ def _chains(changes: Changes, key: tuple[str, ...], op: Ops) -> Places:
     return np.asarray(pc.binary_join_element_wise(*parts, b"|").dictionary_encode().indices, np.int64)
 
 
-def _ends(chain: Places) -> tuple[Places, Places]:
+def _ends(chain: Ints) -> tuple[Ints, Ints]:
     """Return for each row the first and the last row of its chain."""
     size = int(chain.max()) + 1 if len(chain) else 0
     first, last = np.full(size, len(chain)), np.zeros(size, np.int64)
@@ -84,7 +84,7 @@ def _ends(chain: Places) -> tuple[Places, Places]:
     return first[chain], last[chain]
 
 
-def _outcome(op: Ops, first: Places, last: Places) -> tuple[Mask, Ops, Places]:
+def _outcome(op: Ops, first: Ints, last: Ints) -> tuple[Mask, Ops, Ints]:
     """Return which rows are left, their operations, and which row has the image of each.
 
     The before image stands where that of the last update stood, next to its after image, with the values of the first.

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, as_lists, first, items_of, mask
+from integrator.arrow.arrays import as_lists, first, items_of, mask
+from integrator.engine.arrays import Mask
 from integrator.schema import Type, arrow_type, describe
 from integrator.transform.cast import Refused, as_text, cast, default_of, is_list, shown_at
 

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import MAX_DETAILS, CycleCounters
 from integrator.contracts.operations import DELETED, TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
+from integrator.engine.arrays import Mask
 from integrator.errors import shortened, shown
 from integrator.schema import Type
 from integrator.transform.cast import Refused, as_text, cast, default_of, json_text

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, UPDATE
+from integrator.engine.arrays import Ints, Mask
 
-Places = npt.NDArray[np.int64]
 NONE = -1
 
 
@@ -23,18 +22,18 @@ class Events:
     without an after image, which are in no event.
     """
 
-    row: Places
+    row: Ints
     op: npt.NDArray[np.int8]
-    before: Places
-    after: Places
-    retired: Places
+    before: Ints
+    after: Ints
+    retired: Ints
     unpaired: int = 0
 
     def __len__(self) -> int:
         return len(self.row)
 
     @property
-    def image(self) -> Places:
+    def image(self) -> Ints:
         """The newer image of each event; its own row where there is none."""
         known = np.where(self.after >= 0, self.after, self.before)
         return np.where(known >= 0, known, self.row)

@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first, first_refused, mask
+from integrator.arrow.arrays import first, first_refused, mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import FILE_BITS
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import hexadecimal
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.engine.arrays import Mask
 from integrator.errors import DataError
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import op_mapping

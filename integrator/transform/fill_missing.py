@@ -7,9 +7,8 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
-from integrator.contracts.fragments import Places
+from integrator.engine.arrays import Ints, Mask
 
 
 def augmented(changes: Changes, which: Mask) -> Changes:
@@ -22,7 +21,7 @@ def augmented(changes: Changes, which: Mask) -> Changes:
     return filled(changes, {name: np.where(second & has, rows - 1, -1) for name, has in old_has.items()})
 
 
-def filled(changes: Changes, given: dict[str, Places]) -> Changes:
+def filled(changes: Changes, given: dict[str, Ints]) -> Changes:
     """Return the change rows in which missing values are those of the rows at the places `given`, where not -1."""
     columns, missing = dict(changes.columns), dict(changes.missing)
     for name, places in given.items():
@@ -33,7 +32,7 @@ def filled(changes: Changes, given: dict[str, Places]) -> Changes:
     return dataclasses.replace(changes, columns=columns, missing=missing)
 
 
-def latest(chain: Places, begins: Mask, gone: Mask) -> Places:
+def latest(chain: Ints, begins: Mask, gone: Mask) -> Ints:
     """Return for each row the last row before it, or itself, of its chain that has a value; -1 for none.
 
     begins: rows before which nothing of the chain is to be looked at.

@@ -13,14 +13,15 @@ that reads back the same; `b` booleans, true or false; `t` text in UTF-8; `x` by
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import first, mask, plain_text
-from integrator.arrow.xxh64 import hex_digests
+from integrator.arrow.arrays import first, flat, mask, of_width, plain_text
 from integrator.contracts.changes import Changes
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.table_recipe import TableRecipe
+from integrator.engine.rows import DIGITS, write_digests
 from integrator.errors import PublicDataError
 
 NULL = "-"
@@ -32,6 +33,14 @@ def key_hash(changes: Changes, recipe: TableRecipe) -> pa.Array:
     parts = [canonical(changes.columns[name]) for name in recipe.distribution_key]
     text = parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, b"")
     return hex_digests(text)
+
+
+def hex_digests(values: pa.Array) -> pa.Array:
+    """Return the hash of each value (binary, no nulls) as text."""
+    data, offsets = flat(values)
+    digits = np.empty((len(values), DIGITS), np.uint8)
+    write_digests(data, offsets, digits)
+    return of_width(digits)
 
 
 def require_key(changes: Changes, names: tuple[str, ...]) -> None:

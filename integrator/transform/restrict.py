@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.operations import DELETE, INSERT, TRUNCATE, UPDATE
+from integrator.engine.arrays import Mask
 from integrator.transform.fill_missing import augmented
 
 SEPARATORS = re.compile(r"[;:,]")

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
-from integrator.arrow.arrays import Mask, first, items_of, mask
+from integrator.arrow.arrays import first, items_of, mask
+from integrator.engine.arrays import Mask
 from integrator.errors import shortened
 from integrator.expressions.parts import Sql
 from integrator.expressions.substitutions import SUBSTITUTIONS, ExpressionError, accepted_in, with_article

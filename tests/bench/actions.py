@@ -13,9 +13,8 @@ from pathlib import Path
 
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File
+from integrator.decode.contract import File, reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.run.passes.decoding import reading_of
 from integrator.transform.capture_rules import captured
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock

@@ -15,15 +15,14 @@ import time
 import uuid
 from pathlib import Path
 
-import pyarrow as pa
-
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.message_format import Mode
 from integrator.contracts.report import Report
 from integrator.plan import make
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.second_pass import second_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.files.reader import FileReader, slice_of
+from integrator.sources.slices import rows_of
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL
 from tests.parts import pure
@@ -63,9 +62,9 @@ def main() -> None:
             rates: dict[str, list[float]] = {mode: [] for mode in MODES}
             for run in range(-1, options.runs):
                 for mode, recipe in recipes.items():
-                    source = [row_of(file, 1)]
-                    runs = iter([pa.RecordBatch.from_pylist(source, schema=FILE_SLICE)])
-                    fragments = list(first_pass(recipe, Checkpoint(), pure.NOW)(runs))
+                    source = [slice_of(file, 1)]
+                    runs = iter([rows_of(source)])
+                    fragments = list(first_pass(recipe, Checkpoint(), pure.NOW, FileReader())(runs))
                     started = time.monotonic()
                     [told] = second_pass(recipe, str(directory))(iter(fragments))
                     seconds = time.monotonic() - started

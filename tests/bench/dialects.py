@@ -23,9 +23,8 @@ from typing import Any
 import pyarrow as pa
 
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File
+from integrator.decode.contract import File, reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.run.passes.decoding import reading_of
 from integrator.run.spark import session
 from tests.bench import rows as table
 from tests.bench.files_to_kafka import CHANNEL, Daemon

@@ -17,19 +17,19 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
 from tests.parts import states
 
 
-def inbox_file(number: int) -> Entry:
-    return Entry(f"/data/inbox/orders-{number:09d}.jsonl", 1000 + number, 10**18 + number)
+def inbox_file(number: int) -> Slice:
+    return Slice(f"/data/inbox/orders-{number:09d}.jsonl", 1000 + number, 10**18 + number)
 
 
 def sync(state: State, cycle: int, first: int, last: int) -> None:
     """Take files up to `last`, and have the cycle synced and committed."""
     Journal(state.journal).take([inbox_file(number) for number in range(first, last)])
-    states.spark(state, "offsets", cycle, {"batchWatermarkMs": 0}, {"files": last})
+    states.spark(state, "offsets", cycle, {"batchWatermarkMs": 0}, {"slices": last})
     state.mark(Cycle(cycle, last - first, 1, 1, 100, None, {}, {}, Checkpoint(last)))
     states.commit(state, cycle)
 
@@ -37,7 +37,7 @@ def sync(state: State, cycle: int, first: int, last: int) -> None:
 def start(state: State) -> None:
     """Do with the journal what a start of the stream does."""
     journal = consistency.check(state)
-    journal.renew([], state.last_file())
+    journal.renew([], state.last_slice())
     journal.compact(state.compactable())
 
 

@@ -18,13 +18,13 @@ import pyarrow as pa
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import Checkpoint, Shape
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File
+from integrator.decode.contract import File, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.deliver.bundle import Bundler
 from integrator.encode import messages
-from integrator.run.passes.decoding import reading_of
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.files.reader import FileReader, slice_of
+from integrator.sources.slices import rows_of
 from integrator.transform.columns import to_columns
 from integrator.transform.expression import RunClock
 from integrator.transform.key_hash import key_hash
@@ -63,9 +63,9 @@ def main() -> None:
         changes = decode()
         columns = [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes]
         encode = messages.value_encoder(of_table, recipe, Shape())
-        run = row_of(file, 1)
-        whole = first_pass(recipe, Checkpoint(), pure.NOW)
-        batch = pa.RecordBatch.from_pylist([run], schema=FILE_SLICE)
+        run = slice_of(file, 1)
+        whole = first_pass(recipe, Checkpoint(), pure.NOW, FileReader())
+        batch = rows_of([run])
         fragments = [b for b in whole(iter([batch])) if b["op"][0].as_py() >= 0]
         bundler = Bundler(recipe)
 

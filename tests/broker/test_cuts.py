@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from integrator.sources import files as source
+from integrator.sources import stream as source
 from tests.bench import rows as bench
 from tests.conftest import DATA, ROOT
 from tests.parts import channels, kafka_io

@@ -64,7 +64,7 @@ def test_the_quickstart_of_a_wheel(installed: Path, tmp_path: Path) -> None:
     assert len(lines) <= 60
     assert not [line for line in lines if NOISE.search(line)]
     assert '"price": "9849.85"' in ran.stdout  # a decimal of Connect's, which is base64 in the message
-    assert "2102 messages, read back by a consumer" in ran.stdout
+    assert "2,102 messages, read back by a consumer" in ran.stdout
     for topic, counted in TOPICS.items():  # two messages of each, and its line of the table
         at = lines.index(topic)
         assert [line.split(": {")[0] for line in lines[at + 1 : at + 3]] == ["  insert", "  update"]
@@ -88,7 +88,7 @@ def test_prepare_archives_the_classes_that_each_later_start_takes(installed: Pat
     assert archive.stat().st_mode & 0o444 == 0o444
     loaded = tmp_path / "loaded.txt"
     submit = f"--conf spark.driver.extraJavaOptions=-Xlog:class+load:file={loaded} pyspark-shell"
-    code = "from integrator.run import session; session.start('tests').stop()"
+    code = "from integrator.run.spark import session; session.start('tests').stop()"
     for there in (True, False):
         if not there:
             archive.unlink()

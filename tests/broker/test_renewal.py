@@ -9,8 +9,8 @@ import pytest
 from integrator import plan
 from integrator.run.job import Job
 from integrator.run.state import renewal
-from integrator.sources import journal as journals
-from integrator.sources.journal import Journal
+from integrator.sources.journal import journal as journals
+from integrator.sources.journal.journal import Journal
 from tests.parts import channels, kafka_io
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -51,11 +51,11 @@ def test_the_journal_is_renewed_while_the_channel_runs(broker, spark, tmp_path, 
     thread = threading.Thread(target=lambda: job.integrate(spark, once=False))
     thread.start()
     try:
-        until(lambda: job.state.last_file() == 5)
+        until(lambda: job.state.last_slice() == 5)
         write(1)
         until(lambda: Journal(job.state.journal).compacted == 5)
         write(2)
-        until(lambda: job.state.last_file() == 8)
+        until(lambda: job.state.last_slice() == 8)
     finally:
         stopping.set()
         thread.join()

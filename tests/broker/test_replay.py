@@ -86,12 +86,12 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     code, out, err = replay(made, "--file", letters, "--dry-run")
     assert code == 0, err
     assert "4 dead letters, of which 3 would be sent again: 2 rows; 1 line would be rejected again" in out
-    assert f"topic {name}: 0 of 2 keys have messages since" in out
+    assert f"topic {name}: 0 of 2 keys with messages since" in out
     assert sorted(rows(broker, name)) == sorted(before)
 
     code, out, err = replay(made, "--file", letters)
     assert code == 3, err
-    assert "3 sent again, 0 were before, 1 without a record" in out
+    assert "3 sent again, 0 before, 1 without a record" in out
     assert f"{tmp_path}/in/1.jsonl:2: VALUE_CONVERTER" in out
     assert "Changes of the same keys that came after a letter were sent before it" in out
     assert "1 line is rejected again" in err
@@ -100,7 +100,7 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
 
     code, out, err = replay(made, "--file", letters)
     assert code == 0, err
-    assert "0 sent again, 3 were before" in out
+    assert "0 sent again, 3 before" in out
     assert len(rows(broker, name)) == len(before) + 2
 
     again = tmp_path / "again.txt"
@@ -111,7 +111,7 @@ def test_mended_letters_arrive_once_and_broken_ones_are_letters_again(made, brok
     assert again.read_bytes().split(b"\n")[1::2] == [b"[]", record(11, name=5)]
     mend(again, {("0.jsonl", 6): record(5), ("000000000002.jsonl", 1): record(11, name="5")})
     code, out, err = replay(made, "--file", again, "--dry-run")
-    assert f"topic {name}: 1 of 2 keys have messages since" in out, err
+    assert f"topic {name}: 1 of 2 keys with messages since" in out, err
     assert replay(made, "--file", again)[0] == 0
     expected = sorted([*before, (1, 7), (3, 8), (5, 0), (11, 0)])
     assert sorted(rows(broker, name)) == expected
@@ -135,7 +135,7 @@ def test_a_daemon_goes_on_beside_a_replay_that_is_killed_and_done_again(broker, 
         (tmp_path / "in" / "2.jsonl").write_bytes(record(20, hvr_tx_seq="20") + b"\n")
         code, out, err = replay(path, "--file", letters)
         assert code == 0, err
-        assert "0 sent again, 4 were before" in out
+        assert "0 sent again, 4 before" in out
         daemon.wait_for("cycle synced", 2)
         assert daemon.running
     finally:

@@ -26,7 +26,7 @@ def test_what_came_after_a_cycle_is_sent_again_and_is_the_same(broker, tmp_path,
         pure.hvr(tmp_path / "in", *({"name": "", "region": "", "n": 0, **row} for row in rows), name=f"{cycle}.jsonl")
         integrate_once(path)
     state = State(str(tmp_path / "state" / "pure"))
-    assert [(one.cycle, one.last_file, one.rows) for one in rewind.history(state)] == [(n, n + 1, 3) for n in range(4)]
+    assert [(one.cycle, one.last_slice, one.rows) for one in rewind.history(state)] == [(n, n + 1, 3) for n in range(4)]
     state.lock("pure", 5)
     assert rewind.move_back(state, 1) == [3, 2]
     state.unlock()
@@ -35,7 +35,7 @@ def test_what_came_after_a_cycle_is_sent_again_and_is_the_same(broker, tmp_path,
     again = values(broker, name)
     assert again[:12] == first
     assert again[12:] == first[6:]
-    assert [(one.cycle, one.last_file) for one in rewind.history(state)] == [(0, 1), (1, 2), (2, 4)]
+    assert [(one.cycle, one.last_slice) for one in rewind.history(state)] == [(0, 1), (1, 2), (2, 4)]
 
 
 def test_a_cycle_that_is_not_kept_cannot_be_gone_back_to(broker, tmp_path, name, integrate_once):

@@ -77,7 +77,7 @@ class Sent:
         """Whether the last cycle that is synced ends with the last file."""
         cycles = State(str(self._state)).marks
         found = cycles.cycles()
-        return bool(found) and cycles.read(found[-1]).last_file == self._files
+        return bool(found) and cycles.read(found[-1]).last_slice == self._files
 
     def check(self):
         """Return what was counted; a consumer sees every change, per key in source order."""

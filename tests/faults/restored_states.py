@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import random
@@ -130,7 +131,7 @@ def one_round(
     admin = AdminClient({"bootstrap.servers": servers})
     for made in admin.create_topics([brokers.NewTopic(topic, 4, 1, config=limit)]).values():
         made.result()
-    path = _channel(directory, servers, topic, slow=step.startswith("workers"))
+    path = channel_of(directory, servers, topic, slow=step.startswith("workers"))
     state = directory / "state"
     write(directory, 0)
     integrate(path)
@@ -159,7 +160,7 @@ def one_round(
     assert read(servers, topic) == sorted(key(number, row) for number in range(FILES) for row in range(ROWS))
 
 
-def _channel(directory: Path, servers: str, topic: str, *, slow: bool) -> Path:
+def channel_of(directory: Path, servers: str, topic: str, *, slow: bool) -> Path:
     path = channels.shop(directory, servers, topic, "hvr", more=f"  - {pure.PLAIN}\n")
     (directory / "t.sql").write_text("create table t(k int primary key, note text);")
     text = path.read_text().replace(channels.SHOP_SQL, f"{directory}/t.sql").replace(f"{topic}.{{hvr_tbl_name}}", topic)
@@ -204,6 +205,7 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from integrator import plan
+    from integrator.channel.model import Restart
     from integrator.run.job import Job
     from integrator.run.spark import session
 
@@ -211,10 +213,11 @@ def main() -> None:
     spark = session.start("restored states")
 
     def integrate(channel: Path) -> None:
-        job = Job(plan.make(str(channel), "UTC"), threading.Event())
+        made = dataclasses.replace(plan.make(str(channel), "UTC"), restart=Restart(tries=0))
+        job = Job(made, threading.Event())
         try:
             job.prepare()
-            job.run(spark, once=True, retried=False)
+            job.run(spark, once=True)
         finally:
             job.close()
 

@@ -82,7 +82,7 @@ def through(state: Path) -> bool:
         return False
     taken = [json.loads(line)["path"] for line in (state / "files.jsonl").read_text().splitlines()]
     spooled = {str(path) for path in (state / "spool").glob("[0-9]*.jsonl")}
-    return spooled <= set(taken) and json.loads(marks[-1].read_text())["carry"]["ordinal"] == len(taken)
+    return spooled <= set(taken) and json.loads(marks[-1].read_text())["checkpoint"]["ordinal"] == len(taken)
 
 
 def check(received: list[kafka_io.Read], lines: int) -> dict[str, int]:

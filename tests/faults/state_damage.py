@@ -34,7 +34,7 @@ from integrator import plan as planning
 from integrator.cli import main as cli
 from integrator.errors import EnvironmentFault, IntegratorError
 from integrator.run.job import Job
-from integrator.sources.journal import Journal
+from integrator.sources.journal.journal import Journal
 from tests.parts import channels
 from tests.parts.brokers import broker
 from tests.parts.daemon import Daemon

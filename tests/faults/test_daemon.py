@@ -142,7 +142,7 @@ def test_the_daemon_outlives_a_broker_that_is_away_for_a_while(real_broker, own_
         return json.loads((tmp_path / "state" / "shop" / "heartbeat.json").read_text())
 
     [first, *_] = daemon.wait_for("failed, starts again", 2)
-    assert "0 of 2102 messages acknowledged" in first["error"]
+    assert "0 of 2,102 messages acknowledged" in first["error"]
     assert beat()["doing"] in ("resting", "integrating")
     assert beat()["last_synced_cycle"] is None
     own_kraft.start()
@@ -166,7 +166,7 @@ def test_i1_a_broker_that_dies_in_the_middle_fails_the_cycle_and_the_next_run_go
     daemon, own, channel = started(own_kraft, tmp_path, name, "tries: 0")
     assert daemon.wait() == 4
     told = "\n".join(daemon.lines)
-    assert "0 of 2102 messages acknowledged" in told
+    assert "0 of 2,102 messages acknowledged" in told
     assert "the cycle is not synced, and will be sent again" in told
     assert not list((tmp_path / "state" / "shop" / "synced").glob("*.json"))
     own_kraft.start()

@@ -1,26 +1,27 @@
-"""Whether compiled loops check their indices, as NUMBA_BOUNDSCHECK=1 says they do."""
+"""Whether loops check their indices, as they do with NUMBA_BOUNDSCHECK=1, and as Python's with NUMBA_DISABLE_JIT=1."""
 
 from __future__ import annotations
 
 import os
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.compiled import compiled
+from integrator.engine.arrays import Ints
+from integrator.engine.compiled import compiled
 
 
 @compiled
-def _element(values: npt.NDArray[np.int64], at: int) -> int:
+def _element(values: Ints, at: int) -> int:
     return int(values[at])
 
 
 def check() -> None:
     """Raise RuntimeError where bounds are to be checked and are not."""
-    if os.environ.get("NUMBA_BOUNDSCHECK") != "1":
+    asked = [name for name in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT") if os.environ.get(name) == "1"]
+    if not asked:
         return
     try:
         _element(np.zeros(4, np.int64), 4)
     except IndexError:
         return
-    raise RuntimeError("NUMBA_BOUNDSCHECK=1 has no effect")
+    raise RuntimeError(f"{asked[0]}=1 has no effect")

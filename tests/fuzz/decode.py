@@ -10,10 +10,9 @@ import pyarrow as pa
 
 from integrator.contracts.changes import Changes
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import File, Reading, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.plan import make
-from integrator.run.passes.decoding import reading_of
 from tests.fuzz.oracle.verdict import MISSING, Row
 from tests.fuzz.setups import Setup
 

@@ -19,10 +19,9 @@ from structlog.testing import capture_logs
 
 from integrator import plan
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import File
+from integrator.decode.contract import File, reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.run import daemon
-from integrator.run.passes.decoding import reading_of
 from tests.fuzz import units
 from tests.fuzz.rejected import OF_LINES
 from tests.fuzz.setups import Setup

@@ -29,6 +29,7 @@ class Daemon:
         submit: bool = False,
         master: str = "local[2]",
         spark: Sequence[str] = (),
+        program: Sequence[str] = ("run.py",),
     ) -> None:
         """Start it. command: another than to integrate. spark: what spark-submit is given as --conf."""
         python = Path(sys.executable)
@@ -37,7 +38,7 @@ class Daemon:
         environment = {**os.environ, "SPARK_MASTER": master, "PYSPARK_PYTHON": str(python)}
         self.lines: list[str] = []
         self._process = subprocess.Popen(
-            [*runner, "run.py", *filter(None, [command]), "--channel", str(channel), *words],
+            [*runner, *program, *filter(None, [command]), "--channel", str(channel), *words],
             cwd=ROOT,
             env=environment,
             stdout=subprocess.PIPE,

@@ -19,7 +19,9 @@ from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
 from integrator.plan import make
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.files.reader import FileReader, slice_of
+from integrator.sources.slices import rows_of
+from integrator.sources.sockets.spool import segments
 
 LONGEST_ERROR = 2000  # characters
 NOW = datetime.datetime(2026, 11, 20, 12, 0, tzinfo=datetime.timezone.utc)
@@ -112,13 +114,12 @@ def fragments(
     of_others: how many of the files, from the first on, other tasks read. joined: the others may be read as one.
     """
     group = of_others + 1 if joined else None
-    runs = [row_of(path, number, read=number > of_others, group=group) for number, path in enumerate(files, 1)]
+    runs = [
+        slice_of(path, number, segments("").stream_of(str(path)), read=number > of_others, group=group)
+        for number, path in enumerate(files, 1)
+    ]
     try:
-        batches = list(
-            first_pass(made, checkpoint or Checkpoint(), NOW)(
-                iter([pa.RecordBatch.from_pylist(runs, schema=FILE_SLICE)])
-            )
-        )
+        batches = list(first_pass(made, checkpoint or Checkpoint(), NOW, FileReader())(iter([rows_of(runs)])))
     except RuntimeError as error:
         raise from_wire(str(error)) or error from None
     table = pa.Table.from_batches(batches)

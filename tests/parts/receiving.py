@@ -4,10 +4,10 @@ import json
 import socket
 import time
 
-from integrator.sources.endpoint import Endpoint, Limits
-from integrator.sources.line_check import Door
-from integrator.sources.receiver import Receiver
-from integrator.sources.spool import Spool
+from integrator.sources.sockets.endpoint import Endpoint, Limits
+from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.receiver import Receiver
+from integrator.sources.sockets.spool import Spool
 
 
 class Receiving:

@@ -8,22 +8,22 @@ from pathlib import Path
 from integrator.contracts.fragments import Checkpoint
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
 
 FILES = 2
 """Files in each cycle."""
 
 
-def inbox_file(number: int) -> Entry:
-    return Entry(f"/in/{number:03d}.jsonl", 100 + number, 1000 + number)
+def inbox_file(number: int) -> Slice:
+    return Slice(f"/in/{number:03d}.jsonl", 100 + number, 1000 + number)
 
 
 def begin(state: State, cycle: int) -> None:
     """A cycle takes its files, and Spark writes where it ends."""
     last = (cycle + 1) * FILES
     Journal(state.journal).take([inbox_file(number + 1) for number in range(last)])
-    spark(state, "offsets", cycle, {"batchWatermarkMs": 0}, {"files": last})
+    spark(state, "offsets", cycle, {"batchWatermarkMs": 0}, {"slices": last})
 
 
 def sync(state: State, cycle: int, deferred: bytes = b"") -> None:

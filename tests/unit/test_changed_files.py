@@ -1,6 +1,7 @@
 """A change file that is not as it was taken is an error, whatever changed, and whenever: none is read without a remark."""
 
 import os
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -9,7 +10,8 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.decode.contract import File
 from integrator.errors import EnvironmentFault, from_wire
 from integrator.run.passes.first_pass import first_pass
-from integrator.sources.file_slices import FILE_SLICE, row_of
+from integrator.sources.files.reader import FileReader, slice_of
+from integrator.sources.slices import rows_of
 from tests.parts import pure
 
 DDL = "create table t(k int primary key);"
@@ -46,12 +48,12 @@ CHANGES = {
 def taken(directory, *, group=None):
     made = pure.recipe(directory, DDL)
     paths = [pure.hvr(directory, {"hvr_tx_seq": name, "k": 1}, name=f"{name}.jsonl") for name in "12"]
-    return made, paths, [row_of(path, at, group=group) for at, path in enumerate(paths, 1)]
+    return made, paths, [slice_of(path, at, group=group) for at, path in enumerate(paths, 1)]
 
 
 def read(made, slices):
     try:
-        return list(first_pass(made, Checkpoint(), pure.NOW)(iter([pa.RecordBatch.from_pylist(slices, FILE_SLICE)])))
+        return list(first_pass(made, Checkpoint(), pure.NOW, FileReader())(iter([rows_of(slices)])))
     except RuntimeError as error:
         raise from_wire(str(error)) or error from None
 
@@ -63,9 +65,9 @@ def test_a_file_that_changed_since_it_was_taken_is_an_error(how, as_, tmp_path):
     made, paths, slices = taken(tmp_path, group=1 if as_ == "one of joined files" else None)
     assert read(made, slices)
     if as_ == "the file before a task's first":
-        slices[0]["read"] = False
+        slices[0] = replace(slices[0], read=False)
         paths[1].write_bytes(paths[1].read_bytes().replace(b'"hvr_tx_seq": "2"', b'"hvr_tx_seq": "1"'))
-        slices[1] = row_of(paths[1], 2)
+        slices[1] = slice_of(paths[1], 2)
     change(paths[0])
     with pytest.raises(EnvironmentFault, match=text) as raised:
         read(made, slices)
@@ -97,4 +99,4 @@ def test_a_file_in_a_store_that_has_no_times_is_compared_by_its_size(tmp_path, m
             return type("Info", (), {"size": info.size, "mtime_ns": None, "type": info.type})
 
     monkeypatch.setattr("pyarrow.fs.LocalFileSystem", Timeless)
-    assert read(made, [one | {"mtime": 0} for one in slices])
+    assert read(made, [replace(one, mtime=0) for one in slices])

@@ -72,3 +72,50 @@ def test_other_names_are_found_exactly(sql_dialect, after, tmp_path):
     (tmp_path / "1.jsonl").write_text(json.dumps(event(after)))
     with pytest.raises(DataError, match="is not in its definition, which has id, rate, Note"):
         pure.read(made, tmp_path / "1.jsonl")
+
+
+def debezium(after):
+    return "1.jsonl", json.dumps({"before": None, "after": after, "op": "c", "ts_ms": 1, "source": {**SOURCE, "schema": "public", "table": "t"}})  # fmt: skip
+
+
+def hvr(after):
+    return "1.jsonl", json.dumps({"hvr_op": 1, "hvr_tx_seq": "1", **after})
+
+
+def csv(after):
+    return "1.csv", f"hvr_op,hvr_tx_seq,{','.join(after)}\n1,1,{','.join(map(str, after.values()))}\n"
+
+
+def wal2json(after):
+    pairs = {"columnnames": [*after], "columntypes": ["text"] * len(after), "columnvalues": [*after.values()]}
+    change = {"kind": "insert", "schema": "public", "table": "t", **pairs}
+    return "1.jsonl", json.dumps({"xid": 1, "nextlsn": "0/1", "timestamp": "2026-01-01 00:00:00+00", "change": [change]})  # fmt: skip
+
+
+WRITTEN = {"debezium": debezium, "hvr": hvr, "hvr, CSV": csv, "wal2json": wal2json}
+PLAIN_DDL = "create table t(id int primary key, note varchar(9));\n"
+
+
+@pytest.mark.parametrize("unknown", ["ignore", "add"])
+@pytest.mark.parametrize("written", WRITTEN)
+def test_a_name_in_other_case_is_not_passed_over_where_its_column_has_no_value(written, unknown, tmp_path):
+    """The column was sent as missing, and its values counted as those of another, or sent as those of a new one."""
+    name, text = WRITTEN[written]({"id": 1, "Note": "x"})
+    made = recipe(tmp_path, written.partition(",")[0], f", unknown_columns: {unknown}", "postgres", PLAIN_DDL)
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError) as raised:
+        pure.read(made, tmp_path / name)
+    line = 2 if name.endswith("csv") else 1
+    assert str(raised.value) == (
+        f"{tmp_path / name}:{line}: table t: the record has 'Note', which is not in its definition, and no value of "
+        "'note'; they differ in case alone: write the column in the definition as records have it, or define both"
+    )
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+def test_it_is_passed_over_beside_its_column(written, tmp_path):
+    """In PostgreSQL they are two columns, of which the channel may have one."""
+    name, text = WRITTEN[written]({"id": 1, "Note": "x", "note": "y"})
+    made = recipe(tmp_path, written.partition(",")[0], ", unknown_columns: ignore", "postgres", PLAIN_DDL)
+    (tmp_path / name).write_text(text)
+    assert pure.read(made, tmp_path / name) == [{"id": 1, "note": "y"}]

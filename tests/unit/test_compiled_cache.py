@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from integrator.arrow import compiled_cache
+from integrator.engine import cache
+from tests.fuzz import bounds
 
 ROOT = Path(__file__).parent.parent.parent
 ESCAPES = "/bfnrtu"
@@ -44,7 +45,7 @@ def wheel(directory, change=("", "")):
         "ops",
     ):
         (source / name).symlink_to(ROOT / name)
-    grammar = source / "integrator" / "decode" / "json" / "grammar.py"
+    grammar = source / "integrator" / "engine" / "grammar.py"
     text = grammar.read_text()
     assert change[0] in text
     grammar.write_text(text.replace(*change))
@@ -84,17 +85,40 @@ def test_what_a_process_uses_is_kept(tmp_path):
         directory.mkdir()
     with (used / "in-use").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_SH)
-        compiled_cache.remove_others(kept)
+        cache.remove_others(kept)
     assert sorted(tmp_path.iterdir()) == [kept, used]
 
 
-@pytest.mark.parametrize("changed", ["NUMBA_BOUNDSCHECK", None])
-def test_loops_with_checked_indices_are_others(changed, tmp_path):
-    def place(**variables):
-        text = "import integrator.arrow.compiled, numba; print(numba.config.CACHE_DIR)"
-        named = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **variables}
-        return subprocess.run(
-            [sys.executable, "-c", text], env=named, check=True, capture_output=True, text=True
-        ).stdout
+PLACE = "import integrator.engine.compiled, numba; print(numba.config.CACHE_DIR)"
 
-    assert (place() == place(**({changed: "1"} if changed else {}))) is (changed is None)
+
+def place(at, cache, **variables):
+    """Where a process keeps compiled loops that takes the package from a directory."""
+    named = {**os.environ, "PYTHONPATH": str(at), "NUMBA_CACHE_DIR": str(cache), **variables}
+    return subprocess.run(
+        [sys.executable, "-c", PLACE], env=named, check=True, capture_output=True, text=True, cwd=at
+    ).stdout
+
+
+@pytest.mark.parametrize("variable", ["NUMBA_BOUNDSCHECK", None])
+def test_loops_with_checked_indices_are_others(variable, tmp_path):
+    found = [place(ROOT, tmp_path), place(ROOT, tmp_path, **({variable: "1"} if variable else {}))]
+    assert (found[0] == found[1]) is (variable is None)
+    assert len(list(tmp_path.glob("*-*"))) == len({*found})  # one does not remove the other
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_another"), [("engine/grammar.py", True), ("engine/arrays.py", True), ("decode/coding.py", False)]
+)
+def test_only_a_change_of_what_loops_are_made_of_compiles_them_anew(changed, is_another, tmp_path):
+    shutil.copytree(ROOT / "integrator", tmp_path / "integrator", ignore=shutil.ignore_patterns("__pycache__"))
+    before = place(tmp_path, tmp_path / "cache")
+    with (tmp_path / "integrator" / changed).open("a") as source:
+        source.write("# changed\n")
+    assert (place(tmp_path, tmp_path / "cache") != before) is is_another
+
+
+@pytest.mark.engine
+@pytest.mark.engine_without_compiler
+def test_indices_are_checked_where_that_is_asked_for():
+    bounds.check()

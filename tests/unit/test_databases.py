@@ -1,16 +1,18 @@
 """Rows of two databases are never sent as one table: a record's database is part of what its table is in the source."""
 
 import json
+import re
 
 import pytest
 
 from integrator.contracts.fragments import Checkpoint
-from integrator.errors import DataError
+from integrator.errors import ConfigurationError, DataError
 from integrator.run.state import sync
 from tests.parts import pure
 
 DDL = "create table t (id int primary key);"
 TWO = DDL + "create table west_t (id int primary key);"
+TOPICS = ', Kafka_Default_Topic: "{hvr_tbl_name}"'
 SCHEMA = "  - {{action: TableProperties, group: SOURCE, table: {table}, BaseName: {name}, Schema: {schema}}}\n"
 
 
@@ -75,8 +77,7 @@ RECORDS = {
 
 
 def sent(directory, dialect, records, ddl=DDL, actions="", entry=""):
-    kafka = ', Kafka_Default_Topic: "{hvr_tbl_name}"'
-    made = pure.recipe(directory, ddl, f"  - {pure.PLAIN}\n{actions}", dialect, kafka)
+    made = pure.recipe(directory, ddl, f"  - {pure.PLAIN}\n{actions}", dialect, TOPICS)
     paths = []
     for number, record in enumerate(records):
         paths.append(directory / f"{number}.jsonl")
@@ -124,3 +125,57 @@ def test_a_record_without_its_schema_may_be_of_any(first, ddl, tmp_path):
     ]
     with pytest.raises(DataError, match="came before: both would be sent as table t; define each with its schema"):
         sent(tmp_path, "goldengate", [records], ddl)
+
+
+UNNAMED = ["publi..lists", ".lists", "lists.", "east..lists", "..lists", ".", "a.b.c.d"]
+
+
+@pytest.mark.parametrize("name", UNNAMED)
+@pytest.mark.parametrize(
+    ("dialect", "record", "place"),
+    [("opencdc", opencdc, ("metadata", "opencdc.collection")), ("goldengate", goldengate, ("table",))],
+)
+def test_a_name_with_an_empty_part_is_of_no_table(dialect, record, place, name, tmp_path):
+    """`publi..lists` was read as `lists` in no schema, and `a.b.c.d` as of the database a.b."""
+    wrong = record("", 1)
+    inner = wrong["metadata"] if len(place) == 2 else wrong
+    inner[place[-1]] = name
+    with pytest.raises(DataError) as raised:
+        sent(tmp_path, dialect, [[record("", 2), wrong]], DDL + "create table lists (id int primary key);")
+    expected = (
+        f"0.jsonl:2: {place[-1]} is {name!r}; expected table, schema.table or database.schema.table, no part empty"
+    )
+    assert expected in str(raised.value)
+
+
+NAMELESS = {
+    "debezium": {"op": "c", "after": {"id": 1}, "source": {"connector": "x", "ts_ms": 1, "db": "d", "table": ""}},
+    "wal2json": {"xid": 1, "nextlsn": "0/1", "timestamp": "2026-01-01 00:00:00+00", "change": [{"kind": "insert", "schema": "public", "table": "", "columnnames": ["id"], "columntypes": ["integer"], "columnvalues": [1]}]},
+    "maxwell": {"database": "d", "table": "", "type": "insert", "ts": 1, "xid": 1, "commit": True, "data": {"id": 1}},
+    "canal": {"database": "d", "table": "", "type": "INSERT", "es": 1, "ts": 1, "id": 1, "data": [{"id": "1"}]},
+    "airbyte": {"type": "RECORD", "record": {"stream": "", "data": {"id": 1}, "emitted_at": 1}},
+    "hvr": {"hvr_op": 1, "hvr_tx_seq": "0A", "hvr_tbl_name": "", "id": 1},
+    "dms": {"data": {"id": 1}, "metadata": {"operation": "insert", "record-type": "data", "schema-name": "s", "table-name": ""}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", NAMELESS)
+@pytest.mark.parametrize("unknown", ["error", "ignore"])
+def test_a_record_whose_table_has_no_name_is_an_error(dialect, unknown, tmp_path):
+    """Where unknown tables are ignored, it was counted as a record of one."""
+    made = pure.recipe(
+        tmp_path, TWO, f"  - {pure.PLAIN}\n", dialect, source=f", unknown_tables: {unknown}", kafka=TOPICS
+    )
+    (tmp_path / "a.jsonl").write_text(json.dumps(NAMELESS[dialect]) + "\n")
+    with pytest.raises(DataError, match=r"a\.jsonl:1: the name of the record's table is empty text"):
+        pure.fragments(made, tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(("parameter", "name"), [
+    ("Schema", "east..S"), ("Schema", ".S"), ("BaseName", "T."), ("BaseName", ".T"), ("Partitions", "t_1|S..t_2")
+])  # fmt: skip
+def test_a_channel_says_no_names_with_empty_parts(parameter, name, tmp_path):
+    action = f"  - {{action: TableProperties, group: SOURCE, table: t, {parameter}: '{name}'}}\n"
+    empty = name.rpartition("|")[2]
+    with pytest.raises(ConfigurationError, match=re.escape(f"table t: {empty!r} has an empty part")):
+        pure.recipe(tmp_path, DDL, action)

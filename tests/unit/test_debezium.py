@@ -8,6 +8,8 @@ from integrator.errors import DataError
 from tests.conftest import ROOT
 from tests.parts import pure
 
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
 RECORDED = ROOT / "tests" / "data" / "debezium"
 DDL = (RECORDED / "tables.sql").read_text()
 META = """  - {action: ColumnProperties, Name: op_val, Extra: true, Datatype: integer, IntegrateExpression: "{hvr_op}"}

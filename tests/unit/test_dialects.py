@@ -6,9 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from integrator.decode.contract import File
 from integrator.decode.dialects import recognized
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
+
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
 DDL = """
 create table orders(id int primary key, qty int, name varchar(50), price decimal(10,2), at timestamptz, raw bytea);
@@ -334,7 +337,7 @@ def test_what_is_refused_is_named_with_its_line(name, record, reason, tmp_path):
 
 def test_a_record_of_no_dialect_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"the names in its first record \(a, b\) match no dialect"):
-        recognized(str(write(tmp_path / "f", [{"a": 1, "b": 2}])))
+        recognized(File(str(write(tmp_path / "f", [{"a": 1, "b": 2}]))))
 
 
 LOOKED_AT = [
@@ -349,7 +352,7 @@ LOOKED_AT = [
 @pytest.mark.parametrize(("dialect", "lines"), LOOKED_AT)
 def test_a_dialect_is_told_by_the_first_record_that_has_names_of_one(dialect, lines, tmp_path):
     (tmp_path / "f").write_text("\n".join(lines) + "\n")
-    assert recognized(str(tmp_path / "f")) == dialect
+    assert recognized(File(str(tmp_path / "f"))) == dialect
 
 
 NO_RECORDS = [

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.run.passes.decoding import reading_of
-from integrator.sources.line_check import door_of, first_wrong
+from integrator.sources.sockets.line_gate import door_of, first_wrong
 from tests.fuzz.decode import reading_for
 from tests.fuzz.setups import SETUPS
 from tests.parts import pure

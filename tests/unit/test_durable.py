@@ -11,9 +11,9 @@ from integrator.refresh.ledger import Ledger, RefreshRun
 from integrator.refresh.slices import Slice
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
-from integrator.sources.spool import Spool
+from integrator.sources import slices
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import Spool
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_a_directory_is_durable_in_those_above_it(tmp_path, calls):
 
 def journal_of_one(directory):
     journal = Journal(directory / "files.jsonl")
-    journal.take([Entry("/in/a", 1, 1)])
+    journal.take([slices.Slice("/in/a", 1, 1)])
     return journal
 
 
@@ -116,17 +116,17 @@ def spool_of(directory):
 FACTS = {
     "a journal is begun": (
         lambda path: Journal(path / "files.jsonl"),
-        lambda journal: journal.take([Entry("/in/a", 1)]),
+        lambda journal: journal.take([slices.Slice("/in/a", 1)]),
         [("fsync", "files.jsonl"), ("fsync", "state")],
     ),
     "a file is taken": (
         journal_of_one,
-        lambda journal: journal.take([Entry("/in/a", 1, 1), Entry("/in/b", 1, 1)]),
+        lambda journal: journal.take([slices.Slice("/in/a", 1, 1), slices.Slice("/in/b", 1, 1)]),
         [("fsync", "files.jsonl")],
     ),
     "a mended file is taken anew": (
         journal_of_one,
-        lambda journal: journal.renew([Entry("/in/a", 2, 1)], 0),
+        lambda journal: journal.renew([slices.Slice("/in/a", 2, 1)], 0),
         replaced("files.jsonl", "state"),
     ),
     "a cycle is synced": (

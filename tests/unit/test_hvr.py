@@ -11,6 +11,8 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.errors import DataError
 from tests.parts import pure
 
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
 DDL = """create table orders(id int primary key, v text, d date, b bytea, n decimal(10,2), f real, ok boolean,
   at timestamptz, tags text[]);
 create table items(id varchar(9) primary key, n smallint);"""

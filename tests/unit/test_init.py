@@ -41,7 +41,7 @@ def test_what_is_given_is_in_it(run):
     code, printed, file = run("--tables", ROOT / "schemas" / "shop.sql", "--changes", "in box", "--brokers", brokers)
     assert code == 0, printed
     made = plan.make(str(file), "UTC")
-    assert (made.brokers, made.source.path, len(made.recipe.tables)) == ("a:1,b:2", str(ROOT / "in box"), 4)
+    assert (made.brokers, made.source.location.path, len(made.recipe.tables)) == ("a:1,b:2", str(ROOT / "in box"), 4)
     assert f"integrator check --channel {file} --connect" in printed
     assert "mkdir -p 'in box'" in printed
 
@@ -106,6 +106,27 @@ def test_whose_sql_a_script_is_is_found_out_or_said_to_be_unknown(script, dialec
     assert code == 0, printed
     assert ("cannot be told from it" in printed) == (dialect is None)
     assert dialect is None or f"({dialect})" in printed
+
+
+@pytest.mark.parametrize(
+    ("file", "dialect"),
+    [
+        ("tables_db2_v95.sql", "db2"),
+        ("activiti.db2.create.history.sql", "db2"),
+        ("schema-oracle10g.sql", "oracle"),
+        ("Chinook_MySql.sql", "mysql"),
+        ("schema_sqlserver.sql", "tsql"),
+        ("mssql.sql", "tsql"),
+        ("pgsql.sql", "postgres"),
+        ("x.sql", "postgres"),
+    ],
+)
+def test_the_name_of_a_script_may_say_whose_sql_it_is(file, dialect, run, tmp_path):
+    """Where nothing in it is of one database alone. Several of Db2's were read as MySQL's or Oracle's."""
+    (tmp_path / file).write_text("create table t (id integer not null, n varchar(9), primary key (id));")
+    code, printed, _ = run("--tables", tmp_path / file)
+    assert code == 0, printed
+    assert f"cannot be told from it: it is read as {dialect}" in printed
 
 
 @pytest.mark.parametrize(("script", "names"), NAMES)

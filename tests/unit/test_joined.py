@@ -7,8 +7,8 @@ import pytest
 
 from integrator.errors import DataError
 from integrator.run.passes import decoding
-from integrator.sources.files import GROUP_BYTES, SMALL_BYTES, _groups
-from integrator.sources.listing import Entry
+from integrator.sources.slices import Slice
+from integrator.sources.stream import GROUP_BYTES, SMALL_BYTES, _groups
 from tests.conftest import ROOT
 from tests.parts import pure
 from tests.unit.test_debezium import in_range
@@ -186,7 +186,7 @@ def test_channels_whose_rows_depend_on_files(name, tmp_path, joins):
 
 
 def entry(name, size):
-    return Entry(name, size, 0)
+    return Slice(name, size, 0)
 
 
 @pytest.mark.parametrize(

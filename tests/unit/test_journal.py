@@ -10,16 +10,16 @@ import pytest
 from integrator import durable
 from integrator.durable import Damaged
 from integrator.errors import EnvironmentFault
-from integrator.sources.digests import Beginning
-from integrator.sources.journal import LEAST_COMPACTED, Journal
-from integrator.sources.listing import Entry
+from integrator.sources.journal.digests import Beginning
+from integrator.sources.journal.journal import LEAST_COMPACTED, Journal
+from integrator.sources.slices import Slice
 
 FILES = 3 * LEAST_COMPACTED
 SYNCED = FILES - 10
 
 
 def files(first=0, end=FILES):
-    return [Entry(f"/in/{number:06d}.jsonl", 100 + number, 1000 + number) for number in range(first, end)]
+    return [Slice(f"/in/{number:06d}.jsonl", 100 + number, 1000 + number) for number in range(first, end)]
 
 
 def taken(directory):
@@ -60,7 +60,7 @@ def test_no_file_is_taken_again_and_new_ones_follow(compacted, tmp_path):
 
 
 def test_untaken_files_are_neither_in_the_journal_nor_compacted(compacted):
-    new = Entry("/in/new.jsonl", 7, 1)
+    new = Slice("/in/new.jsonl", 7, 1)
     assert compacted.untaken([*files(0, 5), *files(SYNCED, FILES), new]) == [new]
 
 
@@ -75,8 +75,8 @@ def test_it_is_compacted_again_and_again(compacted, tmp_path):
 
 
 CHANGED = {
-    "size": Entry("/in/000007.jsonl", 5, 1007),
-    "time": Entry("/in/000007.jsonl", 107, 5),
+    "size": Slice("/in/000007.jsonl", 5, 1007),
+    "time": Slice("/in/000007.jsonl", 107, 5),
 }
 
 
@@ -101,7 +101,7 @@ def test_the_files_that_are_compacted_cannot_be_read_again(compacted):
 
 
 def test_a_mended_file_keeps_its_number_and_the_compacted_ones(compacted, tmp_path):
-    mended = Entry(files()[-1].path, 7, 8)
+    mended = Slice(files()[-1].path, 7, 8)
     assert compacted.renew([*files()[:-1], mended], SYNCED) == [mended.path]
     again = Journal(tmp_path / "files.jsonl")
     assert again.between(FILES - 1, FILES) == [(FILES, mended)]

@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integrator.decode.json.document import read_document
-from integrator.decode.json.grammar import MAX_DEPTH
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, names_of
-from integrator.decode.json.slices import Slices, raw_of
+from integrator.decode.json.slices import raw_of
+from integrator.engine.grammar import MAX_DEPTH
+from integrator.engine.values import Slices
 from integrator.errors import DataError
+
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
 TEXT = st.text(st.sampled_from('ab"\\/\x01\t\n{}[],: é\u2028😀'), max_size=6)
 VALUES = st.recursive(

@@ -11,6 +11,8 @@ from tests.parts import pure
 from tests.unit.test_encode_together import outcome
 from tests.unit.test_row_layouts import DDL, WHOLE, records
 
+pytestmark = pytest.mark.engine
+
 EXTRA = """
 create table nested(k int primary key, list bigint[], small smallint, wide decimal(40,3), on_off boolean);
 create table measured(k int primary key, far double precision, near real, sure boolean);

@@ -397,7 +397,7 @@ def test_sizes_are_of_each_message_not_of_the_longest_key_and_value(tmp_path):
 
 
 def test_the_end_of_a_transaction_is_looked_for_where_a_key_or_header_counts_down(tmp_path):
-    from integrator.run.passes.decoding import reading_of
+    from integrator.decode.contract import reading_of
 
     for more in ("MessageKey: '{hvr_tx_countdown}'", "MessageHeaders: 'left={hvr_tx_countdown}'"):
         assert reading_of(pure.recipe(tmp_path, DDL, f"  - {{action: Integrate, {more}}}")).whole_files

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.decode.json.grammar import MAX_DEPTH
-from integrator.sources.line_check import first_wrong
+from integrator.engine.grammar import MAX_DEPTH
+from integrator.sources.sockets.line_gate import first_wrong
 
 NO_RECORD = "no JSON record in one line"
 DEEP = f"more than {MAX_DEPTH} brackets stand inside each other"

@@ -19,6 +19,8 @@ from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 
+pytestmark = pytest.mark.engine
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab\"\\:,'{} ", max_size=4), inner, max_size=3),

@@ -10,8 +10,10 @@ import pytest
 from integrator import plan
 from integrator.cli import check
 from integrator.errors import ConfigurationError, EnvironmentFault
-from integrator.sources import listing as listings
-from integrator.sources.listing import Entry, Listing, Watch
+from integrator.sources.files import listing as listings
+from integrator.sources.files.listing import Listing
+from integrator.sources.slices import Slice
+from integrator.sources.watch import Watch
 
 IGNORED = (".*", "*.tmp")
 
@@ -38,7 +40,7 @@ NOT_UTF8 = {
 def test_a_name_that_is_not_utf8_is_told_with_its_bytes(written, scheme, tmp_path):
     named(tmp_path, b"a.jsonl", written)
     with pytest.raises(EnvironmentFault) as raised:
-        listing(f"{scheme}{tmp_path}").files()
+        listing(f"{scheme}{tmp_path}").slices()
     assert str(raised.value).startswith(f"{tmp_path}/{NOT_UTF8[written]}: its name is not UTF-8")
     assert "rename the file, or have the location's `ignore` match it" in str(raised.value)
     str(raised.value).encode("utf-8")
@@ -48,16 +50,16 @@ def test_a_name_that_is_not_utf8_is_told_with_its_bytes(written, scheme, tmp_pat
 def test_a_name_that_is_not_utf8_and_is_no_change_file_does_no_harm(written, tmp_path):
     named(tmp_path, b"a.jsonl", b"b.csv", written + b".tmp", b"." + written)
     (tmp_path / os.fsdecode(b"directory\xe9")).mkdir()
-    assert [entry.path for entry in listing(tmp_path, "a*").files()] == [f"{tmp_path}/a.jsonl"]
-    assert len(listing(tmp_path).files()) == 2
-    assert len(listing(f"{tmp_path}/*.csv").files()) == 1
+    assert [entry.path for entry in listing(tmp_path, "a*").slices()] == [f"{tmp_path}/a.jsonl"]
+    assert len(listing(tmp_path).slices()) == 2
+    assert len(listing(f"{tmp_path}/*.csv").slices()) == 1
 
 
 def test_the_remedies_for_a_name_that_is_not_utf8(tmp_path):
     named(tmp_path, b"a.jsonl", b"caf\xe9.jsonl")
-    assert len(listing(tmp_path, ignore=("caf*",)).files()) == 1
+    assert len(listing(tmp_path, ignore=("caf*",)).slices()) == 1
     (tmp_path / os.fsdecode(b"caf\xe9.jsonl")).rename(tmp_path / "café.jsonl")
-    assert [entry.path for entry in listing(tmp_path).files()] == [f"{tmp_path}/a.jsonl", f"{tmp_path}/café.jsonl"]
+    assert [entry.path for entry in listing(tmp_path).slices()] == [f"{tmp_path}/a.jsonl", f"{tmp_path}/café.jsonl"]
 
 
 def test_files_are_those_that_arrow_lists(tmp_path):
@@ -71,14 +73,14 @@ def test_files_are_those_that_arrow_lists(tmp_path):
             [str(path)] if path.is_file() else pyarrow.fs.FileSelector(str(path.absolute()))
         )
         files = [one for one in found if one.type == pyarrow.fs.FileType.File]
-        expected = [Entry(one.path, one.size, one.mtime_ns) for one in files]
-        assert sorted(listing(path).files(), key=str) == sorted(expected, key=str)
+        expected = [Slice(one.path, one.size, one.mtime_ns) for one in files]
+        assert sorted(listing(path).slices(), key=str) == sorted(expected, key=str)
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_a_place_that_is_not_there_is_reported(scheme, tmp_path):
     with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
-        listing(f"{scheme}{tmp_path}/nothing").files()
+        listing(f"{scheme}{tmp_path}/nothing").slices()
 
 
 def test_a_directory_without_new_names_is_listed_again_only_after_a_rest(tmp_path, monkeypatch):
@@ -91,7 +93,7 @@ def test_a_directory_without_new_names_is_listed_again_only_after_a_rest(tmp_pat
     def look(modified=old, rest=0):
         os.utime(tmp_path, ns=(modified, modified))
         watch._until = now[0] + rest
-        files = watch.files()
+        files = watch.slices()
         seen.append(None if files is None else [Path(one.path).name for one in files])
 
     look()
@@ -106,19 +108,19 @@ def test_a_directory_that_has_just_changed_is_listed_each_time(tmp_path):
     watch = Watch(listing(tmp_path, "*.jsonl"))
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text("{}")
-        assert watch.files()[-1].path == str(tmp_path / name)
-    assert watch.files() is not None
+        assert watch.slices()[-1].path == str(tmp_path / name)
+    assert watch.slices() is not None
 
 
 def test_a_name_that_the_listing_missed_is_not_passed_over(tmp_path, monkeypatch):
     """Of two files that came during a listing, readdir may return the later one only."""
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
         (tmp_path / name).write_text("{}")
-    whole = Listing.files(listing(tmp_path, "*.jsonl"))
+    whole = Listing.slices(listing(tmp_path, "*.jsonl"))
     named = {Path(one.path).name[0]: one for one in whole}
     looks = iter([[named["b"]], whole])
-    monkeypatch.setattr(Listing, "files", lambda _: next(looks))
-    assert Watch(listing(tmp_path, "*.jsonl")).files() == [named["a"], named["b"]]
+    monkeypatch.setattr(Listing, "slices", lambda _: next(looks))
+    assert Watch(listing(tmp_path, "*.jsonl")).slices() == [named["a"], named["b"]]
 
 
 NO_FILES = {
@@ -145,7 +147,7 @@ def test_a_name_that_leads_to_no_file_does_no_harm(what, place, tmp_path):
     (tmp_path / "a.jsonl").write_text("{}")
     (tmp_path / "link.jsonl").symlink_to("a.jsonl")
     NO_FILES[what](tmp_path / "no.jsonl")
-    found = listing(PLACES[place].format(tmp_path)).files()
+    found = listing(PLACES[place].format(tmp_path)).slices()
     assert [Path(entry.path).name for entry in found] == ["a.jsonl", "link.jsonl"]
 
 
@@ -158,7 +160,7 @@ def test_a_file_that_vanishes_between_its_name_and_its_size_is_not_there(tmp_pat
         return stat(path, **given)
 
     monkeypatch.setattr(listings.os, "stat", removed_before)
-    assert [Path(entry.path).name for entry in listing(tmp_path).files()] == ["a.jsonl"]
+    assert [Path(entry.path).name for entry in listing(tmp_path).slices()] == ["a.jsonl"]
 
 
 @pytest.fixture
@@ -198,7 +200,7 @@ def test_what_may_not_be_looked_at_is_an_error_that_names_it(what, shut, tmp_pat
     os.stat = lambda path, **given: stat(shut / "x.jsonl" if path == f"{inbox}/x.jsonl".encode() else path, **given)
     try:
         with pytest.raises(EnvironmentFault) as raised:
-            listing({"the directory": shut, "below it": shut / "in", "a link into it": inbox}[what]).files()
+            listing({"the directory": shut, "below it": shut / "in", "a link into it": inbox}[what]).slices()
     finally:
         os.stat = stat
     assert DENIED[what].format(shut=shut, inbox=inbox) in str(raised.value)

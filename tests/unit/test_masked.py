@@ -8,11 +8,11 @@ import pyarrow.parquet
 import pytest
 
 from integrator.contracts.sequence import OpenTransaction
+from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import DataError, Defect, from_wire
 from integrator.refresh.rows import BEGINNING, Rows, fragments
-from integrator.run.passes.decoding import reading_of
-from integrator.sources.line_check import door_of
+from integrator.sources.sockets.line_gate import door_of
 from tests.parts import pure
 
 SECRET = "S3CR3T-4711"

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+from integrator.decode.contract import File
 from integrator.decode.dialects import recognized
 from integrator.errors import DataError
 from tests.parts import pure
@@ -150,7 +151,7 @@ def test_a_byte_order_mark_is_passed_over(dialect, tmp_path):
         event("c", {"id": 1}, table="orders") if dialect == "debezium" else {"hvr_op": 1, "hvr_tx_seq": "1", "id": 1}
     )
     (tmp_path / "f").write_bytes(b"\xef\xbb\xbf" + json.dumps(record).encode() + b"\n")
-    assert recognized(str(tmp_path / "f")) == dialect
+    assert recognized(File(str(tmp_path / "f"))) == dialect
     assert [row["id"] for row in pure.read(pure.recipe(tmp_path, ORDERS, PLAIN, dialect), tmp_path / "f")] == [1]
 
 
@@ -178,12 +179,12 @@ LOOKED_AT = [
 
 @pytest.mark.parametrize(("dialect", "record"), LOOKED_AT, ids=lambda case: str(case)[:60])
 def test_columns_do_not_hide_what_a_dialect_is_told_by(dialect, record, tmp_path):
-    assert recognized(str(write(tmp_path / "f", [record]))) == dialect
+    assert recognized(File(str(write(tmp_path / "f", [record])))) == dialect
 
 
 def test_a_csv_header_tells_too(tmp_path):
     (tmp_path / "f").write_text("Op,id,action\nI,1,x\n")
-    assert recognized(str(tmp_path / "f")) == "dms"
+    assert recognized(File(str(tmp_path / "f"))) == "dms"
 
 
 GOOD = {"maxwell": maxwell("insert", {"id": 1}), "canal": canal("INSERT", [{"id": "1"}])}

@@ -37,9 +37,9 @@ def test_the_channel_of_the_manifests_passes_check(kubernetes, tmp_path, monkeyp
     assert made.state.startswith(mounted["state"])
     ports = {one["name"]: one["containerPort"] for one in container["ports"]}
     assert made.monitor.listen == f"0.0.0.0:{ports['monitor']}"
-    assert made.source.listen == f"0.0.0.0:{ports['changes']}"
+    assert made.source.location.listen == f"0.0.0.0:{ports['changes']}"
     assert made.recipe.send.exactly_once  # the volume moves
-    assert made.source.repeated_positions == "send"
+    assert made.source.location.repeated_positions == "send"
     tls = mounted["tls"]
     assert (
         f"tls: {{certificate: {tls}/tls.crt, private_key: {tls}/tls.key}}"

@@ -12,8 +12,8 @@ from integrator.channel import load
 from integrator.cli import main
 from integrator.run.state.directory import State
 from integrator.run.state.sync import Cycle
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
 from tests.parts import states
 from tests.parts.channels import SHOP_SQL
 from tests.parts.terminal import COLOUR, on_terminal, plain
@@ -48,8 +48,8 @@ def synced(directory):
     """A state with a large cycle, suspended for a long reason."""
     state = State(str(directory))
     state.make()
-    Journal(state.journal).take([Entry("/in/1.jsonl", 100, 1000)])
-    states.spark(state, "offsets", 0, {}, {"files": 1})
+    Journal(state.journal).take([Slice("/in/1.jsonl", 100, 1000)])
+    states.spark(state, "offsets", 0, {}, {"slices": 1})
     state.mark(Cycle(0, 1, 10**11, 10**11, 10**14, None, {}, {}, states.Checkpoint(1)))
     states.commit(state, 0)
     state.suspend(REASON)
@@ -178,7 +178,7 @@ def test_where_nobody_looks_there_are_json_lines_alone():
 
 
 def test_the_log_of_a_command_has_no_colours_with_no_color(channel):
-    program = "import structlog; from integrator.run import progress; progress.configure(); structlog.get_logger().info('x', a=1)"
+    program = "import structlog; from integrator.run.seen import progress; progress.configure(); structlog.get_logger().info('x', a=1)"
     for no_color in ("", "1"):
         _, written = on_terminal([sys.executable, "-c", program], more={"NO_COLOR": no_color})
         assert bool(COLOUR.search(written)) == (not no_color)

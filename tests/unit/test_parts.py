@@ -19,8 +19,9 @@ from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_w
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.state.directory import State
 from integrator.run.state.sync import check_acknowledged
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry, Listing
+from integrator.sources.files.listing import Listing
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
 from integrator.transform.key_hash import canonical
 from tests.parts import pure
 
@@ -72,7 +73,7 @@ def test_i5_a_message_above_the_maximum_is_refused_with_its_row_and_remedy(tmp_p
         pure.fragments(recipe, pure.hvr(tmp_path, {"a": 1, "b": "x"}, {"a": 2, "b": "x" * 4000}))
     told = str(raised.value)
     assert "a.jsonl:2: table t, key a=2: the message has" in told
-    assert "HVR_KAFKA_MSG_MAX_BYTES is 4096; the largest columns are b (4000 bytes)" in told
+    assert "HVR_KAFKA_MSG_MAX_BYTES is 4096; the largest columns are b (4,000 bytes)" in told
 
 
 def test_shapes_are_short_texts():
@@ -83,15 +84,15 @@ def test_shapes_are_short_texts():
 def test_the_journal_keeps_numbers_and_survives_a_torn_line(tmp_path):
     path = tmp_path / "files.jsonl"
     journal = Journal(path)
-    journal.take([Entry("b", 10), Entry("c", 10)])
+    journal.take([Slice("b", 10), Slice("c", 10)])
     with path.open("a") as torn:
         torn.write('{"path": "d"')
     again = Journal(path)
-    again.take([Entry("a", 10), Entry("c", 10)])
+    again.take([Slice("a", 10), Slice("c", 10)])
     with pytest.raises(EnvironmentFault, match="b: has 99 bytes and had 10 when it was taken"):
-        again.take([Entry("b", 99)])
-    assert again.renew([Entry("b", 99), Entry("c", 99)], synced=1) == ["c"]
-    assert again.renew([Entry("c", 10)], synced=1) == ["c"]
+        again.take([Slice("b", 99)])
+    assert again.renew([Slice("b", 99), Slice("c", 99)], synced=1) == ["c"]
+    assert again.renew([Slice("c", 10)], synced=1) == ["c"]
     assert [(n, e.path, e.size) for n, e in Journal(path).between(0, 3)] == [(1, "b", 10), (2, "c", 10), (3, "a", 10)]
     assert [again.limit(0, size) for size in (1, 10, 15, 20, 0)] == [1, 1, 1, 2, 3]
 
@@ -101,16 +102,16 @@ def test_files_are_listed_in_order_without_temporary_ones(order, names, tmp_path
     for name in ("b.jsonl", "a.jsonl", ".hidden.jsonl", "_x.jsonl", "c.jsonl.tmp", "other.txt"):
         (tmp_path / name).write_text("x")
         time.sleep(0.01)
-    found = Listing(str(tmp_path), "*.jsonl", (".*", "_*", "*.tmp"), order).files()
+    found = Listing(str(tmp_path), "*.jsonl", (".*", "_*", "*.tmp"), order).slices()
     assert [entry.path.rpartition("/")[2] for entry in found] == names
-    assert Listing(f"{tmp_path}/b*", "*", (), order).files()[0].path.endswith("/b.jsonl")
+    assert Listing(f"{tmp_path}/b*", "*", (), order).slices()[0].path.endswith("/b.jsonl")
     with pytest.raises(EnvironmentFault, match="there is no such directory or file"):
-        Listing(str(tmp_path / "nothing"), "*", (), order).files()
+        Listing(str(tmp_path / "nothing"), "*", (), order).slices()
 
 
 def test_files_at_a_uri_are_named_as_they_are_opened(tmp_path):
     (tmp_path / "a b#c%20d.jsonl").write_text("{}\n")
-    [entry] = Listing(f"file://{tmp_path}/*.jsonl", "*", (), "name").files()
+    [entry] = Listing(f"file://{tmp_path}/*.jsonl", "*", (), "name").slices()
     assert entry.path == f"file://{tmp_path}/a%20b%23c%2520d.jsonl"
     with open_file(entry.path) as stream:
         assert stream.read() == b"{}\n"
@@ -123,7 +124,7 @@ def test_the_options_of_a_uri_reach_the_store(tmp_path, monkeypatch):
     monkeypatch.setattr(pyarrow.fs, "FileSystem", opened)
     (tmp_path / "a.jsonl").write_text("{}\n")
     options = "?region=eu-west-1&endpoint_override=localhost:9000"
-    [entry] = Listing(f"s3://bucket/in/*.jsonl{options}", "*", (), "name").files()
+    [entry] = Listing(f"s3://bucket/in/*.jsonl{options}", "*", (), "name").slices()
     assert asked == [f"s3://bucket/in{options}"]
     assert entry.path == f"s3://{tmp_path}/a.jsonl{options}"
 

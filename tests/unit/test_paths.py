@@ -12,9 +12,9 @@ from integrator import plan
 from integrator.channel import paths
 from integrator.cli import main
 from integrator.errors import ConfigurationError
-from integrator.sources import taken_before
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Listing
+from integrator.sources.files import moved
+from integrator.sources.files.listing import Listing
+from integrator.sources.journal.journal import Journal
 from tests.parts.channels import SHOP_SQL
 
 FILES = "class: files, path: in, dialect: hvr"
@@ -27,12 +27,30 @@ PLACES = [
     # the source, the Kafka location, HVR_KAFKA_PROPERTY, whether to refresh, and what of the plan is the file's place
     ("class: files, path: FILE, dialect: hvr", TLS, "", False, lambda made: made.recipe.read.path),
     ("class: files, path: '*.pem', dialect: hvr", TLS, "", False, lambda made: made.recipe.read.path[:-5] + "ca.pem"),
-    (f"{SOCKET}, tls: {{certificate: FILE}}", TLS, "", False, lambda made: made.source.tls.certificate),
-    (f"{SOCKET}, tls: {{certificate: FILE, private_key: FILE}}", TLS, "", False, lambda m: m.source.tls.private_key),
-    (f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}", TLS, "", False, lambda m: m.source.tls.authority),
-    ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.path),
-    ("class: snapshot, path: s3://b/x, format: csv, jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
-    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.jars[0]),
+    (f"{SOCKET}, tls: {{certificate: FILE}}", TLS, "", False, lambda made: made.source.location.tls.certificate),
+    (
+        f"{SOCKET}, tls: {{certificate: FILE, private_key: FILE}}",
+        TLS,
+        "",
+        False,
+        lambda m: m.source.location.tls.private_key,
+    ),
+    (
+        f"{SOCKET}, tls: {{certificate: FILE, authority: FILE}}",
+        TLS,
+        "",
+        False,
+        lambda m: m.source.location.tls.authority,
+    ),
+    ("class: snapshot, path: FILE, format: csv", TLS, "", True, lambda made: made.source.location.path),
+    (
+        "class: snapshot, path: s3://b/x, format: csv, jars: [FILE]",
+        TLS,
+        "",
+        True,
+        lambda made: made.source.location.jars[0],
+    ),
+    ("class: jdbc, url: 'jdbc:db2:x', jars: [FILE]", TLS, "", True, lambda made: made.source.location.jars[0]),
     (FILES, "Stream_Public_Certificate: FILE", "", False, "ssl.ca.location"),
     (
         FILES,
@@ -359,7 +377,7 @@ def taken(tmp_path, files):
 
 
 def listed(path):
-    return Listing(str(path), "*", (), "name").files()
+    return Listing(str(path), "*", (), "name").slices()
 
 
 def test_a_file_that_is_known_by_another_path_is_not_sent_again(tmp_path):
@@ -369,8 +387,8 @@ def test_a_file_that_is_known_by_another_path_is_not_sent_again(tmp_path):
         (tmp_path / "in" / name).write_text("{}")
     journal = taken(tmp_path, listed(tmp_path / "x" / ".." / "in"))
     with pytest.raises(ConfigurationError, match=rf"{tmp_path}/in/a.jsonl: is known .* in {tmp_path}/x/\.\./in, as"):
-        taken_before.check(journal, listed(tmp_path / "in"))
-    taken_before.check(journal, listed(tmp_path / "x" / ".." / "in"))
+        moved.check(journal, listed(tmp_path / "in"))
+    moved.check(journal, listed(tmp_path / "x" / ".." / "in"))
 
 
 def test_another_file_of_the_same_name_is_another_file(tmp_path):
@@ -378,7 +396,7 @@ def test_another_file_of_the_same_name_is_another_file(tmp_path):
         (tmp_path / directory).mkdir()
         (tmp_path / directory / "a.jsonl").write_text("{}")
         os.utime(tmp_path / directory / "a.jsonl", ns=(0, 0))
-    taken_before.check(taken(tmp_path, listed(tmp_path / "in")), listed(tmp_path / "new"))
+    moved.check(taken(tmp_path, listed(tmp_path / "in")), listed(tmp_path / "new"))
 
 
 def test_a_path_with_nul_is_none(tmp_path):

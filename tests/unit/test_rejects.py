@@ -183,7 +183,7 @@ def test_too_many_rejected_lines_of_so_many_stop_the_channel(tmp_path):
     counter.add("a", [1, 9])
     counter.end(10)
     counter.add("b", [5])  # 9, 15: two of ten; 1 is too long ago
-    with pytest.raises(DataError, match="b:6: more than 2 of 10 lines are rejected"):
+    with pytest.raises(DataError, match="b:6: more than 2 of 10 lines rejected"):
         counter.add("b", [6, 7])
     more = ALL.replace("dead}", "dead, threshold: {failed: 2, of: 10}}")
     lines = [b"{"] * 3 + [order(id=1)]

@@ -6,7 +6,7 @@ import pytest
 
 from integrator.run.state import renewal
 from integrator.run.state.renewal import MOST_ENTRIES, Renewal
-from integrator.sources.journal import least_compacted
+from integrator.sources.journal.journal import least_compacted
 
 CASES = [
     # compacted before, and how many entries no kept cycle needs

@@ -14,6 +14,8 @@ from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
 from integrator.errors import DataError
 
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
 ONE = '{"type":"struct","name":"a"}'
 OTHER = '{"type":"struct","name":"b","fields":[{"field":"é"}]}'
 LEFT_OUT = [f'{{"schema":{ONE},"payload":{{"id":1}}}}', f'{{"schema":{OTHER},"payload":null}}']

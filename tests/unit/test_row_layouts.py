@@ -11,6 +11,8 @@ from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY
 from tests.unit.test_encode_together import EXTRA, JSON, both
 
+pytestmark = pytest.mark.engine
+
 DDL = """
 create table orders(k int primary key, placed timestamptz, note varchar(20), total decimal(12,2));
 create table lines(k int primary key, amount int not null, done boolean, note varchar(40), ratio double, raw blob);

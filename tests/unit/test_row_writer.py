@@ -10,6 +10,8 @@ from integrator.arrow.column_slices import Columns, ColumnSlices, ColumnStore, S
 from integrator.encode.row_writer import Columns as Values
 from integrator.encode.row_writer import Pattern, Rows, around, write_rows
 
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
 PATTERNS = {
     # between, and around, values: a row of the values 1, 2
     "all": (("{a:", ",b:", "}"), ("", ""), "{a:1,b:2}"),

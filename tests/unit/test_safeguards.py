@@ -17,9 +17,9 @@ from integrator.run import daemon
 from integrator.run.seen import progress
 from integrator.run.spark import session as sessions
 from integrator.run.state.sync import Cycle, Rejections
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Entry
-from integrator.sources.spool import Spool
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
+from integrator.sources.sockets.spool import Spool
 
 SECRET = "s3cret-word-4711"
 
@@ -154,9 +154,9 @@ CHANGED = {
 def test_a_file_that_is_not_as_it_was_is_named_with_what_helps(how, tmp_path):
     size, mtime, text = CHANGED[how]
     journal = Journal(tmp_path / "files.jsonl")
-    journal.take([Entry("in/a.jsonl", 30, 2)])
+    journal.take([Slice("in/a.jsonl", 30, 2)])
     with pytest.raises(Exception, match=text) as raised:
-        journal.take([Entry("in/a.jsonl", size, mtime)])
+        journal.take([Slice("in/a.jsonl", size, mtime)])
     assert "move a synced one away" in str(raised.value)
     assert not isinstance(raised.value, DataError)
     assert json.loads((tmp_path / "files.jsonl").read_text())["size"] == 30

@@ -19,7 +19,7 @@ from integrator.plan.schedule import Schedule
 from integrator.run.job import Job
 from integrator.run.seen import progress
 from integrator.run.state.sync import Cycle
-from integrator.sources.listing import Listing
+from integrator.sources.files.listing import Listing
 from tests.parts import pure
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -104,7 +104,7 @@ def test_delay_waits_for_files_to_be_old_enough(tmp_path):
         os.utime(tmp_path / name, (now - age, now - age))
 
     def ready(delay):
-        return [Path(entry.path).name for entry in Listing(str(tmp_path), "*", (), "name", delay).files()]
+        return [Path(entry.path).name for entry in Listing(str(tmp_path), "*", (), "name", delay).slices()]
 
     assert ready(0) == ["1", "2", "3"]
     assert ready(60) == ["1"]  # 3 is behind 2: files are read in order

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 
 WITHOUT_SPARK = (
-    "import sys; from integrator.run import scratch; print(scratch.directory(), flush=True); sys.stdin.read()"
+    "import sys; from integrator.run.spark import scratch; print(scratch.directory(), flush=True); sys.stdin.read()"
 )
 WITH_SPARK = """
 import sys

@@ -85,7 +85,9 @@ def test_lines_of_which_nobody_knows_the_file_are_an_error(tmp_path):
     with Receiving(tmp_path / "spool") as receiving:
         assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
         (tmp_path / "wal.jsonl.s.sent").unlink()
-        with pytest.raises(DataError, match="is not there, and 5 lines were received of s: nobody knows in which file"):
+        with pytest.raises(
+            DataError, match="is not there, and the receiver has 5 lines of s: nobody knows in which file"
+        ):
             sending(tmp_path, records(5).decode(), receiving.receiver.port)
 
 
@@ -239,7 +241,7 @@ def test_a_file_that_is_refused_is_an_error_and_no_endless_try(tmp_path):
 
 TRANSIENT = {
     "silence": ({"idle_seconds": 0.3}, "the receiver refuses for now: no line for"),
-    "too many senders": ({"connections": 1}, "the receiver refuses for now: 1 senders are connected"),
+    "too many senders": ({"connections": 1}, "the receiver refuses for now: 1 sender is connected"),
 }
 
 

@@ -15,20 +15,20 @@ from structlog.testing import capture_logs
 
 from integrator.channel.sources import SocketLocation, SocketTls
 from integrator.contracts.fragments import Checkpoint
+from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError
 from integrator.plan import make
-from integrator.run.passes.decoding import reading_of
-from integrator.sources import incoming, spool
-from integrator.sources import journal as journals
-from integrator.sources.endpoint import Endpoint, Limits
-from integrator.sources.incoming import READ_BYTES
-from integrator.sources.journal import Journal
-from integrator.sources.line_check import Door, door_of
-from integrator.sources.listing import Entry
-from integrator.sources.receiver import Receiver
-from integrator.sources.spool import Spool, number_of
-from integrator.sources.spooled import Spooled, context_of
+from integrator.sources.journal import journal as journals
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice
+from integrator.sources.sockets import incoming, spool
+from integrator.sources.sockets.endpoint import Endpoint, Limits
+from integrator.sources.sockets.incoming import READ_BYTES
+from integrator.sources.sockets.line_gate import Door, door_of
+from integrator.sources.sockets.receiver import Receiver
+from integrator.sources.sockets.spool import Spool, number_of
+from integrator.sources.sockets.spooled import Spooled, context_of
 from tests.parts import certificates, pure
 from tests.parts.receiving import Receiving, records
 
@@ -72,7 +72,10 @@ def test_a_sender_is_told_what_is_durable_and_goes_on_from_there(tmp_path):
         assert [line["n"] for line in receiving.wait_for(1010)] == list(range(1, 1011))
         with receiving.connect() as sender:
             sender.sendall(b'{"hello":{"sender":"a","from":1012}}\n')
-            assert "it begins with line 1012, and 1010 lines are received" in answers(sender)[-1]["refused"]
+            assert (
+                "it begins with line 1012, and we have 1,010 lines: some would be lost"
+                in answers(sender)[-1]["refused"]
+            )
 
 
 def test_several_senders_at_once_keep_their_lines_apart(tmp_path):
@@ -306,7 +309,7 @@ def test_no_more_senders_than_allowed(tmp_path):
         receiving.wait_for(1)
         second.sendall(b'{"hello":{"sender":"b"}}\n')
         second.makefile("rb").read()
-        assert receiving.refused()[0]["reason"].startswith("1 senders are connected")
+        assert receiving.refused()[0]["reason"].startswith("1 sender is connected")
 
 
 @pytest.mark.parametrize("hello", [b'{"n":1}\n', b'{"hello":{"sender":"a","secret":"guess"}}\n{"n":1}\n'])
@@ -593,7 +596,7 @@ def test_who_we_connect_to_may_say_hello_and_is_told_what_is_received(tmp_path):
 def test_no_segment_is_taken_before_those_below_it(tmp_path):
     """A directory that is listed while segments get their names may show the third and not the second."""
     journal = Journal(tmp_path / "files.jsonl")
-    entries = {number: Entry(f"/spool/{number:012d}.a.1.jsonl", 1) for number in range(1, 5)}
+    entries = {number: Slice(f"/spool/{number:012d}.a.1.jsonl", 1) for number in range(1, 5)}
     journal.take([entries[1], entries[3]], number_of)
     assert len(journal) == 1
     journal.take([entries[1], entries[2], entries[3], entries[4]], number_of)
@@ -603,7 +606,7 @@ def test_no_segment_is_taken_before_those_below_it(tmp_path):
 def test_a_spool_that_was_emptied_goes_on_with_the_next_number(tmp_path):
     """Else its segments would have numbers that were taken, and none of them would be taken again."""
     journal = Journal(tmp_path / "files.jsonl")
-    journal.take([Entry(f"{tmp_path}/spool/{7:012d}.a.1.jsonl", 1)])
+    journal.take([Slice(f"{tmp_path}/spool/{7:012d}.a.1.jsonl", 1)])
     location = SocketLocation(**{"class": "socket", "listen": "127.0.0.1:0", "dialect": "hvr"})
     spooled = Spooled(location, str(tmp_path / "spool"), tmp_path / "files.jsonl", 100, "t")
     writer = spooled._spool.writer("a")
@@ -621,7 +624,7 @@ def test_segments_of_cycles_that_are_kept_are_kept(tmp_path):
         writer = spooled._spool.writer("a")
         writer.write(records(1, number))
         writer.seal()
-        journal.take([Entry(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))], number_of)
+        journal.take([Slice(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))], number_of)
         assert spooled._spool.waiting_bytes > 0
         spooled.synced(number)
         assert spooled._spool.waiting_bytes == 0
@@ -643,7 +646,7 @@ def test_the_journal_of_a_spool_is_compacted_when_its_segments_are_removed(tmp_p
             writer = spooled._spool.writer("a")
             writer.write(records(1, number))
             writer.seal()
-            files = [Entry(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))]
+            files = [Slice(str(path), 1) for path in sorted((tmp_path / "spool").glob("[0-9]*"))]
             Journal(place).take(files, number_of)
             spooled.synced(number)
 
@@ -671,7 +674,7 @@ def test_a_sender_whose_lines_could_not_be_written_may_come_again(tmp_path, monk
         if full[0]:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("integrator.sources.spool.os.fsync", sync)
+    monkeypatch.setattr("integrator.sources.sockets.spool.os.fsync", sync)
     monkeypatch.setattr("integrator.durable.sync_directory", lambda _path: None)
     with Receiving(tmp_path) as receiving:
         with receiving.connect() as sender:

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from integrator.errors import EnvironmentFault
-from integrator.sources.journal import Journal
-from integrator.sources.listing import Listing
-from integrator.sources.spool import PATTERN, Spool, number_of
+from integrator.sources.files.listing import Listing
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import PATTERN, Spool, number_of
 
 TAKEN, SEALED = 3, 6
 
@@ -26,7 +26,7 @@ def spool(tmp_path):
 
 def test_segments_follow_those_that_were_taken(spool):
     journal = Journal(spool.parent / "files.jsonl")
-    files = Listing(str(spool), PATTERN, (), "name").files()
+    files = Listing(str(spool), PATTERN, (), "name").slices()
     journal.begin_with(files, number_of)
     assert len(journal) == TAKEN
 
@@ -35,7 +35,7 @@ def test_segments_are_taken_from_the_first_one_on_where_the_journal_was_removed(
     """It is removed with all other progress, to send everything again, and the first segment is not kept any more."""
     (spool.parent / "files.jsonl").unlink()
     journal = Journal(spool.parent / "files.jsonl")
-    files = Listing(str(spool), PATTERN, (), "name").files()
+    files = Listing(str(spool), PATTERN, (), "name").slices()
     journal.take(files, number_of)
     assert len(journal) == 0, "number 1 may still come, as far as the stream knows"
     journal.begin_with(files, number_of)
@@ -60,7 +60,7 @@ def test_i4_a_segment_that_is_gone_before_it_was_taken_is_reported(case, spool):
     with pytest.raises(
         EnvironmentFault, match=rf"0{told}\.a\.{told}\.jsonl: is number {told}, and number {number} is not"
     ):
-        journal.begin_with(Listing(str(spool), PATTERN, (), "name").files(), number_of)
+        journal.begin_with(Listing(str(spool), PATTERN, (), "name").slices(), number_of)
 
 
 @pytest.mark.parametrize("content", ["", "\0\0\0", "[]", '{"a": "x"}', '{"a":'])

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from integrator.run.passes.decoding import reading_of
+from integrator.decode.contract import reading_of
 from tests.parts import pure
 
 DDL = (

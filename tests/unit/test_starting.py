@@ -13,7 +13,7 @@ from py4j.protocol import Py4JNetworkError
 from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
 from integrator.run.spark import starting
 from integrator.run.spark.failures import classify
-from integrator.sources.files import _source_of
+from integrator.sources.stream import _source_of
 
 PATIENCE_S = 10
 

@@ -12,6 +12,8 @@ import pytest
 from integrator.errors import DataError
 from tests.parts import pure
 
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+
 MOMENT = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
 TABLES = {
     "hvr": {"hvr_op": pa.array([1, 1]), "hvr_tx_seq": pa.array(["1", "1"])},

@@ -10,7 +10,9 @@ import xxhash
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.arrow.xxh64 import hex_digests
+from integrator.transform.key_hash import hex_digests
+
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
 
 KNOWN = {b"": "ef46db3751d8e999", b"a": "d24ec4f1a98c6e5b", b"i2:42": "ec42cc5e0209b688"}
 """Of the empty text, of a letter, and of an integer key."""

@@ -44,14 +44,14 @@ _NAMED: dict[str, Dialect] = {
 }
 
 
-def recognized(file: str) -> str:
+def recognized(file: File) -> str:
     """Return the name of the dialect that a file is in; hvr for an empty one. Raises DataError where none fits."""
     return dialect_of(file, _NAMED, "hvr")
 
 
 def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the batches of a file whose dialect is recognized, each with its name. Raises DataError."""
-    name, *others = {recognized(path) for path in file.paths}
+    name, *others = {recognized(replace(file, path=path, joined=None)) for path in file.paths}
     if others:
         raise DataError(f"{file.path}: is in another dialect than the files after it, and to be read apart from them")
     for batch in _NAMED[name].read(file, before, reading):
@@ -68,7 +68,7 @@ def _check(lines: Lines, reading: Reading) -> None:
 DIALECTS: dict[str, Dialect] = {
     "auto": Dialect(
         _read,
-        lambda file, reading: _NAMED[recognized(file.path)].tail(file, reading),
+        lambda file, reading: _NAMED[recognized(file)].tail(file, reading),
         check=_check,
         waits=hvr.DIALECT.waits,
     ),

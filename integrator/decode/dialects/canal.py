@@ -25,22 +25,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Octets, first
+from integrator.arrow.arrays import first
 from integrator.decode.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import cut
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels, Slices, texts_of
+from integrator.decode.json.slices import Labels, texts_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
-from integrator.decode.records import Ints, Records
+from integrator.decode.records import Records
 from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
+from integrator.engine.arrays import Ints, Octets
+from integrator.engine.grammar import LIST
+from integrator.engine.values import Slices
 from integrator.errors import DataError
 from integrator.schema import Column, Table, Type, describe
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
@@ -27,6 +26,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.operations import Operations
+from integrator.engine.arrays import Mask
 
 EXPECTED = "a CloudEvent of Debezium, with its data in JSON"
 OPERATIONS = Operations(ACTIONS, {"m": "logical messages"})

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import mask
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects import debezium_positions
@@ -53,6 +53,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
+from integrator.engine.arrays import Mask
 from integrator.errors import PublicDataError
 
 

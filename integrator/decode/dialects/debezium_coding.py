@@ -11,12 +11,11 @@ from functools import cached_property, lru_cache
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, first
+from integrator.arrow.arrays import first
 from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.coding import check_nested, read_plain
@@ -27,18 +26,19 @@ from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
 from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
-from integrator.decode.json.lines import cut
+from integrator.decode.json.lines import cut, json_text
 from integrator.decode.json.moments import read_moments
-from integrator.decode.json.names import json_text
 from integrator.decode.json.numbers import read_unscaled, read_whole
-from integrator.decode.json.placeholders import Placeholders
-from integrator.decode.json.slices import Labels, Slices, texts_of
+from integrator.decode.json.slices import Labels, texts_of
+from integrator.engine.arrays import Ints, Mask, Octets
+from integrator.engine.pairs import KnownValues
+from integrator.engine.values import Slices
 from integrator.errors import DataError
 from integrator.schema import Column, Table, Type, arrow_type
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
 _EMPTY_TEXTS = ("", "0", "0.0", "false", "AA==", "{}", "[]", "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z")
-EMPTY = Placeholders.of(
+EMPTY = KnownValues.of(
     [*map(json_text, _EMPTY_TEXTS), *(text.encode() for text in _EMPTY_TEXTS[1:7] if text != "AA==")]
 )
 """What Debezium writes in columns that cannot be null: the empty value of each type."""
@@ -53,7 +53,7 @@ _CONNECTORS = dict.fromkeys(("mysql", "mariadb", "TiCDC"), MYSQL) | dict.fromkey
 _OF_MYSQL = "ADAPTIVE_TIME_MICROSECONDS"
 
 
-def databases(connectors: Labels) -> npt.NDArray[np.int64]:
+def databases(connectors: Labels) -> Ints:
     """Return the places in `NAMED` of the databases of events, by what their connectors are called."""
     known = [NAMED.index(_CONNECTORS.get(name, NOT_KNOWN)) for name in connectors.texts]
     return np.array([*known, 0], np.int64)[connectors.codes]
@@ -168,7 +168,7 @@ def _is_image(field: Mapping[str, object]) -> bool:
 
 
 @lru_cache(maxsize=64)
-def placeholders(text: str) -> Placeholders:
+def placeholders(text: str) -> KnownValues:
     """Return what stands for an unchanged value: the text, as bytes, alone in a list, or as a list of its bytes.
 
     Of an array of UUIDs the one that Java's nameUUIDFromBytes makes of the text; of hstore an object of the text.
@@ -178,4 +178,4 @@ def placeholders(text: str) -> Placeholders:
     of_uuids = str(uuid.UUID(bytes=hashlib.md5(text.encode(), usedforsecurity=False).digest(), version=3))
     others = [*([form] for form in forms), list(text.encode()), [of_uuids], {text: text}]
     written = [json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in others]
-    return Placeholders.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])
+    return KnownValues.of([*map(json_text, [*forms, *written]), *(one.encode() for one in written)])

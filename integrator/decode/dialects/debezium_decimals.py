@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, mask, plain_text
+from integrator.arrow.arrays import mask, plain_text
 from integrator.decode.text.binary import from_base64, from_unscaled
 from integrator.decode.text.refused import guarded
+from integrator.engine.arrays import Mask
 from integrator.schema import arrow_type
 
 UNSIGNED = schema.Decimal(20, 0)

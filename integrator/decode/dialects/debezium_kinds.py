@@ -9,12 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import mask
 from integrator.decode.fields import Where
-from integrator.decode.json.grammar import OPEN
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.refusal import refuse
+from integrator.engine.arrays import Mask
+from integrator.engine.grammar import OPEN
 from integrator.errors import shown
 
 EXPECTED = "a change event of Debezium"

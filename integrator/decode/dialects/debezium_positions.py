@@ -6,23 +6,21 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, Octets, mask
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
+from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
-from integrator.decode.json.slices import Labels, Slices, texts_of
+from integrator.decode.json.slices import Labels, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records
+from integrator.engine.arrays import Ints, Mask
+from integrator.engine.numbers import find_first_of_two
+from integrator.engine.values import Slices
+from integrator.engine.words import WORD
 from integrator.errors import DataError
-
-Ints = npt.NDArray[np.int64]
-
 
 SOURCE = (
     *("connector", "ts_ms", "ts_us", "db", "schema", "table", "user_name"),
@@ -52,7 +50,6 @@ class Source(Protocol):
         ...
 
 
-_QUOTE, _COMMA, _OPEN, _CLOSE, _ZERO, _NINE = b'",[]09'
 Text = Callable[[str], pa.Array]
 Place = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
@@ -119,41 +116,12 @@ def _last_of(sequence: pa.Array, where: Where) -> pa.Array:
     """Return the first position of each sequence, null where it has none. Raises DataError for what is no sequence."""
     plain = bytes_of(sequence)
     bounds = np.zeros((2, len(sequence)), np.int32)
-    if plain is not None and len(plain[0]) >= WORD and _sequences(*plain, bounds):
+    if plain is not None and len(plain[0]) >= WORD and find_first_of_two(*plain, bounds):
         return texts_of(plain[0], Slices(bounds[0], bounds[1], np.zeros(len(sequence), np.bool_)))
     parts = pc.extract_regex(sequence, r'^\[(?:null|"(?P<last>\d*)"),(?:null|"\d*")\]$')
     where.check(sequence, mask(pc.is_null(parts)), "source.sequence", 'two positions, ["24023119","24023128"]')
     last = pc.struct_field(parts, "last")
     return pc.if_else(pc.equal(last, ""), None, last)
-
-
-@compiled
-def _sequences(octets: Octets, offsets: Ints, bounds: npt.NDArray[np.int32]) -> bool:
-    """Write down where the first number of each `["1","2"]` is, if all are such with two numbers, or empty."""
-    for row in range(len(offsets) - 1):
-        at, end = offsets[row], offsets[row + 1]
-        if at == end:
-            continue
-        if octets[at] != _OPEN:
-            return False
-        for part in range(2):
-            at += 1
-            if octets[at] != _QUOTE:
-                return False
-            begin = at + 1
-            at = begin
-            while at < end and _ZERO <= octets[at] <= _NINE:
-                at += 1
-            if at == begin or at + 1 >= end or octets[at] != _QUOTE:
-                return False
-            if part == 0:
-                bounds[0, row], bounds[1, row] = begin, at
-            at += 1
-            if octets[at] != (_CLOSE if part else _COMMA):
-                return False
-        if at + 1 != end:
-            return False
-    return True
 
 
 def _snapshot(text: Text) -> Mask:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, mask
+from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import DebeziumModes
 from integrator.decode.dialects.debezium_decimals import UNSIGNED, exact, is_struct, unscaled, unsigned, variable
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NAME_IT, NO_FIELD, VARIABLE, Field
@@ -25,6 +25,7 @@ from integrator.decode.json.lists import from_json_list
 from integrator.decode.text.binary import bits_of_bytes, from_base64, from_hex
 from integrator.decode.text.refused import each, guarded
 from integrator.decode.text.values import from_text
+from integrator.engine.arrays import Mask
 from integrator.schema import Type, arrow_type, describe
 
 

@@ -30,10 +30,11 @@ from integrator.decode.json.files import BLOCK_BYTES, open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
 from integrator.decode.positions import NO_TRANSACTION, Positions
-from integrator.decode.records import Ints, Records
+from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Values
 from integrator.decode.table_files import batches, control
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError, PublicDataError
 from integrator.schema import Table, arrow_type
 

@@ -32,7 +32,8 @@ from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
-from integrator.decode.table_files import Csv, Ints, batches, control, first_row, numbered
+from integrator.decode.table_files import Csv, batches, control, first_row, numbered
+from integrator.engine.arrays import Ints
 from integrator.errors import PublicDataError
 from integrator.names.numbers import counted
 from integrator.schema import Table

@@ -18,21 +18,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first, mask
 from integrator.decode.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, digits, qualified
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.names import Places
 from integrator.decode.json.objects import Objects, names_of
-from integrator.decode.json.slices import Slices, raw_of
+from integrator.decode.json.slices import raw_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
+from integrator.engine.arrays import Mask, Places
+from integrator.engine.values import Slices
 from integrator.errors import DataError
 from integrator.schema import Type, describe
 
@@ -71,7 +72,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     before = objects.where(in_row_mode & deleted).either(in_row_mode & deleted, before)
     name = objects.text("table")
     _check_names(reading, name, in_row_mode, where)
-    names, zone = qualified(name), reading.time_zone
+    names, zone = qualified(name, where, "table"), reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
         file=file.path,

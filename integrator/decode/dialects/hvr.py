@@ -17,15 +17,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Octets, flat, mask, of_width
-from integrator.arrow.compiled import compiled
+from integrator.arrow.arrays import flat, mask, of_width
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, OpenTransaction, integ_seq
@@ -36,18 +35,16 @@ from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import Lines
-from integrator.decode.json.reading import read_lines
 from integrator.decode.records import truncated_partitions
 from integrator.decode.refusal import of_all, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
+from integrator.engine.arrays import Ints, Mask
+from integrator.engine.numbers import pad_hexadecimal
 from integrator.errors import DataError
 from integrator.schema import Table
 
-Ints = npt.NDArray[np.int64]
-
-_ZERO, _NINE, _A, _F, _A_LOWER, _F_LOWER = b"09AFaf"
 _SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
 _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 
@@ -78,7 +75,7 @@ def tail(file: File, reading: Reading) -> OpenTransaction:
     if container == "empty":
         return state
     if container == "json":
-        columns = (hvr_json.transactions(lines) for lines in read_lines(file.path))
+        columns = (hvr_json.transactions(lines) for lines in file.lines(replace(reading, whole_files=False)))
     else:
         columns = hvr_tables.transactions(file.path, container)
     for tx, countdown in columns:
@@ -157,32 +154,14 @@ def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
     """Return transaction sequences as 20 upper-case hex digits."""
     digits, offsets = flat(tx_seq)
     padded = np.full((len(tx_seq), SEQUENCE_WIDTHS[0]), ord("0"), np.uint8)
-    at = _pad(digits, offsets, padded)
+    at = pad_hexadecimal(digits, offsets, padded)
     if at < len(tx_seq):
         place = f"{file}:{line[at]}" if line is not None else file
         raise DataError(f"{place}: hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text")
     return of_width(padded)
 
 
-@compiled
-def _pad(digits: Octets, offsets: Ints, padded: npt.NDArray[np.uint8]) -> int:
-    """Write hex digits to the right, in upper case; return the first row that is something else, or their number."""
-    width = padded.shape[1]
-    for row in range(len(padded)):
-        begin, end = offsets[row], offsets[row + 1]
-        if begin == end or end - begin > width:
-            return row
-        for place in range(begin, end):
-            digit = digits[place]
-            if _A_LOWER <= digit <= _F_LOWER:
-                digit -= _A_LOWER - _A
-            if not (_ZERO <= digit <= _NINE or _A <= digit <= _F):
-                return row
-            padded[row, width - end + place] = digit
-    return len(padded)
-
-
-def _starts(tx: pa.Array) -> npt.NDArray[np.bool_]:
+def _starts(tx: pa.Array) -> Mask:
     """Return of each row whether its transaction is another than that of the row before it."""
     starts = np.ones(len(tx), bool)
     if len(tx) > 1:

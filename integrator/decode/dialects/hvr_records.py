@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.decode.json.slices import Labels
 from integrator.decode.rows import Values
+from integrator.engine.arrays import Ints
 from integrator.schema import Integer, String, Timestamp, Type
 
 META: dict[str, Type] = {
@@ -30,7 +29,7 @@ class Records:
     """Records of a batch, in the order of the file: the table of each, the hvr_ columns, and the values of its row."""
 
     file: str
-    line: npt.NDArray[np.int64]
+    line: Ints
     table: Labels
     meta: dict[str, pa.Array]
     values: Values

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -16,6 +15,7 @@ from integrator.decode.json.slices import Labels
 from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Fill, Rows, Valued
 from integrator.decode.table_files import batches, control, numbered
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, PublicDataError, shown
 from integrator.schema import arrow_type
 
@@ -60,14 +60,14 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _meta(file: str, batch: pa.Table, name: str, numbers: npt.NDArray[np.int64]) -> pa.Array:
+def _meta(file: str, batch: pa.Table, name: str, numbers: Ints) -> pa.Array:
     """Return an hvr_ column in its type; all null where the file does not have it. Raises DataError with the line."""
     if name not in batch.column_names:
         return pa.nulls(batch.num_rows, arrow_type(META[name]))
     return control(file, numbers, name, batch[name].combine_chunks(), META[name])
 
 
-def _tables(file: str, names: pa.Array, numbers: npt.NDArray[np.int64], reading: Reading) -> Labels:
+def _tables(file: str, names: pa.Array, numbers: Ints, reading: Reading) -> Labels:
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise PublicDataError(
@@ -77,7 +77,7 @@ def _tables(file: str, names: pa.Array, numbers: npt.NDArray[np.int64], reading:
     return Labels.of(pc.fill_null(names, reading.default_table or ""))
 
 
-def _named_missing(names: pa.Array) -> dict[str, npt.NDArray[np.bool_]]:
+def _named_missing(names: pa.Array) -> dict[str, Mask]:
     if names.null_count == len(names):
         return {}
     trimmed = pc.replace_substring_regex(pc.utf8_trim_whitespace(pc.fill_null(names, "")), r"\s*,\s*", ",")

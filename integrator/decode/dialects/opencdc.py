@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, first, mask
+from integrator.arrow.arrays import first, mask
 from integrator.decode.coding import TextCoding, json_typed, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
@@ -31,6 +31,7 @@ from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
+from integrator.engine.arrays import Mask
 from integrator.errors import DataError
 from integrator.schema import Type, describe
 
@@ -49,7 +50,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     members = [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
     after, before, key = _images(members, _needs_key(payload, action))
     before = before.either(before.filled | (action != "D"), key)
-    names = qualified(metadata.text("opencdc.collection"))
+    names = qualified(metadata.text("opencdc.collection"), where, "opencdc.collection")
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
         file=file.path,

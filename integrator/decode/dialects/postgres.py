@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Octets, mask
-from integrator.arrow.compiled import compiled
+from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
 from integrator.decode.coding import stamps
 from integrator.decode.fields import Where, bytes_of, whole_numbers
-from integrator.decode.json.grammar import HEX
 from integrator.decode.text.moments import ZONE
-
-Ints = npt.NDArray[np.int64]
-
-_SLASH, _HALF = ord("/"), 8
+from integrator.engine.numbers import parse_hexadecimal_pairs
 
 
 def commit(where: Where, nextlsn: pa.Array) -> pa.Array:
@@ -27,34 +21,13 @@ def commit(where: Where, nextlsn: pa.Array) -> pa.Array:
     """
     plain = bytes_of(nextlsn)
     values = np.zeros(len(nextlsn), np.uint64)
-    if plain is not None and _lsns(*plain, values):
+    if plain is not None and parse_hexadecimal_pairs(*plain, values):
         found = hexadecimal(values, SEQUENCE_WIDTHS[0])
         return pc.if_else(pc.is_valid(nextlsn), found, None) if nextlsn.null_count else found
     parts = pc.extract_regex(nextlsn, r"^(?P<high>[0-9A-Fa-f]{1,8})/(?P<low>[0-9A-Fa-f]{1,8})$")
     where.check(nextlsn, mask(pc.is_null(parts)), "nextlsn", "a position such as 0/3BD39C8")
     high, low = (pc.utf8_lpad(pc.struct_field(parts, name), 8, "0") for name in ("high", "low"))
     return pc.utf8_upper(pc.binary_join_element_wise("0000", high, low, ""))
-
-
-@compiled
-def _lsns(octets: Octets, offsets: Ints, values: npt.NDArray[np.uint64]) -> bool:
-    """Read LSNs, of two numbers of at most eight hex digits, if all are such, or empty."""
-    for row in range(len(offsets) - 1):
-        digits = part = 0
-        high = value = np.uint64(0)
-        for at in range(offsets[row], offsets[row + 1]):
-            digit = HEX[octets[at]]
-            if digit >= 0 and digits < _HALF:
-                value = (value << np.uint64(4)) | np.uint64(digit)
-                digits += 1
-            elif octets[at] == _SLASH and digits and part == 0:
-                high, value, digits, part = value, np.uint64(0), 0, 1
-            else:
-                return False
-        if offsets[row] < offsets[row + 1] and not (part and digits):
-            return False
-        values[row] = (high << np.uint64(32)) | value
-    return True
 
 
 def instants(texts: pa.Array, where: Where) -> pa.Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,12 +20,11 @@ from integrator.decode.dialect import Dialect, TransactionMarks, mark
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.reading import read_lines
 from integrator.decode.records import change_rows, check_tables
 from integrator.decode.rejects import each_block, end_by_reading
+from integrator.engine.grammar import LIST
 from integrator.errors import DataError
 
 EXPECTED = "a record of wal2json"
@@ -66,7 +66,7 @@ def tail(file: File, reading: Reading) -> OpenTransaction:
     if reading.tolerant:
         return end_by_reading(read, file, reading, _UNKNOWN)
     state = OpenTransaction()
-    for lines in read_lines(file.path):
+    for lines in file.lines(replace(reading, whole_files=False)):
         document = read_document(lines, EXPECTED)
         if _version(document) == 1:
             return OpenTransaction(since_start=False)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from integrator.arrow.arrays import Mask, first
+from integrator.arrow.arrays import first
 from integrator.decode.coding import TextCoding
 from integrator.decode.dialects import postgres
 from integrator.decode.fields import Where
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Ints, Records, Sequenced
+from integrator.decode.records import Records, Sequenced
 from integrator.decode.text.values import from_column
+from integrator.engine.arrays import Ints, Mask
+from integrator.engine.grammar import LIST
 from integrator.errors import DataError, PublicDataError
 
 EXPECTED = "wal2json version 1"

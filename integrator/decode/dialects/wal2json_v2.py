@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first
+from integrator.arrow.arrays import first
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Standing
 from integrator.decode.dialects import postgres
@@ -17,11 +17,12 @@ from integrator.decode.dialects.wal2json_v1 import CODING
 from integrator.decode.fields import Where
 from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Ints, Records, Sequenced
+from integrator.decode.records import Records, Sequenced
 from integrator.decode.refusal import refuse
+from integrator.engine.arrays import Ints, Mask
+from integrator.engine.grammar import LIST
 from integrator.errors import DataError, PublicDataError, shown
 
 EXPECTED = "wal2json version 2"

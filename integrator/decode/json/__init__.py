@@ -2,8 +2,8 @@
 
 Comes in: lines of a file. Go out: columns in their types, or the first line that is not accepted, and why.
 files, reading (repeated), lines          files; their lines, without what many begin with
-index (grammar, names), document          each value in lines as a node; both together
-objects (members), slices (characters)    the members of objects by name; where values are, and their characters
-shapes, tables, named, lists              the columns of tables; their values in images; images as lists; lists
+document                                  checked lines, and each value in them as a node (engine.index)
+objects, slices                           the members of objects by name; the characters of values
+shapes, named, lists                      the columns of tables; images as lists; lists
 numbers, moments, values, columns         slices as values of a type: a new type is a reader here, a case in `coding`
 """

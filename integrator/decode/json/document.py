@@ -12,21 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json import grammar
-from integrator.decode.json.grammar import BACKSLASH, COLON, MAX_DEPTH, NEWLINE, QUOTE
-from integrator.decode.json.index import Finding, Nodes, indexed, resumed
 from integrator.decode.json.lines import Lines, pieces
 from integrator.decode.refusal import report
+from integrator.engine import grammar
+from integrator.engine.arrays import Ints, Octets, Words, words
+from integrator.engine.grammar import MAX_DEPTH, NEWLINE
+from integrator.engine.index import LineFault, Nodes, index_lines, resume_index
+from integrator.engine.lines import find_escaped_names, rewrite
+from integrator.engine.words import WORD
 from integrator.errors import DataError, shown
 
-Ints = npt.NDArray[np.int64]
-
-_SPACE, _TAB, _RETURN = b" \t\r"
 _REASONS = {
     grammar.NO_VALUE: "here a value is expected: text in quotes, a number, true, false, null, an object or a list",
     grammar.NO_OBJECT: "it is no object",
@@ -75,19 +71,19 @@ def read_document(lines: Lines, expected: str, *, collected: bool = False) -> Do
         document = document.take(np.flatnonzero(~blank))
     if found.escaped:  # names written differently may be the same
         start, end = np.zeros(found.escaped, np.int64), np.zeros(found.escaped, np.int64)
-        _escaped_names(document.lines.text, start, end)
+        find_escaped_names(document.lines.text, start, end)
         _, document = _indexed(rewritten(document.lines, start, end), expected)
     return document
 
 
-def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[Finding, Document]:
+def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[LineFault, Document]:
     found, document, reason = _first_wrong(lines)
     if not reason:
         return found, document
-    wrong, escaped = resumed(document.text, lines.offsets, document.nodes, found)
+    wrong, escaped = resume_index(document.text, lines.offsets, document.nodes, found)
     good = np.delete(np.arange(len(lines)), [one.line for one in wrong])
 
-    def refused(one: Finding) -> tuple[int, str]:
+    def refused(one: LineFault) -> tuple[int, str]:
         return int(lines.numbers[one.line]), _refusal(lines, one.line, _reason(lines, one), expected)
 
     error = DataError(refused(found)[1], lambda: [refused(one) for one in wrong])
@@ -101,19 +97,19 @@ def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
     return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; {lines.shown(at)}"
 
 
-def first_wrong(lines: Lines) -> tuple[Finding, str]:
+def first_wrong(lines: Lines) -> tuple[LineFault, str]:
     """Return the first line that is neither an object nor `null` nor blank, and why; the reason is empty for none."""
     found, _, reason = _first_wrong(lines)
     return found, reason
 
 
-def _first_wrong(lines: Lines) -> tuple[Finding, Document, str]:
+def _first_wrong(lines: Lines) -> tuple[LineFault, Document, str]:
     text = _padded(lines.text)
-    found, nodes = indexed(text, words(text), lines.offsets)
+    found, nodes = index_lines(text, words(text), lines.offsets)
     return found, Document(lines, text, nodes), _reason(lines, found)
 
 
-def _reason(lines: Lines, found: Finding) -> str:
+def _reason(lines: Lines, found: LineFault) -> str:
     """Return why a line is not accepted; nothing where it is."""
     if found.code == grammar.OK:
         return ""
@@ -155,67 +151,5 @@ def rewritten(lines: Lines, start: Ints, end: Ints) -> Lines:
     code = names.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     out, offsets = np.empty(len(lines.text), np.uint8), np.zeros(len(lines) + 1, np.int32)
     instead = np.frombuffer(b"".join(written), np.uint8)
-    _rewrite((lines.text, lines.offsets), (start, end, code), (instead, bounds), out, offsets)
+    rewrite(lines.text, lines.offsets, start, end, code, instead, bounds, out, offsets)
     return lines.like(out[: offsets[-1]].tobytes(), lines.numbers, offsets, lines.left_out)
-
-
-@compiled
-def _escaped_names(text: Octets, start: Ints, end: Ints) -> None:
-    """Record where the names are that have a backslash: strings with a colon after them."""
-    found = at = 0
-    while found < len(start):
-        if text[at] == QUOTE:
-            begin, escaped = at, False
-            at += 1
-            while text[at] != QUOTE:
-                if text[at] == BACKSLASH:
-                    escaped = True
-                    at += 1
-                at += 1
-            after = at + 1
-            while text[after] in (_SPACE, _TAB, _RETURN):
-                after += 1
-            if escaped and text[after] == COLON:
-                start[found], end[found] = begin, at + 1
-                found += 1
-        at += 1
-
-
-@compiled
-def _rewrite(
-    lines: tuple[Octets, npt.NDArray[np.int32]],
-    names: tuple[Ints, Ints, Ints],
-    instead: tuple[Octets, Ints],
-    out: Octets,
-    offsets: npt.NDArray[np.int32],
-) -> None:
-    """Copy lines without white space outside of strings, and with other text for some names."""
-    text, bounds = lines
-    start, end, code = names
-    new, new_bounds = instead
-    to = name = 0
-    for line in range(len(bounds) - 1):
-        at = bounds[line]
-        while at < bounds[line + 1]:
-            if name < len(start) and at == start[name]:
-                for place in range(new_bounds[code[name]], new_bounds[code[name] + 1]):
-                    out[to] = new[place]
-                    to += 1
-                at = end[name]
-                name += 1
-                continue
-            byte = text[at]
-            if byte == QUOTE:
-                out[to] = byte
-                to, at = to + 1, at + 1
-                while text[at] != QUOTE:
-                    if text[at] == BACKSLASH:
-                        out[to] = text[at]
-                        to, at = to + 1, at + 1
-                    out[to] = text[at]
-                    to, at = to + 1, at + 1
-            if byte not in (_SPACE, _TAB, _RETURN):
-                out[to] = text[at]
-                to += 1
-            at += 1
-        offsets[line + 1] = to

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs
 
+from integrator.engine.arrays import Ints
 from integrator.errors import EnvironmentFault
 
 BLOCK_BYTES = 16 * 1024 * 1024
@@ -104,7 +104,7 @@ def _has_record(start: bytes) -> bool:
     return False
 
 
-def raw_lines(path: str, numbers: npt.NDArray[np.int64]) -> Iterator[bytes]:
+def raw_lines(path: str, numbers: Ints) -> Iterator[bytes]:
     """Yield lines of a file as they came, without their ends: those of these numbers, which ascend."""
     number, rest, wanted = 1, bytearray(), iter(numbers.tolist())
     line = next(wanted, None)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from integrator.decode.json.files import MARK, begins_with_record, cut_off, open_file
+from integrator.engine.arrays import Ints
 
 _MOST_BYTES = 4 * 1024 * 1024
 
@@ -23,9 +23,9 @@ class JoinedLines:
 
     paths: tuple[str, ...]
     data: pa.Buffer
-    first_lines: npt.NDArray[np.int64]
+    first_lines: Ints
 
-    def file_of(self, line: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def file_of(self, line: Ints) -> Ints:
         """Return of each line the place of its file among the paths."""
         return np.searchsorted(self.first_lines, line, side="right")
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Octets, Raw, flat
-from integrator.arrow.compiled import compiled
+from integrator.arrow.arrays import Raw, flat
 from integrator.contracts.rejected import Rejected
+from integrator.engine.arrays import Ints, Octets, Places
 
 _SHOWN = 200
 _LONG_RUN = 8  # lines in a row, as mean, that are taken together faster than one by one
 
-Codes = npt.NDArray[np.int32]
-AnyInts: TypeAlias = "npt.NDArray[np.int32] | npt.NDArray[np.int64]"
+AnyInts: TypeAlias = "Places | Ints"
+
+
+def json_text(value: str) -> bytes:
+    """Return the canonical JSON of a text, as that of names is in a document."""
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 def cut(line: str) -> str:
@@ -34,10 +38,10 @@ class LeftOut:
     """
 
     values: list[bytes]
-    codes: Codes
+    codes: Places
     at: int
 
-    def take(self, at: npt.NDArray[np.int64]) -> LeftOut:
+    def take(self, at: Ints) -> LeftOut:
         """Return what was left out of the lines at some places."""
         return replace(self, codes=self.codes[at])
 
@@ -52,8 +56,8 @@ class Lines:
 
     file: str
     data: Raw
-    numbers: np.ndarray[tuple[int], np.dtype[np.int64]]
-    offsets: np.ndarray[tuple[int], np.dtype[np.int32]]
+    numbers: Ints
+    offsets: Places
     rejected: tuple[Rejected, ...] = ()
     hidden: bool = False
     left_out: LeftOut | None = None
@@ -74,7 +78,7 @@ class Lines:
         text.flags.writeable = False  # whether they are a bytearray or not
         return text
 
-    def take(self, indices: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Lines:
+    def take(self, indices: Ints) -> Lines:
         """Return the lines at `indices`."""
         left_out = self.left_out and self.left_out.take(indices)
         breaks = np.flatnonzero(np.diff(indices) != 1) + 1
@@ -88,9 +92,7 @@ class Lines:
         ends = np.cumsum(np.diff(self.offsets)[indices], dtype=np.int32)
         return self.like(joined, self.numbers[indices], np.append(np.int32(0), ends), left_out)
 
-    def like(
-        self, data: Raw, numbers: npt.NDArray[np.int64], offsets: npt.NDArray[np.int32], left_out: LeftOut | None
-    ) -> Lines:
+    def like(self, data: Raw, numbers: Ints, offsets: Places, left_out: LeftOut | None) -> Lines:
         """Return other lines of the same file."""
         return Lines(self.file, data, numbers, offsets, hidden=self.hidden, left_out=left_out)
 
@@ -117,12 +119,3 @@ def pieces(data: Raw | Octets, starts: AnyInts, ends: AnyInts) -> pa.Array:
     buffers = [None, pa.py_buffer(bounds), pa.py_buffer(data)]
     every = pa.Array.from_buffers(pa.string(), 2 * len(starts), buffers)
     return every.take(pa.array(np.arange(0, 2 * len(starts), 2)))
-
-
-@compiled
-def count_bytes(text: Octets, wanted: int) -> int:
-    """Return how often a byte is in a text."""
-    count = 0
-    for byte in text:
-        count += byte == wanted
-    return count

@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, flat, mask
-from integrator.arrow.eight_bytes import WORD
+from integrator.arrow.arrays import flat, mask
 from integrator.decode.json.document import read_document
-from integrator.decode.json.grammar import LIST, OPEN
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, as_lines
-from integrator.decode.json.slices import Slices, raw_of, texts_of
+from integrator.decode.json.slices import raw_of, texts_of
 from integrator.decode.text.literals import in_words, read_arrays
 from integrator.decode.text.refused import ValueRefused, each, guarded
+from integrator.engine.arrays import Mask
+from integrator.engine.grammar import LIST, OPEN
+from integrator.engine.values import Slices
+from integrator.engine.words import WORD
 from integrator.errors import DataError
 from integrator.schema import Type
 

@@ -8,42 +8,31 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask, Octets
-from integrator.arrow.compiled import compiled
-from integrator.decode.json.characters import is_null
-from integrator.decode.json.grammar import QUOTE
-from integrator.decode.json.names import Places
-from integrator.decode.json.slices import Slices, bits
+from integrator.decode.json.slices import bits
+from integrator.engine import timestamps
+from integrator.engine.arrays import Octets
+from integrator.engine.values import Slices
 from integrator.schema import Timestamp, arrow_type
 
-Ints = npt.NDArray[np.int64]
 Zone = Literal["none", "own", "utc", "any"]
 """What is after a moment: nothing; a zone; a zone, or nothing for UTC; nothing, or a mark of UTC."""
 
-_MINUS, _PLUS, _COLON, _POINT, _ZERO, _NINE, _SPACE, _T, _Z = b"-+:.09 TZ"
-_NONE, _OWN, _UTC, _ANY = range(4)
-_ZONES = {"none": _NONE, "own": _OWN, "utc": _UTC, "any": _ANY}
+_ZONES = {
+    "none": timestamps.NO_ZONE,
+    "own": timestamps.OWN_ZONE,
+    "utc": timestamps.OWN_ZONE_OR_UTC,
+    "any": timestamps.NO_ZONE_OR_UTC,
+}
 _DIGITS = {"ms": 3, "us": 6, "ns": 9}
-_DAY = len("2026-01-02")
-_SECOND = len("2026-01-02 03:04:05")
-_NS_YEARS = (1678, 2261)
-"""Of which 64 bits hold every nanosecond."""
-_DAYS_IN_400 = 146_097
-_DAYS_TO_1970 = 719_468
-"""From the first of March of year 0."""
-_BAD = -(1 << 63)
-_SECONDS = (-62_135_596_800, 253_402_300_799)
-"""The first and the last of the years 1 to 9999, out of which an offset may move a moment."""
 
 
 def read_dates(text: Octets, at: Slices) -> pa.Array | None:
     """Return days, 2026-01-02, as date32; None where a value is none."""
     size = len(at.start)
     days, valid = np.empty(size, np.int32), np.empty(size, np.bool_)
-    if not _dates(text, at.start, at.end, days, valid):
+    if not timestamps.parse_dates(text, at.start, at.end, days, valid):
         return None
     return pa.Array.from_buffers(pa.date32(), size, [bits(valid), pa.py_buffer(days)])
 
@@ -52,137 +41,6 @@ def read_moments(text: Octets, at: Slices, kind: Timestamp, zone: Zone) -> pa.Ar
     """Return moments, 2026-01-02 03:04:05.678+00, in their type; None where one is none, or finer than the type."""
     size = len(at.start)
     moments, valid = np.empty(size, np.int64), np.empty(size, np.bool_)
-    if not _moments(text, at.start, at.end, (_DIGITS[kind.unit], _ZONES[zone]), moments, valid):
+    if not timestamps.parse_timestamps(text, at.start, at.end, _DIGITS[kind.unit], _ZONES[zone], moments, valid):
         return None
     return pa.Array.from_buffers(arrow_type(kind), size, [bits(valid), pa.py_buffer(moments)])
-
-
-@compiled
-def _two(text: Octets, at: int) -> int:
-    """Return a number of two digits, -1 where there is none."""
-    if not (_ZERO <= text[at] <= _NINE and _ZERO <= text[at + 1] <= _NINE):
-        return -1
-    return (int(text[at]) - _ZERO) * 10 + int(text[at + 1]) - _ZERO
-
-
-@compiled
-def _days(text: Octets, at: int) -> int:
-    """Return the days since 1970-01-01 of a day of the years 1 to 9999 that is written here; _BAD where none is."""
-    century, year, month, day = _two(text, at), _two(text, at + 2), _two(text, at + 5), _two(text, at + 8)
-    if min(century, year, month, day) < 0 or text[at + 4] != _MINUS or text[at + 7] != _MINUS:
-        return _BAD
-    year += century * 100
-    if year == 0 or month < 1 or month > 12 or day < 1 or day > 31:
-        return _BAD
-    if day > 28:
-        leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        longest = (29 if leap else 28) if month == 2 else 30 if month in (4, 6, 9, 11) else 31
-        if day > longest:
-            return _BAD
-    # The year begins in March, so that a leap day is its last: https://howardhinnant.github.io/date_algorithms.html
-    year -= month <= 2
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    in_400 = year % 400
-    return year // 400 * _DAYS_IN_400 + in_400 * 365 + in_400 // 4 - in_400 // 100 + of_year - _DAYS_TO_1970
-
-
-@compiled
-def _dates(text: Octets, start: Places, end: Places, days: npt.NDArray[np.int32], valid: Mask) -> bool:
-    for place in range(len(start)):
-        valid[place] = not is_null(text, start[place], end[place])
-        day = 0
-        if valid[place]:
-            if text[start[place]] != QUOTE or end[place] - start[place] != _DAY + 2:
-                return False
-            day = _days(text, start[place] + 1)
-            if day == _BAD:
-                return False
-        days[place] = day
-    return True
-
-
-@compiled
-def _moments(text: Octets, start: Places, end: Places, kind: tuple[int, int], moments: Ints, valid: Mask) -> bool:
-    digits, zone = kind
-    for place in range(len(start)):
-        valid[place] = not is_null(text, start[place], end[place])
-        moment = 0
-        if valid[place]:
-            moment = _moment(text, start[place], end[place], digits, zone)
-            if moment == _BAD:
-                return False
-        moments[place] = moment
-    return True
-
-
-@compiled
-def _offset(text: Octets, at: int, size: int) -> int:
-    """Return an offset in seconds, of hours, minutes and seconds, with colons or without; -1 for what is none."""
-    hours, minutes, seconds = _two(text, at) if size >= 2 else -1, 0, 0
-    if size in (4, 6):
-        minutes = _two(text, at + 2)
-        seconds = _two(text, at + 4) if size == 6 else 0
-    elif size in (5, 8) and text[at + 2] == _COLON and text[at + size - 3] == _COLON:
-        minutes = _two(text, at + 3)
-        seconds = _two(text, at + 6) if size == 8 else 0
-    elif size != 2:
-        return -1
-    if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= seconds < 60):
-        return -1
-    return hours * 3_600 + minutes * 60 + seconds
-
-
-@compiled
-def _moment(text: Octets, at: int, end: int, digits: int, zone: int) -> int:  # noqa: C901, PLR0912
-    """Return a moment in units of so many digits of a second; _BAD for what is none."""
-    at, end = at + 1, end - 1
-    if text[at - 1] != QUOTE or end - at < _SECOND:
-        return _BAD
-    day = _days(text, at)
-    hour, minute, second = _two(text, at + 11), _two(text, at + 14), _two(text, at + 17)
-    if day == _BAD or text[at + 10] not in (_SPACE, _T) or text[at + 13] != _COLON or text[at + 16] != _COLON:
-        return _BAD
-    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
-        return _BAD
-    if digits == 9 and not _NS_YEARS[0] < _two(text, at) * 100 + _two(text, at + 2) < _NS_YEARS[1]:
-        return _BAD
-    at += _SECOND
-    fraction = np.int64(0)
-    count = 0
-    if at < end and text[at] == _POINT:
-        at += 1
-        while at < end and _ZERO <= text[at] <= _NINE:
-            if count < digits:
-                fraction = fraction * 10 + int(text[at]) - _ZERO
-            elif text[at] != _ZERO or count == 9:
-                return _BAD
-            count += 1
-            at += 1
-        if count == 0:
-            return _BAD
-    for _ in range(digits - min(count, digits)):
-        fraction *= 10
-    offset = 0
-    has_zone = at < end
-    if has_zone:
-        sign, left = text[at], end - at
-        at += 1
-        if sign == _Z:
-            if left != 1:
-                return _BAD
-        else:
-            offset = _offset(text, at, left - 1)
-            if sign not in (_PLUS, _MINUS) or offset < 0:
-                return _BAD
-            offset = -offset if sign == _MINUS else offset
-            if zone == _ANY and (sign != _PLUS or offset or left == 3):
-                return _BAD
-    if (zone == _NONE and has_zone) or (zone == _OWN and not has_zone):
-        return _BAD
-    unit = np.int64(1)
-    for _ in range(digits):
-        unit *= 10
-    seconds = day * 86_400 + hour * 3_600 + minute * 60 + second - offset
-    if not _SECONDS[0] <= seconds <= _SECONDS[1]:
-        return _BAD
-    return int(seconds * unit + fraction)

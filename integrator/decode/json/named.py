@@ -6,19 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Octets, Words
-from integrator.arrow.compiled import compiled
 from integrator.decode.json.document import Document, read_document, rewritten
-from integrator.decode.json.grammar import LIST, OPEN, QUOTE
-from integrator.decode.json.index import Nodes
-from integrator.decode.json.members import Wanted, count_children
-from integrator.decode.json.names import Hashes, Places, begins_with, hash_of
+from integrator.decode.json.lines import json_text
 from integrator.decode.json.objects import Objects, check_objects
 from integrator.decode.refusal import refuse
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Places
+from integrator.engine.grammar import LIST, QUOTE
+from integrator.engine.index import Nodes
+from integrator.engine.members import Wanted, count_children, find_pairs, hash_names
 
 _NULL = np.frombuffer(b"null\n", np.uint8)
 
@@ -44,39 +40,11 @@ def lists_of_pairs(objects: Objects, member: str, name: str, value: str, expecte
     counts = np.zeros(len(objects), np.int64)
     count_children(document.nodes.after, begin, stop, counts)
     found = np.full((2, int(counts.sum())), -1, np.int32)
-    octets = document.text, document.words
-    wrong = int(_pairs(octets, document.nodes, begin, stop, Wanted.of([name, value]), found))
+    wanted = Wanted.of([json_text(name), json_text(value)])
+    wrong = int(find_pairs(document.text, document.words, document.nodes, begin, stop, wanted, found))
     if wrong >= 0:
         check_objects(document, objects.line, np.arange(len(objects)) == wrong, expected)
     return NamedLists(found[0], found[1], counts, is_list, objects.line)
-
-
-@compiled
-def _pairs(
-    octets: tuple[Octets, Words], nodes: Nodes, begin: Places, stop: Places, wanted: Wanted, found: Places
-) -> int:
-    """Write down the nodes of names and of values; return the first record with an element that is no object, or -1."""
-    text, text_words = octets
-    hashes, labels, starts, afters = nodes.hash, nodes.label, nodes.start, nodes.after
-    name_hash, name_text, bounds = wanted.hash, wanted.text, wanted.bounds
-    to = 0
-    for record in range(len(begin)):
-        element = begin[record]
-        while element < stop[record]:
-            if text[starts[element]] != OPEN:
-                return record
-            node, end = element + 1, afters[element]
-            while node < end:
-                for which in range(2):
-                    size = bounds[which + 1] - bounds[which]
-                    if hashes[node] == name_hash[which] and begins_with(
-                        text_words, labels[node], name_text, bounds[which], size
-                    ):
-                        found[which, to] = node
-                node = afters[node]
-            to += 1
-            element = end
-    return -1
 
 
 def plain_names(document: Document, nodes: Places, expected: str) -> Document | None:
@@ -108,7 +76,7 @@ def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects
         end = np.where(value < 0, len(text) + len(_NULL) - 1, end).astype(np.int32)
         text = np.append(text, _NULL)
     hashes, label = np.empty(len(name), np.uint64), nodes.start[name]
-    _hash_names(document.words, label, nodes.end[name], hashes)
+    hash_names(document.words, label, nodes.end[name], hashes)
     after = np.arange(1, len(name) + 1, dtype=np.int32)
     made = Nodes(hashes, label, start, end, after, escaped & (value >= 0), nodes.first, nodes.record)
     own = replace(document, text=text, nodes=made)
@@ -118,9 +86,3 @@ def as_objects(document: Document, images: Sequence[NamedLists]) -> list[Objects
         result.append(Objects(own, one.line, bounds[:-1], bounds[1:], one.has))
         at = int(bounds[-1])
     return result
-
-
-@compiled
-def _hash_names(text: Words, start: Places, end: Places, hashes: Hashes) -> None:
-    for place in range(len(start)):
-        hashes[place] = hash_of(text, start[place], end[place])

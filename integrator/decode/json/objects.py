@@ -6,20 +6,17 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.grammar import LIST, OPEN
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.members import Wanted, children, count_children, ends_of_texts, find_nodes
-from integrator.decode.json.names import Places
-from integrator.decode.json.slices import Labels, Slices, labels_of, raw_of, texts_of
+from integrator.decode.json.lines import Lines, json_text
+from integrator.decode.json.slices import Labels, labels_of, raw_of, texts_of
 from integrator.decode.refusal import refuse
-
-Ints = npt.NDArray[np.int64]
+from integrator.engine.arrays import Ints, Mask, Places
+from integrator.engine.grammar import LIST, OPEN
+from integrator.engine.members import Wanted, children, count_children, ends_of_texts, find_nodes
+from integrator.engine.values import Slices
 
 
 class Objects:
@@ -199,7 +196,8 @@ class Objects:
     def _nodes_of(self, names: Sequence[str]) -> Places:
         """Return the node of each record's member, name by name."""
         found = np.full((len(names), len(self)), -1, np.int32)
-        find_nodes((self.document.words, self.document.nodes), self.begin, self.stop, Wanted.of(names), found)
+        wanted = Wanted.of([json_text(name) for name in names])
+        find_nodes(self.document.words, self.document.nodes, self.begin, self.stop, wanted, found)
         return found
 
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from integrator.arrow.arrays import Octets, Raw, Words, words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import TOPS, WORD, equal, in_each
+from integrator.arrow.arrays import Raw
 from integrator.contracts.rejected import Rejected
 from integrator.decode.json.files import BLOCK_BYTES, MARK, MOST_BYTES, cut_off, open_file, too_long
-from integrator.decode.json.lines import Codes, LeftOut, Lines, count_bytes
+from integrator.decode.json.lines import LeftOut, Lines
+from integrator.engine.arrays import Places, words
+from integrator.engine.grammar import NEWLINE
+from integrator.engine.lines import count_bytes, find_lines
+from integrator.engine.words import WORD
 from integrator.errors import DataError
 
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
@@ -28,14 +29,13 @@ _PIECE_BYTES = 512 * 1024
 _UTF_8 = "write change files in UTF-8"
 _GROUP = 16  # lines that are decoded together, where a line is looked for that is not UTF-8
 _SHORT = 4  # characters of a line too short to hold a record, its end included
-_NEWLINE, _RETURN = 0x0A, 0x0D
-_NEWLINES = in_each(_NEWLINE)
+_RETURN = 0x0D
 
 
 class Shortening(Protocol):
     """What leaves out values that many lines have."""
 
-    def what(self, codes: Codes) -> LeftOut:
+    def what(self, codes: Places) -> LeftOut:
         """Return what was left out of lines, given their codes."""
         ...
 
@@ -48,7 +48,7 @@ class Shortening(Protocol):
         """Return whether the first of some lines may have such a value."""
         ...
 
-    def left_out(self, data: bytearray, into: memoryview) -> tuple[int, Codes]:
+    def left_out(self, data: bytearray, into: memoryview) -> tuple[int, Places]:
         """Write whole lines without the values; return how many bytes, and of each line the code of its value, or -1.
 
         Bytes are appended to `data`, and as many may be written over after the lines.
@@ -113,14 +113,14 @@ def whole_lines(path: str, reading: LineReading = _AS_THEY_ARE) -> Iterator[Line
 
 def _next_block(
     path: str, stream: pa.NativeFile, rest: bytearray, size: int, shortening: Shortening | None
-) -> tuple[bytearray, Codes | None, bytearray]:
+) -> tuple[bytearray, Places | None, bytearray]:
     """Return about `size` bytes of whole lines, their codes, and the line that is begun after them.
 
     There are no bytes where nothing comes any more, or a line has no end yet. Lines of which something is left out are
     read in pieces that stay in the cache. Of a long line as much is read again as is there: it is copied so few times
     that all copies together have twice its bytes.
     """
-    block, filled, codes = bytearray(), 0, list[Codes]()
+    block, filled, codes = bytearray(), 0, list[Places]()
     while filled < size:
         is_shortened = bool(codes or (shortening is not None and shortening.used))
         data = _read_on(path, stream, rest, max(len(rest), _PIECE_BYTES if is_shortened else size))
@@ -166,7 +166,7 @@ def _read_on(path: str, stream: pa.NativeFile, begun: bytearray, size: int) -> b
     return data
 
 
-def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Codes | None = None) -> tuple[Lines, int]:
+def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Places | None = None) -> tuple[Lines, int]:
     """Return the lines in `data`, the first of which is line `number` of the file, and the number of the line after."""
     if len(data) > MOST_BYTES:
         raise too_long(path, number)
@@ -219,31 +219,9 @@ def _undecodable(data: memoryview) -> int | None:
     return None
 
 
-def _offsets(data: Raw, count: int | None = None) -> tuple[npt.NDArray[np.int32], bool]:
+def _offsets(data: Raw, count: int | None = None) -> tuple[Places, bool]:
     """Return where each line begins, and the end; and whether all bytes are ASCII. count: of lines, if known."""
     text = np.frombuffer(data, np.uint8)
-    offsets = np.empty(int(count_bytes(text, _NEWLINE) if count is None else count) + 1, np.int32)
+    offsets = np.empty(int(count_bytes(text, NEWLINE) if count is None else count) + 1, np.int32)
     padded = text if len(text) >= WORD else np.append(text, np.zeros(WORD, np.uint8))
-    return offsets, bool(_find_lines(text, words(padded), offsets))
-
-
-@compiled
-def _find_lines(text: Octets, text_words: Words, offsets: npt.NDArray[np.int32]) -> bool:
-    """Write down where each line begins, and the end; return whether all bytes are ASCII. Eight bytes at a time."""
-    high = np.uint64(0)
-    offsets[0] = 0
-    line, at, size = 1, 0, len(text)
-    while at < size:
-        if at + WORD <= size:
-            word = text_words[at]
-            high |= word
-            if not equal(word, _NEWLINES):
-                at += WORD
-                continue
-        for place in range(at, min(at + WORD, size)):
-            high |= np.uint64(text[place])
-            if text[place] == _NEWLINE:
-                offsets[line] = place + 1
-                line += 1
-        at += WORD
-    return not high & TOPS  # a bit that no byte of ASCII has
+    return offsets, bool(find_lines(text, words(padded), offsets))

@@ -11,21 +11,16 @@ import json
 from codecs import BOM_UTF8
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Octets, Words, words
-from integrator.arrow.compiled import compiled
-from integrator.arrow.eight_bytes import WORD, before, equal, in_each
-from integrator.decode.json import grammar
-from integrator.decode.json.grammar import is_word
-from integrator.decode.json.index import indexed
-from integrator.decode.json.lines import LeftOut
-from integrator.decode.json.names import Places, json_text
+from integrator.decode.json.lines import LeftOut, json_text
+from integrator.engine import grammar
+from integrator.engine.arrays import Places, words
+from integrator.engine.index import index_lines
+from integrator.engine.lines import Copied, Heads, leave_out
+from integrator.engine.words import WORD
 
-Ints = npt.NDArray[np.int64]
 _MOST_KEPT = 1024
 _INSTEAD = b"0"
-_NEWLINES = in_each(grammar.NEWLINE)
 
 
 class RepeatedMember:
@@ -63,18 +58,15 @@ class RepeatedMember:
         data.extend(bytes(WORD))
         text, out = np.frombuffer(data, np.uint8), np.frombuffer(into, np.uint8)
         instead = np.frombuffer(self._opening + _INSTEAD + self._closing, np.uint8)
-        at, to, line, last, learned = 0, 0, 0, -1, 0  # learned: the first line whose value may be learned
-        while at < end:
-            at, to, line, last = _leave_out(
-                (text, words(text)),
-                (words(self._heads), self._bounds[: len(self.values)]),
-                (np.frombuffer(self._opening + b"{", np.uint8), instead),
-                (out, words(out), codes),
-                (at, to, line, last, learned if len(self.values) < _MOST_KEPT else len(codes)),
-            )
-            if at < end and not self._learn(data, at):
-                learned = line + 1
-        return to, codes[:line].copy()
+        opening = np.frombuffer(self._opening + b"{", np.uint8)
+        copied, learned = Copied(0, 0, 0, -1), 0  # learned: the first line whose value may be learned
+        while copied.at < end:
+            heads = Heads(words(self._heads), self._bounds[: len(self.values)], opening, instead)
+            first = learned if len(self.values) < _MOST_KEPT else len(codes)
+            copied = Copied(*leave_out(text, words(text), heads, out, words(out), codes, copied, first))
+            if copied.at < end and not self._learn(data, copied.at):
+                learned = copied.line + 1
+        return copied.to, codes[: copied.line].copy()
 
     def _learn(self, data: bytearray, at: int) -> bool:
         """Learn the value that the line at a place begins with; return whether there is one."""
@@ -99,78 +91,7 @@ class RepeatedMember:
 def _is_plain(value: bytes) -> bool:
     """Return whether a value is an object that reading would accept, with names that are written in one way only."""
     text = b'{"":' + value + b"}\n"
-    found, _ = indexed(
+    found, _ = index_lines(
         np.frombuffer(text, np.uint8), words(np.frombuffer(text, np.uint8)), np.array([0, len(text)], np.int32)
     )
     return found.code == grammar.OK and b"\\" not in value
-
-
-@compiled
-def _leave_out(
-    lines: tuple[Octets, Words],
-    known: tuple[Words, Ints],
-    constant: tuple[Octets, Octets],
-    out: tuple[Octets, Words, Places],
-    begin: tuple[int, int, int, int, int],
-) -> tuple[int, int, int, int]:
-    """Copy lines without the values at their beginning, up to a line whose value is to be learned.
-
-    known: the beginnings of lines; of each where it is, and which came after it last. constant: how a line begins that
-    has a value, and what is written instead. begin: as the result, and the first line whose value may be learned. The
-    result: where reading and writing go on, the line, and which beginning the line before has.
-    """
-    text, text_words = lines
-    head_words, bounds = known
-    opening, instead = constant
-    data, data_words, codes = out
-    at, to, line, last, learned = begin
-    end = len(text) - WORD
-    while at < end:
-        found = -1
-        if is_word(text, at, opening):
-            found = _find(text_words, at, head_words, bounds, last)
-            if found < 0 and line >= learned:
-                break
-        codes[line] = found
-        if found >= 0:
-            at += bounds[found, 1] - bounds[found, 0]
-            for place in range(len(instead)):
-                data[to + place] = instead[place]
-            to += len(instead)
-            if last >= 0:
-                bounds[last, 2] = found
-            last = found
-        while True:
-            word = text_words[at]
-            data_words[to] = word
-            ends = equal(word, _NEWLINES)
-            if ends:
-                size = before(ends) + 1
-                at, to = at + size, to + size
-                break
-            at, to = at + WORD, to + WORD
-        line += 1
-    return at, to, line, last
-
-
-@compiled
-def _find(text_words: Words, at: int, head_words: Words, bounds: Ints, last: int) -> int:
-    """Return which beginning a line at a place has; -1 for none. last: that of the line before."""
-    likely = bounds[last, 2] if last >= 0 else -1
-    for place in range(-2, len(bounds)):
-        one = likely if place == -2 else last if place == -1 else place
-        if one >= 0 and _is_here(text_words, at, head_words, bounds[one, 0], bounds[one, 1]):
-            return one
-    return -1
-
-
-@compiled
-def _is_here(text_words: Words, at: int, head_words: Words, start: int, end: int) -> bool:
-    """Return whether the bytes from `start` to before `end` are at a place of the text; they are a word or more."""
-    tail = end - start - WORD  # compared first, for most others are of another size
-    if at + tail >= len(text_words) or text_words[at + tail] != head_words[end - WORD]:
-        return False
-    for place in range(0, tail, WORD):  # noqa: SIM110 - compiled
-        if text_words[at + place] != head_words[start + place]:
-            return False
-    return True

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from integrator.arrow.arrays import Mask, Words, words
 from integrator.arrow.column_slices import SlotsByName
-from integrator.arrow.eight_bytes import WORD
-from integrator.decode.json.names import Hashes, Places, hash_of, json_text
-
-Ints = npt.NDArray[np.int64]
-
+from integrator.decode.json.lines import json_text
+from integrator.engine.arrays import Ints, Mask, Places, words
+from integrator.engine.grid import ColumnNames
+from integrator.engine.words import WORD, hash_of
 
 NO_COLUMN = -1
 """The slot of a name that is to be passed over."""
@@ -66,16 +62,6 @@ class Kinds:
         return self._numbers[kind]
 
 
-class _Names(NamedTuple):
-    """The names of all parts. text: as words, see `words`. first: of each part the first one. slot: over all parts."""
-
-    hash: Hashes
-    text: Words
-    bounds: Places
-    slot: Places
-    first: Ints
-
-
 @dataclass(frozen=True)
 class Layout:
     """Where the values of rows are put.
@@ -86,7 +72,7 @@ class Layout:
     """
 
     shapes: Sequence[TableShape]
-    names: _Names
+    names: ColumnNames
     slots: Ints
     rows: Ints
     base: Ints
@@ -103,7 +89,7 @@ class Layout:
         texts = np.cumsum([0, *(len(shape.text) for shape in shapes)])
         slot = np.concatenate([shape.slot for shape in shapes])
         of_part = np.repeat(slots[:-1], counts)
-        names = _Names(
+        names = ColumnNames(
             np.concatenate([shape.hash for shape in shapes]),
             words(np.concatenate([*(shape.text for shape in shapes), np.zeros(WORD, np.uint8)])),
             np.append(
@@ -120,6 +106,11 @@ class Layout:
         base[order] = np.cumsum(size[order]) - size[order]
         totals = np.bincount(kind_at, size, len(kinds)).astype(np.int64)
         return Layout(shapes, names, slots, rows, base, kinds, np.concatenate([[0], np.cumsum(totals)]), kind_at)
+
+    def have(self, column: str, part: int, rows: Ints, ends: Places) -> Mask:
+        """Return which rows of a part have a value of a column; `ends`: where each value ends, 0 without one."""
+        slot = int(self.slots[part]) + [*self.shapes[part].by_name].index(column)
+        return np.asarray(ends[self.base[slot] + rows - self.rows[part]] > 0, np.bool_)
 
     def flags(self, name: str) -> Mask:
         """Return a flag of each slot: `is_key` or `is_required`."""

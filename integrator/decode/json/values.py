@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
 from integrator import schema
-from integrator.arrow.arrays import Mask, Octets, flat, unfit
+from integrator.arrow.arrays import flat, unfit
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
-from integrator.decode.json.grammar import LIST
 from integrator.decode.json.lines import pieces
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
-from integrator.decode.json.slices import Slices, raw_of, texts_of
+from integrator.decode.json.slices import raw_of, texts_of
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_text
+from integrator.engine.arrays import Mask, Octets
+from integrator.engine.grammar import LIST
+from integrator.engine.values import Slices
 from integrator.schema import Type, arrow_type
-
-Places: TypeAlias = npt.NDArray[np.int32]
 
 
 def read_text(text: Octets, at: Slices) -> pa.Array:

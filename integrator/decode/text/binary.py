@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import flat, from_flat, mask, of_width
+from integrator.names.numbers import counted
 
 _NIBBLE = np.full(256, 255, np.uint8)
 _NIBBLE[list(b"0123456789abcdef")] = np.arange(16)
@@ -117,7 +118,7 @@ def bits_of_numbers(values: pa.Array, length: int | None) -> pa.Array:
         return bits(values, length)
     numbers = pc.fill_null(pc.if_else(pa.array(in_digits), values, None), "0").cast(pa.uint64()).to_numpy()
     if most < _MOST_BITS and (numbers >> np.uint64(most)).any():
-        raise ValueError(f"it has more than {most} bits")
+        raise ValueError(f"it has more than {counted(most, 'bit')}")
     digits = (numbers[:, np.newaxis] >> np.arange(most - 1, -1, -1, dtype=np.uint64)) & np.uint64(1)
     written = of_width((digits + ord("0")).astype(np.uint8))
     return pc.if_else(pa.array(in_digits), written, bits(pc.if_else(pa.array(in_digits), None, values), length))
@@ -133,7 +134,7 @@ def bits_of_bytes(values: pa.Array, length: int | None) -> pa.Array:
     rank = np.arange(len(row)) - offsets[:-1][row] * 8
     ones = np.unpackbits(data, bitorder="little") == 1
     if (ones & (rank >= width[row])).any():
-        raise ValueError(f"it has more than {length} bits")
+        raise ValueError(f"it has more than {counted(length or 0, 'bit')}")
     written = np.full(ends[-1], ord("0"), np.uint8)
     written[(ends[1:][row] - 1 - rank)[ones]] = ord("1")
     return from_flat(written, ends, pa.string(), values)

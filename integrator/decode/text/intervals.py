@@ -7,14 +7,13 @@ https://www.postgresql.org/docs/15/datatype-datetime.html#DATATYPE-INTERVAL-OUTP
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.durations import from_parts
+from integrator.engine.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 _CLOCK = r"(?:\s*(?P<sign>[+-])?(?P<h>\d+):(?P<m>\d\d)(?::(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?)?)?"
 _ISO_CLOCK = r"(?:T(?:(?P<sh>[+-]?\d+)H)?(?:(?P<sm>[+-]?\d+)M)?(?:(?P<ss>[+-]?\d+)(?:\.(?P<f>\d{1,9}))?S)?)?$"
 _STYLES = (

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.arrays import Mask, first_refused, mask, reason
+from integrator.arrow.arrays import first_refused, mask, reason
+from integrator.engine.arrays import Ints, Mask
 from integrator.errors import shortened, shown
-
-Ints = npt.NDArray[np.int64]
 
 
 class ValueRefused(ValueError):

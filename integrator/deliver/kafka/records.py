@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from integrator.contracts.outgoing import MessageHeaders, Messages
 from integrator.deliver.kafka.rdkafka_h import ARGUMENT, RECORD, Records
+from integrator.engine.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
 COPY = 2
 """Keys, values and headers are copied (RD_KAFKA_MSG_F_COPY)."""
 _RKT, _PARTITION, _VALUE, _KEY, _FLAGS, _HEADER = 2, 3, 4, 5, 7, 9

@@ -13,6 +13,7 @@ from integrator.deliver.kafka.cycle_records import TIMEOUT_S, committed, metadat
 from integrator.deliver.kafka.diagnosis import with_remedy
 from integrator.deliver.kafka.producer import KafkaProducer
 from integrator.errors import DeliveryError, EnvironmentFault
+from integrator.names.numbers import counted
 
 _ABORT_S = 5.0
 LONGEST_MS = 900_000
@@ -128,10 +129,10 @@ def _acquire(send: Send, name: str, shards: Shards) -> TransactionalProducer:
 
 def too_late(record: CycleRecord, begun: CycleRecord | None) -> EnvironmentFault:
     """Return the error for a cycle that another process begins otherwise, or has sent."""
-    other = "nothing" if begun is None else f"cycle {begun.cycle}, in {begun.count} shards"
+    other = "nothing" if begun is None else f"cycle {begun.cycle}, in {counted(begun.count, 'shard')}"
     return EnvironmentFault(
-        f"cycle {record.cycle}, in {record.count} shards: another process has begun {other} at the brokers since: two "
-        "processes integrate this channel, each with a state directory of its own; end one of them"
+        f"cycle {record.cycle}, in {counted(record.count, 'shard')}: another process has begun {other} at the brokers "
+        "since: two processes integrate this channel, each with a state directory of its own; end one of them"
     )
 
 

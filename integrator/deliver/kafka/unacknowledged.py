@@ -13,6 +13,7 @@ from confluent_kafka.admin._resource import ResourceType
 
 from integrator.deliver.kafka.topics import TIMEOUT_S, connected
 from integrator.errors import DeliveryError, EnvironmentFault
+from integrator.names.numbers import counted
 
 TIMED_OUT = "_MSG_TIMED_OUT"
 """librdkafka's name of the error, which is in the text of a failed delivery."""
@@ -88,6 +89,6 @@ def _problems(client: AdminClient, there: Any, topics: Sequence[str]) -> Iterato
             wanted = replicas
         if insync < wanted:
             yield (
-                f"{resource.name}: partition {partition.id} has {insync} of {replicas} replicas in sync, and {_LEAST} "
-                f"is {wanted}: start the brokers that have the others"
+                f"{resource.name}: partition {partition.id} has {insync} of {counted(replicas, 'replica')} in sync, "
+                f"and {_LEAST} is {wanted}: start the brokers that have the others"
             )

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
+from integrator.engine.arrays import Ints, Mask
 from integrator.formats.contract import PATH, Arrays, Format, Missing
 from integrator.schema import Column, Encoded, Struct, Type
 from integrator.transform.columns import Columns
-from integrator.transform.events import Events, Places
+from integrator.transform.events import Events
 
 Rows = tuple[Arrays, Missing]
 
@@ -68,7 +68,7 @@ def image_type(table: TableRecipe, name: str = "", present: Container[str] = ())
     return Struct(tuple(listed), name)
 
 
-def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.Array:
+def image(columns: Columns, fields: Sequence[Field], places: Ints) -> pa.Array:
     """Return the images at `places`, null where a place is -1."""
     none = places < 0
     at = pa.array(places, mask=none)
@@ -78,7 +78,7 @@ def image(columns: Columns, fields: Sequence[Field], places: Places) -> pa.Array
     return pa.StructArray.from_arrays(values, [field.name for field in fields], mask=pa.array(none))
 
 
-def image_missing(columns: Columns, places: Places, *path: str) -> Missing:
+def image_missing(columns: Columns, places: Ints, *path: str) -> Missing:
     """Return which values of the images at `places` the source left out, under the struct's path in the message."""
     found = {}
     for name, gone in columns.missing.items():
@@ -88,7 +88,7 @@ def image_missing(columns: Columns, places: Places, *path: str) -> Missing:
     return found
 
 
-def taken(mask: Mask, places: Places) -> Mask:
+def taken(mask: Mask, places: Ints) -> Mask:
     """Return `mask` at `places`; False where a place is -1."""
     return np.where(places < 0, np.False_, mask[places])
 

@@ -1,4 +1,4 @@
-"""The first half of the first pass: runs (files) -> batches of change rows, file by file or small ones joined."""
+"""The first half of the first pass: slices -> batches of change rows, one by one or small ones joined."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Source
-from integrator.decode.contract import Batch, File, Reading
+from integrator.decode.contract import Batch, File, reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.decode.json.joined import JoinedLines, join_lines
+from integrator.decode.json.joined import JoinedLines
 from integrator.decode.positions import ENDED
 from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
 from integrator.expressions.parts import depends_on
-from integrator.sources.file_slices import FileSlice, check_unchanged
+from integrator.sources.contract import SliceReader
+from integrator.sources.slices import TaskSlice
 from integrator.transform.update_pairs import OLD
 
 
@@ -35,13 +35,13 @@ class JoinedFiles:
     is to be decoded file by file, by `decoding`, whose state is that before the files.
     """
 
-    runs: tuple[FileSlice, ...]
+    runs: tuple[TaskSlice, ...]
     lines: JoinedLines
     batches: tuple[Batch, ...]
     open: OpenTransaction
     decoding: Decoding
 
-    def apart(self) -> Iterator[tuple[FileSlice, Part]]:
+    def apart(self) -> Iterator[tuple[TaskSlice, Part]]:
         """Yield the files' parts, file by file."""
         return self.decoding.parts(self.runs)
 
@@ -64,24 +64,24 @@ Part: TypeAlias = "Batch | OpenTransaction | JoinedFiles | None"
 class Decoding:
     """The decoding of consecutive files, in order."""
 
-    def __init__(self, recipe: Recipe, checkpoint: Checkpoint) -> None:
-        self._recipe, self._checkpoint = recipe, checkpoint
+    def __init__(self, recipe: Recipe, checkpoint: Checkpoint, reader: SliceReader) -> None:
+        self._recipe, self._checkpoint, self._reader = recipe, checkpoint, reader
         self._dialect = DIALECTS[recipe.read.dialect]
         self._reading = reading_of(recipe, tuple(checkpoint.sources.items()))
-        self._before: list[FileSlice] = []
+        self._before: list[TaskSlice] = []
         self._open: Mapping[str, OpenTransaction] = {}
         """The transaction that is open in each stream before its next record."""
         self._joins = not self._reading.whole_files and _joins(recipe)
         self.file = ""
         """The file that is being decoded."""
 
-    def each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[FileSlice, Part]]:
+    def each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[TaskSlice, Part]]:
         """Yield of each run that is to be read None, its batches, and the transaction that is open at its end.
 
-        Of small files that were decoded as one, all of that is in one `JoinedFiles`. batches: of FILE_SLICE rows.
+        Of small files that were decoded as one, all of that is in one `JoinedFiles`. batches: of TASK_SLICES rows.
         """
         for batch in batches:
-            runs = [FileSlice(**row) for row in batch.to_pylist()]  # one row a file
+            runs = [TaskSlice(**row) for row in batch.to_pylist()]  # one row a file
             for _, group in groupby(runs, lambda run: run.ordinal if run.group is None else run.group):
                 of_group = tuple(group)
                 self._before += [run for run in of_group if not run.read]
@@ -92,18 +92,18 @@ class Decoding:
                 else:
                     yield from self.parts(read)
 
-    def parts(self, runs: Sequence[FileSlice]) -> Iterator[tuple[FileSlice, Part]]:
+    def parts(self, runs: Sequence[TaskSlice]) -> Iterator[tuple[TaskSlice, Part]]:
         """Yield the parts of files, file by file, as `each`."""
         for run in runs:
-            check_unchanged(run)
+            self._reader.check_unchanged(run)
             self.file = run.path
             yield run, None
-            for part in self._records(run, run.file):
+            for part in self._records(run, self._reader.file(run)):
                 yield run, part
-            check_unchanged(run)  # it may have been written again while it was read
+            self._reader.check_unchanged(run)  # it may have been written again while it was read
             yield run, self._before_next(run.stream)
 
-    def _join(self, runs: tuple[FileSlice, ...]) -> JoinedFiles | None:
+    def _join(self, runs: tuple[TaskSlice, ...]) -> JoinedFiles | None:
         """Return small files decoded as one; None where they are to be decoded file by file.
 
         That is where a line is wrong, as errors and dead letters name its file; and where records have no positions of
@@ -113,11 +113,13 @@ class Decoding:
         self.file = runs[0].path
         try:
             for run in runs:
-                check_unchanged(run)
-            lines = join_lines([run.path for run in runs])
-            batches = None if lines is None else [*self._records(runs[0], File(runs[0].path, runs[0].ordinal, lines))]
+                self._reader.check_unchanged(run)
+            lines = self._reader.join(runs)
+            batches = (
+                None if lines is None else [*self._records(runs[0], replace(self._reader.file(runs[0]), joined=lines))]
+            )
             for run in runs:
-                check_unchanged(run)
+                self._reader.check_unchanged(run)
             if lines is not None and batches is not None and all(map(_is_whole, batches)):
                 return JoinedFiles(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
         except IntegratorError:
@@ -125,7 +127,7 @@ class Decoding:
         vars(self).update(vars(before))
         return None
 
-    def _records(self, run: FileSlice, file: File) -> Iterator[Batch]:
+    def _records(self, run: TaskSlice, file: File) -> Iterator[Batch]:
         """Yield the file's batches."""
         try:
             for part in self._dialect.read(file, lambda: self._before_next(run.stream), self._reading):
@@ -147,8 +149,8 @@ class Decoding:
         if stream not in self._open:
             state = OpenTransaction()
             for run in reversed([run for run in self._before if run.stream == stream]):
-                check_unchanged(run)
-                state = state.after(self._dialect.tail(run.file, self._reading))
+                self._reader.check_unchanged(run)
+                state = state.after(self._dialect.tail(self._reader.file(run), self._reading))
                 if not state.since_start:
                     break
             else:
@@ -172,24 +174,3 @@ def _joins(recipe: Recipe) -> bool:
         table.added or any(depends_on(parts, "file") for parts in table.expressions) for table in recipe.tables
     )
     return not (of_file or recipe.read.sent_later or recipe.read.repeated_positions)
-
-
-@lru_cache(maxsize=8)
-def reading_of(recipe: Recipe, known_sources: tuple[tuple[str, Source], ...] = ()) -> Reading:
-    """Return what a dialect needs to know of the recipe, which a process keeps from cycle to cycle."""
-    counted_down = any(depends_on(parts, "transaction") for table in recipe.tables for parts in table.expressions)
-    return Reading(
-        tables=tuple(replace(one.in_source, key=()) if one.keyless else one.in_source for one in recipe.tables),
-        absent=recipe.read.absent,
-        default_table=recipe.read.default_table,
-        ignore_unknown_tables=recipe.read.ignore_unknown_tables,
-        unknown_columns=recipe.read.unknown_columns,
-        whole_files=counted_down,
-        debezium=recipe.read.debezium,
-        time_zone=recipe.read.source_zone,
-        timestamp_column=recipe.read.timestamp_column,
-        repeated_positions=recipe.read.repeated_positions,
-        sent_later=recipe.read.sent_later,
-        tolerant=recipe.tolerance.rejects,
-        known_sources=known_sources,
-    )

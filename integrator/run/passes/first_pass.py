@@ -28,23 +28,26 @@ from integrator.errors import DataError, IntegratorError, crossing
 from integrator.run.passes.decoding import Decoding, JoinedFiles, Part
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.rejects import Rejects
-from integrator.sources.file_slices import FileSlice
+from integrator.sources.contract import SliceReader
+from integrator.sources.slices import TaskSlice
 from integrator.transform.expression import RunClock
 from integrator.transform.update_pairs import UpdatePairs, last_place
 
 Pass = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-def first_pass(recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_ahead: bool = False) -> Pass:
-    """Return the pass from batches of FILE_SLICE rows to batches of FRAGMENT rows, and a FileSummary for each file.
+def first_pass(
+    recipe: Recipe, checkpoint: Checkpoint, now: datetime, reader: SliceReader, *, decode_ahead: bool = False
+) -> Pass:
+    """Return the pass from batches of TASK_SLICES rows to batches of FRAGMENT rows, and a FileSummary for each slice.
 
-    Small files that are read as one have one summary. decode_ahead: decoding has a thread of its own, for a task that
+    Small slices that are read as one have one summary. decode_ahead: decoding has a thread of its own, for a task that
     has several cores. An IntegratorError leaves it as a RuntimeError with the error's wire text, which Spark hands to
     the driver.
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        task = _Task(recipe, checkpoint, now, decode_ahead=decode_ahead)
+        task = _Task(recipe, checkpoint, now, reader, decode_ahead=decode_ahead)
         try:
             yield from task.fragments(batches)
             _keep_what_is_there()
@@ -67,10 +70,12 @@ def _keep_what_is_there() -> None:
 class _Task:
     """One Spark task: consecutive files, in order."""
 
-    def __init__(self, recipe: Recipe, checkpoint: Checkpoint, now: datetime, *, decode_ahead: bool) -> None:
-        self._recipe, self._checkpoint, self._decode_ahead = recipe, checkpoint, decode_ahead
+    def __init__(
+        self, recipe: Recipe, checkpoint: Checkpoint, now: datetime, reader: SliceReader, *, decode_ahead: bool
+    ) -> None:
+        self._recipe, self._checkpoint, self._reader, self._decode_ahead = recipe, checkpoint, reader, decode_ahead
         self._now, self._seed = now, seed_of(checkpoint, now) << SEED_BITS
-        self._decoding = Decoding(recipe, checkpoint)
+        self._decoding = Decoding(recipe, checkpoint, reader)
         self._encoders = encoders_of(recipe)
         self._rejects = Rejects(recipe) if recipe.tolerance.rejects else None
         self._added = {table.in_source.name: table.added for table in recipe.tables if table.added}
@@ -98,7 +103,7 @@ class _Task:
             mark = StreamEnd(self._last[0], self._last[1].unfinished)
             yield mark.to_fragments(sorted({table.topic for table in self._recipe.tables}))
 
-    def _of_part(self, run: FileSlice, part: Part) -> Iterator[pa.RecordBatch]:
+    def _of_part(self, run: TaskSlice, part: Part) -> Iterator[pa.RecordBatch]:
         match part:
             case None:
                 yield from self._begun(run)
@@ -134,17 +139,17 @@ class _Task:
             return None
         return [*fragments, *self._ended(files.runs[-1], files.open, files.runs)]
 
-    def _begun(self, run: FileSlice) -> Iterator[pa.RecordBatch]:
+    def _begun(self, run: TaskSlice) -> Iterator[pa.RecordBatch]:
         """Begin a file; yield the rows that the cycle before deferred, before those of the first."""
         deferred = self._checkpoint.deferred_rows() if run.ordinal == self._checkpoint.ordinal + 1 else []
         yield from deferred
         self._rows, self._place, self._resumed, self._counters = 0, 0, sum(map(len, deferred)), CycleCounters()
         if self._rejects is not None:
-            self._rejects.begin()
+            self._rejects.begin(self._reader.file(run))
         self._span, self._sources = Span(), {}
         self._pairs = UpdatePairs() if self._recipe.paired or self._rejects is not None else None
 
-    def _of_batch(self, run: FileSlice, batch: Batch, *, is_joined: bool = False) -> Iterator[pa.RecordBatch]:
+    def _of_batch(self, run: TaskSlice, batch: Batch, *, is_joined: bool = False) -> Iterator[pa.RecordBatch]:
         self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
         following(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
         clock = RunClock(self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place)
@@ -171,7 +176,7 @@ class _Task:
         return self._rejects.encoded(self._encoders, changes, clock, self._counters)
 
     def _ended(
-        self, run: FileSlice, at_end: OpenTransaction, joined: Sequence[FileSlice] = ()
+        self, run: TaskSlice, at_end: OpenTransaction, joined: Sequence[TaskSlice] = ()
     ) -> Iterator[pa.RecordBatch]:
         """Yield the dead letters of a file, and its summary; or the summary of files that were `joined`."""
         rejected = yield from self._rejected(run)
@@ -194,7 +199,7 @@ class _Task:
             files=len(joined) or 1,
         ).to_fragment()
 
-    def _rejected(self, run: FileSlice) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
+    def _rejected(self, run: TaskSlice) -> Generator[pa.RecordBatch, None, dict[str, Any]]:
         """Yield the dead letters of a file, and return what its summary has of them."""
         try:
             if self._pairs:
@@ -205,7 +210,7 @@ class _Task:
             self._rejects.add(run.path, rejected_by(error, run.path, "TRANSFORMATION"))
         if self._rejects is None:
             return {}
-        yield from self._rejects.dead_letters(run.path, run.ordinal)
+        yield from self._rejects.dead_letters()
         return self._rejects.summary()
 
     def _to_send(self, parts: Sequence[AnyChanges], ordinal: int) -> Sequence[AnyChanges]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import Mask
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, REJECTED, REJECTED_OP
@@ -18,10 +17,12 @@ from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
 from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.rejected import Rejected
-from integrator.decode.json.files import container_of, raw_lines
+from integrator.decode.contract import File
 from integrator.decode.rejects import other_row, rejected_by, without_lines
 from integrator.encode.batch import Encoded, Encoders
+from integrator.engine.arrays import Mask
 from integrator.errors import SHOWN, DataError, PublicDataError, shortened
+from integrator.names.numbers import counted
 from integrator.transform.expression import RunClock
 
 _TRIES = 4
@@ -49,9 +50,10 @@ class TooMany:
             self._places.append(self._before + line)
             failed, of = self.most
             if len(self._places) > failed and self._places[-1] - self._places[0] < of:
+                many = f"more than {failed:,} of {counted(of, 'line')}"
                 raise PublicDataError(
-                    f"{file}:{line}: more than {failed} of {of} lines are rejected up to here (errors.threshold); look "
-                    "at the dead letters or the log for the reasons, and mend the channel or its source"
+                    f"{file}:{line}: {many} rejected up to here (errors.threshold); look at the dead letters or the "
+                    "log for the reasons, and mend the channel or its source"
                 )
 
     def end(self, last: int) -> None:
@@ -64,13 +66,14 @@ class Rejects:
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe, self._tolerance = recipe, recipe.tolerance
+        self._file = File("")
         self._found: list[Rejected] = []
         self._last = 0
         self._too_many = TooMany(recipe.tolerance.most)
 
-    def begin(self) -> None:
+    def begin(self, file: File) -> None:
         """Begin a file."""
-        self._found, self._last = [], 0
+        self._file, self._found, self._last = file, [], 0
 
     def add(self, file: str, found: Sequence[Rejected], changes: Sequence[AnyChanges] = ()) -> None:
         """Note lines of a part of a file that were rejected, and the changes of the others. Raises DataError."""
@@ -117,7 +120,7 @@ class Rejects:
                 except DataError as error:
                     file = _apart(part)[0].file
                     found = rejected_by(error, file, "TRANSFORMATION")
-                    if not found or container_of(file) != "json":
+                    if not found or self._file.container != "json":
                         raise
                     part = self._without(part, found)
                     tries += 1
@@ -156,23 +159,24 @@ class Rejects:
             "rejected_at": [self._last, *ends] if most else [],
         }
 
-    def dead_letters(self, file: str, ordinal: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rejected lines of a file as fragments of the dead letter topic, if there is one."""
+    def dead_letters(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rejected lines of the file as fragments of the dead letter topic, if there is one."""
         found = sorted({one.line: one for one in reversed(self._found)}.values(), key=lambda one: one.line)
         if not self._tolerance.topic or not found:
             return
         rows: list[dict[str, Any]] = []
-        lines = raw_lines(file, np.array([one.line for one in found]))
+        lines = self._file.raw_lines(np.array([one.line for one in found]))
         for one, line in zip(found, lines, strict=True):
-            rows += self._parts(one, line, file, ordinal)
+            rows += self._parts(one, line)
             if len(rows) >= _AT_ONCE:
                 yield pa.RecordBatch.from_pylist(rows, schema=FRAGMENT)
                 rows = []
         if rows:
             yield pa.RecordBatch.from_pylist(rows, schema=FRAGMENT)
 
-    def _parts(self, one: Rejected, line: bytes, file: str, ordinal: int) -> Iterator[dict[str, Any]]:
+    def _parts(self, one: Rejected, line: bytes) -> Iterator[dict[str, Any]]:
         """Yield a line as fragments: one, or as many as its size needs."""
+        file, ordinal = self._file.path, self._file.number
         reason = shortened(one.reason.removeprefix(f"{file}:{one.line}: "), 5 * SHOWN)
         texts = (self._recipe.messages.channel, one.stage, "DataError", reason, file, str(one.line))
         headers = [text.encode() for text in texts]

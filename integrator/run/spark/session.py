@@ -22,7 +22,7 @@ from integrator.errors import EnvironmentFault, shortened
 from integrator.run.spark import class_archive, scratch
 from integrator.run.spark import jvm_log as spark_log
 from integrator.run.spark.failures import classify
-from integrator.sources.files import SHUFFLING_CORES
+from integrator.sources.stream import SHUFFLING_CORES
 
 _ROOT = str(Path(__file__).resolve().parents[2])
 

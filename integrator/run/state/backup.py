@@ -34,8 +34,8 @@ from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, shards
 from integrator.run.state.directory import IMPORTING, State
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
-from integrator.sources.journal import Journal
-from integrator.sources.spool import PATTERN, number_of
+from integrator.sources.journal.journal import Journal
+from integrator.sources.sockets.spool import PATTERN, number_of
 
 FORMAT = 1
 _BACKUP, _CHECKSUMS = "backup.json", "checksums.json"
@@ -81,7 +81,7 @@ def export(state: State, channel: str, file: Path, *, replace: bool = False) -> 
         try:
             SparkCheckpoint(Path(state.spark_checkpoint)).check_metadata()
             consistency.check_whole(state, cycle)
-            backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_file, made)
+            backup = Backup(FORMAT, channel, cycle, state.marks.read(cycle).last_slice, made)
             _pack(temporary, backup, _members(state, backup), state.journal)
             consistency.check_whole(state, cycle)  # nobody went back meanwhile
             state.check_imported()

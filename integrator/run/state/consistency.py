@@ -22,7 +22,7 @@ from integrator.names.numbers import counted
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES, CycleMark
 from integrator.run.state.spark_checkpoint import SparkCheckpoint
-from integrator.sources.journal import Journal
+from integrator.sources.journal.journal import Journal
 
 _SPARK_SAYS = re.compile(
     r"(ChecksumException|Checksum error|Incomplete log file|unsupported log version|malformed log file|"
@@ -51,7 +51,7 @@ def check_cycle(state: State, cycle: int) -> int:
     """
     spark_checkpoint = SparkCheckpoint(Path(state.spark_checkpoint))
     try:
-        last, before = spark_checkpoint.last_file(cycle), spark_checkpoint.last_file(cycle - 1) if cycle else 0
+        last, before = spark_checkpoint.last_slice(cycle), spark_checkpoint.last_slice(cycle - 1) if cycle else 0
         if state.marks.has(cycle):
             _compare(state, state.marks.read(cycle), before, last)
         elif cycle > 0:
@@ -113,7 +113,7 @@ def _check_whole(state: State, cycle: int, journal: Journal) -> None:
     _check_gap(state, [one for one in state.marks.cycles() if one <= cycle])
     mark = state.marks.read(cycle)
     state.marks.checkpoint(mark)
-    _compare(state, mark, spark_checkpoint.last_file(cycle - 1) if cycle else 0, spark_checkpoint.last_file(cycle))
+    _compare(state, mark, spark_checkpoint.last_slice(cycle - 1) if cycle else 0, spark_checkpoint.last_slice(cycle))
     _compare_journal(state, mark, journal)
 
 
@@ -124,13 +124,13 @@ def _check(state: State) -> Journal:
     if not begun:
         if marks or committed:
             raise Damaged(
-                f"{spark_checkpoint.path / 'offsets'}: the checkpoint is gone, but {state.marks.path} has {len(marks)} "
-                f"synced cycles, and {spark_checkpoint.path / 'commits'} has {len(committed)}"
+                f"{spark_checkpoint.path / 'offsets'}: the checkpoint is gone, but {state.marks.path} has "
+                f"{counted(len(marks), 'synced cycle')}, and {spark_checkpoint.path / 'commits'} has {len(committed)}"
             )
         return Journal(state.journal)
     spark_checkpoint.check_metadata()
     latest = begun[-1]
-    ends = {cycle: spark_checkpoint.last_file(cycle) for cycle in range(max(latest - 1, 0), latest + 1)}
+    ends = {cycle: spark_checkpoint.last_slice(cycle) for cycle in range(max(latest - 1, 0), latest + 1)}
     if committed:
         spark_checkpoint.check_commit(committed[-1])
     _check_cycles(state, latest, committed[-1] if committed else -1, marks)
@@ -141,7 +141,7 @@ def _check(state: State) -> Journal:
         return Journal(state.journal, ends[latest])
     last = state.marks.read(marks[-1])
     state.marks.checkpoint(last)
-    journal = Journal(state.journal, max(ends[latest], last.last_file))
+    journal = Journal(state.journal, max(ends[latest], last.last_slice))
     _compare_journal(state, last, journal)
     return journal
 
@@ -181,10 +181,10 @@ def _compare(state: State, mark: CycleMark, begin: int | None, end: int) -> None
 
     begin: None where the checkpoint need not have the cycle before.
     """
-    if end != mark.last_file or (begin is not None and begin != mark.begins_after):
+    if end != mark.last_slice or (begin is not None and begin != mark.begins_after):
         first = "?" if begin is None else begin + 1
         raise Damaged(
-            f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_file} of "
+            f"{mark.path}: cycle {mark.cycle} was synced with files {mark.begins_after + 1} to {mark.last_slice} of "
             f"the journal, and in {Path(state.spark_checkpoint) / 'offsets'} it has files {first} to {end}: the two "
             "are from different points in time"
         )
@@ -192,13 +192,13 @@ def _compare(state: State, mark: CycleMark, begin: int | None, end: int) -> None
 
 def _compare_journal(state: State, mark: CycleMark, journal: Journal) -> None:
     """Raise Damaged if the files up to a mark are not those that it was written for."""
-    if len(journal) < mark.last_file:
+    if len(journal) < mark.last_slice:
         raise Damaged(
             f"{state.journal}: has {counted(len(journal), 'change file')}, and cycle {mark.cycle} ends with "
-            f"{mark.last_file}"
+            f"{mark.last_slice}"
         )
-    if mark.journal is not None and journal.digest(mark.last_file, like=mark.journal) != mark.journal:
+    if journal.digest(mark.last_slice) != mark.journal:
         raise Damaged(
-            f"{state.journal}: its first {mark.last_file} change files are not those that were synced up to cycle "
-            f"{mark.cycle} ({mark.path}): it is damaged, or of another time"
+            f"{state.journal}: its change files up to number {mark.last_slice} are not those that were synced up to "
+            f"cycle {mark.cycle} ({mark.path}): it is damaged, or of another time"
         )

@@ -42,8 +42,7 @@ from integrator.errors import ConfigurationError, EnvironmentFault, Problem, com
 from integrator.run.state import mounts
 from integrator.run.state.marks import CycleMark, CycleMarks
 from integrator.run.state.sync import Cycle
-from integrator.sources import digests
-from integrator.sources.digests import Beginning
+from integrator.sources.journal.digests import Beginning
 from integrator.tables.discovered_columns import Added
 
 IMPORTING = "importing"
@@ -205,11 +204,11 @@ class State:
         if cycle.details:
             lines = (json.dumps({"cycle": cycle.cycle, **detail}, ensure_ascii=False) for detail in cycle.details)
             durable.append(self.path / "coerced.jsonl", "".join(f"{line}\n" for line in lines).encode())
-        self.marks.write(cycle, made_by, self._beginning.of(cycle.checkpoint.ordinal))
+        self.marks.write(cycle, made_by, self.digest(cycle.checkpoint.ordinal))
 
-    def digest(self, files: int) -> str:
-        """Return the digest of the journal's first `files` entries."""
-        return self._beginning.of(files) or ""
+    def digest(self, slices: int) -> str:
+        """Return the digest of the journal's first `slices` entries; "" if it does not have so many."""
+        return self._beginning.of(slices) or ""
 
     def check_imported(self) -> None:
         """Raise EnvironmentFault if a backup was not imported to its end: what is there belongs to two times."""
@@ -224,21 +223,17 @@ class State:
         cycles = self.marks.cycles()
         return self.marks.read(cycles[-1]) if cycles else None
 
-    def last_file(self) -> int:
+    def last_slice(self) -> int:
         """Return the number of the last file that is in a synced cycle; 0 before the first. Raises Damaged."""
         last = self.last_mark()
-        return last.last_file if last else 0
+        return last.last_slice if last else 0
 
     def compactable(self) -> int:
-        """Return how many files no kept cycle can need again: it can be gone back to the first one, not before it.
-
-        0 where that has a digest of an earlier version, which covers all files at once.
-        """
+        """Return how many slices no kept cycle can need again: it can be gone back to the first one, not before it."""
         cycles = self.marks.cycles()
         if len(cycles) < 2:  # Spark may ask for the files of the last one again
             return 0
-        mark = self.marks.read(cycles[0])
-        return mark.last_file if (mark.journal or "").startswith(digests.FIRST) else 0
+        return self.marks.read(cycles[0]).last_slice
 
     def checkpoint(self, cycle: int, made_by: str = "") -> Checkpoint:
         """Return where `cycle` begins: where the cycle before it ended. Raises Damaged if that is lost.

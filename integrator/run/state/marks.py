@@ -22,16 +22,15 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import Source, Span
 from integrator.durable import Damaged
+from integrator.names.numbers import counted
 from integrator.run.state.sync import Cycle, Rejections
 
 KEPT_CYCLES = 100
-_WRITTEN_AS = {"checkpoint": "carry", "deferred": "held"}
-"""Names in the files, which earlier versions read and wrote."""
 
 
 @dataclass(frozen=True)
 class CycleMark:
-    """What is recorded of a synced cycle; at: when it was synced. Marks of earlier versions have no `journal`."""
+    """What is recorded of a synced cycle; at: when it was synced."""
 
     cycle: int
     at: datetime
@@ -41,19 +40,19 @@ class CycleMark:
     bytes: int
     deferred: int
     checkpoint: dict[str, Any]
-    journal: str | None
+    journal: str
     path: Path
     rejections: tuple[Rejections, ...] = ()
 
     @property
-    def last_file(self) -> int:
+    def last_slice(self) -> int:
         """The number of the last change file of the cycle, or of those before it where it has none."""
         return int(self.checkpoint["ordinal"])
 
     @property
     def begins_after(self) -> int:
         """The number of the last change file before the cycle."""
-        return self.last_file - self.files
+        return self.last_slice - self.files
 
     @property
     def made_by(self) -> str | None:
@@ -75,7 +74,7 @@ class CycleMarks:
         """Return whether `cycle` is synced."""
         return (self.path / f"{cycle}.json").exists()
 
-    def write(self, cycle: Cycle, made_by: str, journal: str | None) -> None:
+    def write(self, cycle: Cycle, made_by: str, journal: str) -> None:
         """Write that `cycle` is synced; `made_by` made its rows that wait; `journal`: digest of files up to it."""
         deferred = cycle.checkpoint.deferred
         if deferred:  # before the mark, which records that it is there
@@ -83,10 +82,8 @@ class CycleMarks:
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         recorded = dataclasses.asdict(cycle) | {"journal": journal, "synced": now}
         del recorded["details"], recorded["steps"]
-        for name, written in _WRITTEN_AS.items():
-            recorded[written] = recorded.pop(name)
-        del recorded["carry"]["deferred"]
-        recorded["carry"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
+        del recorded["checkpoint"]["deferred"]
+        recorded["checkpoint"] |= {"held": len(deferred), "held_digest": _digest(deferred), "made_by": made_by}
         durable.replace(self.path / f"{cycle.cycle}.json", json.dumps(recorded).encode())
         for old in self.path.glob(f"{cycle.cycle - KEPT_CYCLES}.*"):
             old.unlink(missing_ok=True)  # one that comes back after a power cut does no harm
@@ -97,29 +94,29 @@ class CycleMarks:
         try:
             recorded = json.loads(path.read_text(encoding="utf-8"))
             numbers = {name: int(recorded[name]) for name in ("files", "rows", "messages", "bytes")}
-            checkpoint, deferred = recorded["carry"], int(recorded.get("held", 0))
+            checkpoint, deferred = recorded["checkpoint"], int(recorded["deferred"])
             mark = CycleMark(
                 cycle,
                 datetime.fromisoformat(recorded["synced"]),
                 **numbers,
                 deferred=deferred,
                 checkpoint=checkpoint,
-                journal=recorded.get("journal"),
+                journal=recorded["journal"],
                 path=path,
                 rejections=tuple(Rejections(**one) for one in recorded.get("rejections", ())),
             )
             _checkpoint(mark, b"")
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise Damaged(f"{path}: the mark of a synced cycle cannot be read: {error!r}") from error
-        if recorded["cycle"] != cycle or not 0 <= mark.begins_after <= mark.last_file:
+        if recorded["cycle"] != cycle or not 0 <= mark.begins_after <= mark.last_slice:
             raise Damaged(
-                f"{path}: is no mark of cycle {cycle}: {recorded['cycle']=}, {mark.files=}, {mark.last_file=}"
+                f"{path}: is no mark of cycle {cycle}: {recorded['cycle']=}, {mark.files=}, {mark.last_slice=}"
             )
         return mark
 
     def checkpoint(self, mark: CycleMark) -> Checkpoint:
         """Return where the cycle after `mark` begins. Raises Damaged if the rows that wait there cannot be read."""
-        size, path = int(mark.checkpoint.get("held", 0)), mark.path.with_suffix(".held")
+        size, path = int(mark.checkpoint["held"]), mark.path.with_suffix(".held")
         deferred = b""
         if size:
             try:
@@ -128,10 +125,10 @@ class CycleMarks:
                 checkpoint.deferred_rows()
             except (OSError, pa.ArrowException) as error:
                 raise Damaged(f"{path}: rows that wait for the rest of their transaction are lost: {error}") from error
-            if len(deferred) != size or mark.checkpoint.get("held_digest", _digest(deferred)) != _digest(deferred):
+            if len(deferred) != size or mark.checkpoint["held_digest"] != _digest(deferred):
                 raise Damaged(
                     f"{path}: rows that wait for the rest of their transaction are damaged: "
-                    f"{len(deferred)} of {size} bytes"
+                    f"{len(deferred):,} of {counted(size, 'byte')}"
                 )
         return _checkpoint(mark, deferred)
 
@@ -142,10 +139,10 @@ def _digest(deferred: bytes) -> str:
 
 def _checkpoint(mark: CycleMark, deferred: bytes) -> Checkpoint:
     checkpoint = mark.checkpoint
-    streams = {name: OpenTransaction(**state) for name, state in checkpoint.get("streams", {}).items()}
+    streams = {name: OpenTransaction(**state) for name, state in checkpoint["streams"].items()}
     opened = OpenTransaction(**checkpoint["open"])
-    spans = {stream: Span(*span) for stream, span in checkpoint.get("spans", {}).items()}
-    sources = {table: Source(*source) for table, source in checkpoint.get("sources", {}).items()}
+    spans = {stream: Span(*span) for stream, span in checkpoint["spans"].items()}
+    sources = {table: Source(*source) for table, source in checkpoint["sources"].items()}
     return Checkpoint(
-        int(checkpoint["ordinal"]), opened, int(checkpoint.get("integ_key", 0)), deferred, streams, spans, sources
+        int(checkpoint["ordinal"]), opened, int(checkpoint["integ_key"]), deferred, streams, spans, sources
     )

@@ -11,9 +11,9 @@ import structlog
 
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
-from integrator.sources.journal import least_compacted
-from integrator.sources.listing import Entry
-from integrator.sources.spooled import Spooled
+from integrator.sources.contract import Feed
+from integrator.sources.journal.journal import least_compacted
+from integrator.sources.slices import Slice
 
 MOST_ENTRIES = 200_000
 """Entries that could be compacted, of a stream that runs: half a day of a socket that always has something new."""
@@ -23,25 +23,22 @@ _LOOK_S = 60.0
 class Renewal:
     """Keeps the journal of one channel short."""
 
-    def __init__(self, state: State, spooled: Spooled | None, channel: str) -> None:
-        """Take the channel's state, and the spool of one with sockets."""
-        self._state, self._spooled = state, spooled
+    def __init__(self, state: State, feed: Feed, channel: str) -> None:
+        """Take the channel's state, and the feed of its source."""
+        self._state, self._feed = state, feed
         self._log = structlog.get_logger().bind(channel=channel)
         self._compacted, self._look_at = 0, 0.0
 
-    def renew(self, files: list[Entry]) -> None:
-        """Have the journal follow files that were mended, and forget those that no cycle can need any more.
+    def renew(self, slices: list[Slice]) -> None:
+        """Have the journal follow slices that were mended, and forget those that no cycle can need any more.
 
-        files: those that are there. No stream runs. Raises EnvironmentFault.
+        slices: those that are there. No stream runs. Raises EnvironmentFault.
         """
         journal = consistency.check(self._state)
-        mended = journal.renew(files, self._state.last_file())
+        mended = journal.renew(slices, self._state.last_slice())
         if mended:
             self._log.warning("change files mended", files=mended)
-        if self._spooled is None:
-            journal.compact(self._state.compactable())
-        else:
-            self._spooled.compact(journal, self._state.compactable())
+        self._feed.compact(journal, self._state.compactable())
         self._compacted = journal.compacted
         self._look_at = time.monotonic() + _LOOK_S
 

@@ -19,7 +19,7 @@ from integrator.run.state.spark_checkpoint import SparkCheckpoint
 class Synced:
     """A synced cycle: when, and how many files, rows read, messages and their bytes, and rows that wait after it.
 
-    last_file: the number in the journal of the last change file that it took.
+    last_slice: the number in the journal of the last change file that it took.
     """
 
     cycle: int
@@ -29,7 +29,7 @@ class Synced:
     messages: int
     bytes: int
     deferred: int
-    last_file: int
+    last_slice: int
 
 
 def history(state: State) -> list[Synced | Damaged]:
@@ -45,7 +45,7 @@ def _synced(state: State, cycle: int) -> Synced | Damaged:
         mark = state.marks.read(cycle)
     except Damaged as damaged:
         return damaged
-    return Synced(cycle, mark.at, mark.files, mark.rows, mark.messages, mark.bytes, mark.deferred, mark.last_file)
+    return Synced(cycle, mark.at, mark.files, mark.rows, mark.messages, mark.bytes, mark.deferred, mark.last_slice)
 
 
 def move_back(state: State, cycle: int) -> list[int]:

@@ -1,7 +1,7 @@
 """Spark's checkpoint of a channel's stream, read: which cycle ends after which file of the journal.
 
 metadata     the stream's id
-offsets/N    cycle N was begun: two lines of JSON after "v1", the second is the offset of its end, {"files": 7}
+offsets/N    cycle N was begun: two lines of JSON after "v1", the second is the offset of its end, {"slices": 7}
 commits/N    Spark is done with cycle N
 .NAME.crc    beside each: Hadoop's checksums of NAME, a CRC-32 for each 512 bytes
 
@@ -75,7 +75,7 @@ class SparkCheckpoint:
         if len(lines) != 1 or not isinstance(_json(path, lines[0]), dict):
             raise Damaged(f"{path}: has not one line of JSON after {_VERSION.decode()}")
 
-    def last_file(self, cycle: int) -> int:
+    def last_slice(self, cycle: int) -> int:
         """Return the number of the last file of `cycle` or of those before it. Raises Damaged."""
         return self._offset(cycle)[0]
 
@@ -93,10 +93,10 @@ class SparkCheckpoint:
         if len(lines) != 2:
             raise Damaged(f"{path}: has not two lines of JSON after {_VERSION.decode()}")
         known, offset = (_json(path, line) for line in lines)
-        files = offset.get("files") if isinstance(offset, dict) else None
-        if not isinstance(known, dict) or type(files) is not int or files < 0:
-            raise Damaged(f'{path}: its offset is {lines[1][:80]!r}, and no {{"files": number}}')
-        return files, known
+        slices = offset.get("slices") if isinstance(offset, dict) else None
+        if not isinstance(known, dict) or type(slices) is not int or slices < 0:
+            raise Damaged(f'{path}: its offset is {lines[1][:80]!r}, and no {{"slices": number}}')
+        return slices, known
 
 
 def _numbers(directory: Path) -> list[int]:

@@ -12,6 +12,7 @@ from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Checkpoint, Fil
 from integrator.contracts.report import Report
 from integrator.contracts.streams import Span, following, one_source
 from integrator.errors import DeliveryError
+from integrator.names.numbers import counted
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def check_acknowledged(
     errors = [report.error for report in reports if report.error]
     if errors or acknowledged != sent:
         raise DeliveryError(
-            f"cycle {cycle}: {acknowledged} of {sent} messages acknowledged; "
+            f"cycle {cycle}: {acknowledged} of {counted(sent, 'message')} acknowledged; "
             f"{errors[0] if errors else 'no reason given'}; the cycle is not synced, and will be sent again"
         )
     summaries = sorted(
@@ -78,7 +79,7 @@ def check_acknowledged(
     followed = _followed(summaries, before)
     resumed, waited = sum(summary.resumed for summary in summaries), sum(map(len, before.deferred_rows()))
     if resumed != waited:
-        raise RuntimeError(f"cycle {cycle}: {waited} rows were deferred to it, and it took {resumed}")  # I4
+        raise RuntimeError(f"cycle {cycle}: {counted(waited, 'row')} deferred to it, and it took {resumed}")  # I4
     return Cycle(
         cycle=cycle,
         files=sum(summary.files for summary in summaries),

@@ -226,6 +226,6 @@ POSITIONS = [
     '"0000000000000000000A|0000000000000000|0000001"', '"0000000000000000000a|0000000000000000|0000001"', '"binlog.1"', '"binlog"', '"binlog.x"', '"٣"',
 ]  # fmt: skip
 TABLES = [
-    "null", '""', "1", "[]", "{}", '"kinds"', '"lists"', '"Kinds"', '"KINDS"', '"\\"kinds\\""', '"public.kinds"', '"other.kinds"', '"PUBLIC.KINDS"', '"kinds "', '" kinds"', '"nothing"', '"ops"', '"Public"', '"public"', '"k\\u0069nds"', '"k\u0131nds"', '"types"', '"orders"', '"\\ud800"', '"kinds\\u0000"', '"a.b.c.kinds"', '"KINDS.X"', "true",
+    "null", '""', "1", "[]", "{}", '"kinds"', '"lists"', '"Kinds"', '"KINDS"', '"\\"kinds\\""', '"public.kinds"', '"other.kinds"', '"PUBLIC.KINDS"', '"kinds "', '" kinds"', '"nothing"', '"ops"', '"Public"', '"public"', '"k\\u0069nds"', '"k\u0131nds"', '"types"', '"orders"', '"\\ud800"', '"kinds\\u0000"', '"a.b.c.kinds"', '"public..kinds"', '".kinds"', '"kinds."', '"a..public.kinds"', '"KINDS.X"', "true",
 ]  # fmt: skip
 NAMES = ['""', '"x"', '"ID"', '"Id"', '"id "', '" id"', '"hvr_tbl_name"', '"hvr_op"', '"hvr_missing"', '"op"', '"table"', '"type"', '"after"', '"before"', '"old"', '"data"', '"value"', '"name"', '"id"', '"c"', '"__deleted"', '"__op"', '"_ab_cdc_deleted_at"', '"\\ud800"', '"\\u0000"', '"\u0131"', '"source"', '"payload"', '"schema"', '"_change_type"', '"id_isMissing"', '"nextlsn"', '"ddl"', '"status"', '"before-image"']  # fmt: skip

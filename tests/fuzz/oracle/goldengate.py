@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tests.fuzz.oracle import envelope, moments, octets
-from tests.fuzz.oracle.records import Line, Record, rows_of
+from tests.fuzz.oracle.records import Line, Record, parts_of, rows_of
 from tests.fuzz.oracle.tables import Kind
 from tests.fuzz.oracle.tree import Number, an_object
 from tests.fuzz.oracle.values import Texts, text_of
@@ -36,11 +36,8 @@ def rows(tree: Any, line: Line, *, zone: str = "utc") -> list[Row]:
         if members.get(name) != "7" or isinstance(members.get(name), Number):
             envelope.transaction(members, name, line.notes)
     full = members.get("table")
-    schema, table, catalog = None, full, ""
+    catalog, schema, table = parts_of(full)
     if isinstance(full, str) and not isinstance(full, Number):
-        rest, _, table = full.rpartition(".")
-        catalog, _, name = rest.rpartition(".")
-        schema = name or None
         line.written = {one.upper(): one for one in line.tables}  # Oracle's names are in capitals
     row_mode = "after" not in members and "before" not in members and action != "T"
     new, old = (members, members) if row_mode else (members.get("after"), members.get("before"))
@@ -66,7 +63,7 @@ def rows(tree: Any, line: Line, *, zone: str = "utc") -> list[Row]:
         line.notes.add("row mode in a block with others")
     texts = Texts(octets.from_base64, bare=zone)
     convert = partial(_oracle, texts)
-    return rows_of(line, Record(action, schema, table, new, old, apart=apart, database=catalog or None), convert)
+    return rows_of(line, Record(action, schema, table, new, old, apart=apart, database=catalog), convert)
 
 
 def _folded(image: Any, line: Line) -> Any:

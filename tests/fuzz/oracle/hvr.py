@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tests.fuzz.oracle import moments, numbers
-from tests.fuzz.oracle.records import TRUNCATE, Line, table_of
+from tests.fuzz.oracle.records import TRUNCATE, Line, check_cases, table_of
 from tests.fuzz.oracle.tree import Number, an_object, has_lone_surrogate
 from tests.fuzz.oracle.values import strict
 from tests.fuzz.oracle.verdict import MISSING, Row, Wrong
@@ -44,8 +44,10 @@ def json_line(tree: Any, line: Line) -> list[Row]:
         line.notes.add("hvr_missing, which is for CSV and Parquet")
     op = check_meta(members, line)
     table = table_of(line, line.schema, members.get("hvr_tbl_name"))
-    if not line.ignore and any(name not in table.columns and name not in META for name in members):
+    others = {name for name in members if name not in table.columns and name not in META}
+    if others and not line.ignore:
         raise Wrong("an unknown column")
+    check_cases(table, members, others)
     values = {
         name: strict(members[name], kind, line.notes) if name in members else MISSING
         for name, kind in table.columns.items()

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from tests.fuzz.oracle import envelope, octets
-from tests.fuzz.oracle.records import Line, Record, rows_of
+from tests.fuzz.oracle.records import Line, Record, parts_of, rows_of
 from tests.fuzz.oracle.tables import Kind
 from tests.fuzz.oracle.tree import Number, an_object, has_lone_surrogate, parse
 from tests.fuzz.oracle.values import Texts
@@ -38,14 +38,8 @@ def rows(tree: Any, line: Line) -> list[Row]:
             line.notes.add("a time with zeros before it")
     if action == "D" and not old:
         old = key
-    schema, _, table = (metadata.get("opencdc.collection"), "", metadata.get("opencdc.collection"))
-    if isinstance(table, str):
-        *parts, table = table.split(".")
-        if "" in parts:
-            line.notes.add("an empty part of a table's name")
-        schema = ".".join(parts[-1:] if "" in parts else parts) or None
-    database, _, schema = schema.rpartition(".") if isinstance(schema, str) else (None, "", schema)
-    return rows_of(line, Record(action, schema or None, table, new, old, database=database or None), _go)
+    database, schema, table = parts_of(metadata.get("opencdc.collection"))
+    return rows_of(line, Record(action, schema, table, new, old, database=database), _go)
 
 
 def _or_none(tree: Any, what: str) -> dict[str, Any] | None:

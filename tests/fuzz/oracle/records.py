@@ -56,6 +56,17 @@ class Record:
     database: Any = None
 
 
+def parts_of(name: Any) -> tuple[str | None, str | None, Any]:
+    """Return the database, the schema and the name that are written with points between. Raises Wrong."""
+    if not isinstance(name, str) or isinstance(name, Number):
+        return None, None, name
+    parts = name.split(".")
+    if "" in parts or len(parts) > 3:
+        raise Wrong("a name of a table with an empty part, or with too many")
+    database, schema, table = [None] * (3 - len(parts)) + parts
+    return database, schema, table
+
+
 def table_of(line: Line, schema: Any, name: Any, database: Any = None) -> Table:
     """Return the table that a record means, beside others that write its names so. Raises Wrong."""
     if not isinstance(name, str) or isinstance(name, Number):
@@ -126,10 +137,18 @@ def _known(line: Line, table: Table, image: Any, record: Record) -> dict[str, An
         if any(image[name] is not MISSING for name in others):
             raise Wrong("an unknown column")
         line.notes.add("an unknown column that did not change")
+    check_cases(table, image, others)
     known = {name: value for name, value in image.items() if name in table.columns and value is not MISSING}
     if others and not known:
         line.notes.add(_ONLY_OTHERS)
     return known
+
+
+def check_cases(table: Table, image: dict[str, Any], others: set[str]) -> None:
+    """Raise Wrong for another name that differs in case alone from that of a column which the image has not."""
+    absent = {name.lower() for name in table.columns if name not in image}
+    if any(name.lower() in absent for name in others):
+        raise Wrong("a name that may be meant for a column without a value")
 
 
 def _without_empty(line: Line, table: Table, old: dict[str, Any], convert: Convert) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+"""The rows of one slice, or a truncate record, sent: read by Spark, and acknowledged by the brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from integrator.contracts.report import Report, largest
+from integrator.contracts.shards import Shards
+from integrator.deliver.kafka.topic_limits import refused
+from integrator.errors import DataError, DeliveryError, from_wire, shortened
+from integrator.names.numbers import counted
+from integrator.refresh.rows import Rows, fragments
+from integrator.refresh.tables import unreadable
+from integrator.run.passes.prefetch import prefetch
+from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.spark.failures import classify
+
+
+def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shards | None) -> list[Report]:
+    """Send the rows of `source`; return the tasks' reports when every message is acknowledged.
+
+    state: the state directory. tasks: how many may send at once. shards: the transactions, where rows are sent in some.
+    Raises IntegratorError.
+    """
+    second = second_pass(rows.recipe, state, tasks, shards)
+
+    def passes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return second(prefetch(fragments(rows, batches)))
+
+    try:
+        collected = source.mapInArrow(passes, REPORT_DDL).collect()
+    except (PySparkException, Py4JError) as error:
+        raise from_wire(str(error)) or classify(error) or _of_data(rows, str(error)) or error from None
+    reports = [Report.of_json(row.report) for row in collected]
+    large = largest(reports)
+    if large is not None:
+        raise refused(rows.recipe.send, large, rows.recipe.messages.max_bytes, f"refresh of {rows.table}")
+    wrong = [report.error for report in reports if report.error]
+    sent, acknowledged = (sum(getattr(report, name) for report in reports) for name in ("messages", "acknowledged"))
+    if wrong or sent != acknowledged:
+        raise DeliveryError(
+            f"refresh of {rows.table}: {acknowledged} of {counted(sent, 'message')} acknowledged; "
+            f"{wrong[0] if wrong else 'no reason given'}; run it again to continue with the remaining slices"
+        )
+    return reports
+
+
+def _of_data(rows: Rows, text: str) -> DataError | None:
+    """Return the error for a row that Spark could not read; its text may have the row's values."""
+    found = unreadable(text)
+    if rows.recipe.masks:
+        found = ["why is not shown, for the channel masks columns"] if found else []
+    return DataError(f"table {rows.table}: a row cannot be read: {'; '.join(map(shortened, found))}") if found else None

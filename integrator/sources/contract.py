@@ -1,0 +1,117 @@
+"""What a source of changes is. Each class of location has one: a file or a folder here, and a line in `SOURCES`.
+
+Its slices are found by `listing`, numbered by the journal, and read by `reader` on executors. Whoever integrates asks
+nothing else of it, and knows no location class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from integrator.channel.sources import SourceLocation
+from integrator.contracts.recipe import Recipe
+from integrator.decode.contract import File
+from integrator.decode.json.joined import JoinedLines
+from integrator.schema import Table
+from integrator.sources.journal.journal import Journal
+from integrator.sources.slices import Slice, SliceListing, TaskSlice
+
+Report: TypeAlias = Callable[[str, str], None]
+"""Takes a problem of a location: the key, and what is wrong there."""
+Problems: TypeAlias = Iterator[tuple[str, str]]
+"""Problems of a location: the key, and what is wrong there."""
+
+
+class SliceReader(Protocol):
+    """Reads slices in a task. It is pickled for the executors."""
+
+    def file(self, one: TaskSlice) -> File:
+        """Return a slice as dialects read it: the same lines each time (I2)."""
+
+    def check_unchanged(self, one: TaskSlice) -> None:
+        """Raise EnvironmentFault where a slice is not as it was taken. Called before and after it is read."""
+
+    def join(self, slices: Sequence[TaskSlice]) -> JoinedLines | None:
+        """Return the lines of small slices as one; None where they are to be read one by one."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a feed is opened with.
+
+    channel: its name. recipe: what is read. journal, journal_path: the slices taken so far; no stream runs.
+    slices: those that are there. kept_cycles: so many synced cycles may still be gone back to.
+    """
+
+    channel: str
+    recipe: Recipe
+    journal: Journal
+    journal_path: Path
+    slices: Sequence[Slice]
+    kept_cycles: int
+
+
+class Feed:
+    """What a source does beside the cycles, from when the channel is locked until it is given back: nothing here."""
+
+    def start(self, synced: int) -> None:
+        """Start; `synced` is the ordinal of the last slice that is in a synced cycle. Called once, by a daemon only."""
+
+    def synced(self, last: int) -> None:
+        """Take note of a synced cycle, which ends with the slice `last` (I1): what was read may be given up."""
+
+    def compact(self, journal: Journal, synced: int) -> None:
+        """Compact the journal, see `Journal.compact`. No stream runs."""
+        journal.compact(synced)
+
+    def close(self) -> None:
+        """End what `start` began, and give back what was opened. Called once."""
+
+
+class Source(Protocol):
+    """Where changes come from: a location of the channel, understood. Plain data, which prints and compares.
+
+    location: what all sources have. reader: what reads slices on executors. example: a location as it may be written.
+    """
+
+    @property
+    def location(self) -> SourceLocation:
+        """The location as the channel has it."""
+
+    @property
+    def reader(self) -> SliceReader:
+        """What reads its slices on executors."""
+
+    @property
+    def example(self) -> str:
+        """A location as it may be written, for a channel that has none."""
+
+    def describe(self) -> str:
+        """Return where changes come from, for people; nothing secret (I7)."""
+
+    def check(self, tables: Sequence[Table], report: Report) -> None:
+        """Report what is wrong with the location as it is written. tables: those of the channel."""
+
+    def notes(self) -> Iterator[str]:
+        """Yield what is allowed, and may not be meant."""
+
+    def look(self, directory: str, *, is_free: bool) -> Problems:
+        """Yield what this machine lacks. directory: of the channel's file. is_free: no process has the channel."""
+
+    def reach(self, directory: str) -> Problems:
+        """Yield what cannot be reached elsewhere: in a store, or through the network."""
+
+    def place(self, state: Path) -> str:
+        """Return where slices are: a path or a URI. state: the channel's state directory."""
+
+    def listing(self, place: str, delay_s: int = 0) -> SliceListing:
+        """Return what finds slices at `place` that are at least `delay_s` seconds old."""
+
+    def prepare(self, place: str) -> None:
+        """Make what must be there before slices are listed first."""
+
+    def open(self, opening: Opening) -> Feed:
+        """Open what runs beside the cycles. Raises IntegratorError where slices and journal do not belong together."""

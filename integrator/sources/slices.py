@@ -1,0 +1,79 @@
+"""Slices: what a source is divided into. A slice is read in order by one task, and never divided.
+
+What a process of Spark's finds slices with is here, too: it starts often, and imports no decoder and no channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+TASK_SLICES = pa.schema(
+    [
+        ("ordinal", pa.int64()),
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("mtime", pa.int64()),
+        ("stream", pa.string()),
+        ("read", pa.bool_()),
+        ("group", pa.int64()),
+    ]
+)
+TASK_SLICES_DDL = "ordinal bigint, path string, size bigint, mtime bigint, stream string, read boolean, group bigint"
+"""The rows that Spark hands to the first pass: a `TaskSlice` each."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What a source has found: a file, or a range of what it reads.
+
+    path: its name, which no other slice has, and by which it is opened. size: in bytes. mtime: its time of change in
+    ns, 0 where that is not known. Size and time are those of when it was taken.
+    """
+
+    path: str
+    size: int
+    mtime: int = 0
+
+
+class SliceListing(Protocol):
+    """Finds slices. It is pickled for the process of Spark's in which it is asked."""
+
+    def slices(self) -> list[Slice]:
+        """Return the slices that are there now, in order. Raises EnvironmentFault where they cannot be listed."""
+
+    def modified(self) -> int | None:
+        """Return when slices last came or went, in ns; None where that is not known: then they are listed each time."""
+
+    def stream_of(self, path: str) -> str:
+        """Return what a slice is a part of: a transaction goes on in the next slice of the same stream."""
+
+    @property
+    def number_of(self) -> Callable[[str], int] | None:
+        """Of slices whose paths number them without a gap, their numbers: none is taken before those below it."""
+
+
+@dataclass(frozen=True)
+class TaskSlice:
+    """A slice of a cycle, as a task has it.
+
+    ordinal: its number in the journal. read: whether it is to be read; else it is only asked where it ends, for it is
+    before the task's first. group: of small slices that may be read as one, the ordinal of the first; None where there
+    are no others.
+    """
+
+    ordinal: int
+    path: str
+    size: int
+    mtime: int
+    stream: str
+    read: bool
+    group: int | None = None
+
+
+def rows_of(slices: Sequence[TaskSlice]) -> pa.RecordBatch:
+    """Return task slices as Spark hands them on."""
+    return pa.RecordBatch.from_pylist([vars(one) for one in slices], TASK_SLICES)

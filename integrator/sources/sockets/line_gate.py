@@ -1,0 +1,96 @@
+"""Lines that a sender sends, looked at before they count as received.
+
+Each is one JSON object, null, or blank; and its envelope and its table are what the channel reads. What is refused here
+is what the decoder would refuse later, when the sender is gone: it is the same check. Values are not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from integrator.decode.contract import Reading
+from integrator.decode.dialect import Dialect
+from integrator.decode.json.document import first_wrong as first_wrong_json
+from integrator.decode.json.lines import Lines
+from integrator.decode.refusal import collecting
+from integrator.errors import DataError
+from integrator.sources.sockets.spool import never
+
+_FILE = "line"
+
+
+Check = Callable[[bytes], tuple[int, str] | None]
+"""Returns where the first of some lines begins that is refused, and why; None if each is taken.
+
+The last line has its end."""
+
+
+def door_of(dialect: Dialect, reading: Reading) -> Door:
+    """Return what is asked of the lines of a source.
+
+    Where wrong lines are rejected, those are taken that are JSON in a known dialect: the others become dead letters.
+    """
+
+    def check(lines: bytes) -> tuple[int, str] | None:
+        found = first_wrong(lines)
+        whole = lines[: found[0]] if found else lines
+        return _first_refused(whole, dialect, reading) or found
+
+    looks = dialect.check is not None and (not reading.tolerant or not dialect.marks)
+    return Door(check if looks else first_wrong, dialect.waits or never, hidden=reading.masks)
+
+
+def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int, str] | None:
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
+    lines = Lines(_FILE, data, np.arange(len(ends)), offsets, hidden=reading.masks)
+    lines = lines.take(np.flatnonzero(pc.not_equal(pc.utf8_trim(lines.array, " \t\r\n"), "")))
+    if not len(lines) or dialect.check is None:
+        return None
+    with collecting() as found:
+        try:
+            dialect.check(lines, reading)
+        except DataError as error:
+            found.extend(error.others() if error.others is not None else [_located(error, int(lines.numbers[0]))])
+    if not found:
+        return None
+    line, text = min(found)
+    return int(offsets[line]), text.removeprefix(f"{_FILE}:{line}: ").removeprefix(f"{_FILE}: ")
+
+
+def _located(error: DataError, first: int) -> tuple[int, str]:
+    """Return the line that an error names, or the `first` one, and its text."""
+    named = re.match(rf"{_FILE}:(\d+): ", str(error))
+    return int(named[1]) if named else first, str(error)
+
+
+def first_wrong(lines: bytes) -> tuple[int, str] | None:
+    """Return where the first line begins that is no record, and why; None if each is one. The last one has its end."""
+    try:
+        lines.decode()
+        good, reason = len(lines), ""
+    except UnicodeDecodeError as error:
+        good, reason = lines.rfind(b"\n", 0, error.start) + 1, "not UTF-8"
+    ends = np.flatnonzero(np.frombuffer(lines, np.uint8, good) == ord("\n"))
+    offsets = np.concatenate([[0], ends + 1]).astype(np.int32)
+    found, why = first_wrong_json(Lines("", lines[:good], np.arange(len(ends)), offsets))
+    if why:
+        good, reason = int(offsets[found.line]), f"no JSON record in one line: {why}"
+    return (good, reason) if reason else None
+
+
+@dataclass(frozen=True)
+class Door:
+    """What is asked of lines before they are received.
+
+    waits: whether a line is received with the next one only. hidden: those that are refused are not written down.
+    """
+
+    first_refused: Check = first_wrong
+    waits: Callable[[bytes], bool] = never
+    hidden: bool = False

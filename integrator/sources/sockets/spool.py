@@ -1,0 +1,291 @@
+"""The spool: lines that came through a socket, durable on disk before they count as received.
+
+Each sender writes a segment of its own, NAME.FIRST.open, which is sealed (named NUMBER.NAME.FIRST.jsonl) when a cycle
+may take it: from then on it is a change file like any other. FIRST is the number of its first line among all of that
+sender, so that the files alone say how many lines of each sender are here, whenever a crash comes.
+
+senders.json   how many lines of each sender there were, for those whose segments are gone
+refused.jsonl  connections that were closed for what they sent
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from io import FileIO
+from pathlib import Path
+
+from integrator import durable
+from integrator.errors import EnvironmentFault
+from integrator.sources.files.listing import Listing
+
+PATTERN = "[0-9]*.jsonl"
+_SEALED = re.compile(r"(\d{12})\.([A-Za-z0-9_-]+)\.(\d+)\.jsonl")
+_OPEN = re.compile(r"([A-Za-z0-9_-]+)\.(\d+)\.open")
+_MOST_REFUSED = 1024 * 1024
+MOST_SENDERS = 10_000
+"""Names of senders whose lines are counted, for ever: whoever invents names fills memory and disk."""
+
+
+def never(_line: bytes) -> bool:
+    """Return that a line does not wait for the next one."""
+    return False
+
+
+def number_of(path: str) -> int:
+    """Return the number of a segment."""
+    return int(path.rpartition("/")[2].partition(".")[0])
+
+
+@dataclass(frozen=True)
+class Segments(Listing):
+    """Finds the sealed segments of a spool: each sender is a stream, and their numbers have no gap."""
+
+    def stream_of(self, path: str) -> str:
+        """Return the sender of a segment."""
+        found = _SEALED.fullmatch(path.rpartition("/")[2])
+        return found[2] if found else ""
+
+    @property
+    def number_of(self) -> Callable[[str], int] | None:
+        """What gives the number of a segment."""
+        return number_of
+
+
+def segments(directory: str, delay_s: int = 0) -> Segments:
+    """Return what finds the segments in the directory of a spool that are at least `delay_s` seconds old."""
+    return Segments(directory, PATTERN, (), "name", delay_s)
+
+
+class Spool:
+    """The segments of a channel. One process has it at a time, the one that has the channel's lock."""
+
+    def __init__(self, directory: Path, waits: Callable[[bytes], bool] = never) -> None:
+        """Open the spool, and seal what a crash left open, cut to whole lines.
+
+        waits: whether a line is received with the next one only (`Dialect`): a crash came between them.
+        """
+        self.path, self._waits = directory, waits
+        durable.make_directory(directory)
+        self._lock = threading.RLock()
+        self._writers: dict[str, Writer] = {}
+        self._received = self._recorded()
+        self._next = 1
+        self._sizes: dict[str, int] = {}
+        for path in sorted(directory.glob(PATTERN)):
+            number, sender, first = self._parts(path)
+            self._next = max(self._next, number + 1)
+            self._received[sender] = max(self._received.get(sender, 0), first - 1 + _lines(path))
+            self._sizes[path.name] = path.stat().st_size
+        for path in directory.glob("*.open"):
+            self._recover(path)
+
+    def _recorded(self) -> dict[str, int]:
+        path = self.path / "senders.json"
+        if not path.exists():
+            return {}
+        try:
+            return {str(name): int(count) for name, count in json.loads(path.read_text(encoding="utf-8")).items()}
+        except (ValueError, TypeError, AttributeError) as error:
+            raise EnvironmentFault(
+                f"{path}: is damaged ({error!r}), and has how many lines of each sender were received; restore it, or "
+                "remove it: then senders whose lines are in no segment any more begin again with their first line"
+            ) from error
+
+    @staticmethod
+    def _parts(path: Path) -> tuple[int, str, int]:
+        found = _SEALED.fullmatch(path.name)
+        if found is None:
+            raise EnvironmentFault(
+                f"{os.fsencode(path).decode(errors='backslashreplace')}: is no segment of the spool "
+                "(NUMBER.SENDER.FIRST.jsonl, its number with 12 digits); move it elsewhere"
+            )
+        return int(found[1]), found[2], int(found[3])
+
+    def _recover(self, path: Path) -> None:
+        found = _OPEN.fullmatch(path.name)
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        last = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+        whole = whole.removesuffix(last) if self._waits(last) else whole
+        if found is None or not whole:
+            path.unlink()
+            return
+        durable.cut(path, len(whole))
+        self.sealed(path, found[1], int(found[2]), whole.count(b"\n"))
+
+    def go_on_after(self, number: int) -> None:
+        """Give the next segment a number above `number`, which was taken though its file may be gone."""
+        with self._lock:
+            self._next = max(self._next, number + 1)
+
+    def received(self, sender: str) -> int:
+        """Return how many lines of a sender are durable."""
+        return self._received.get(sender, 0)
+
+    def takes(self, sender: str) -> bool:
+        """Return whether a sender is known, or may become so."""
+        with self._lock:
+            return sender in self._received or len(self._received) < MOST_SENDERS
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How much is sealed and not synced."""
+        with self._lock:
+            return sum(self._sizes.values())
+
+    def writer(self, sender: str) -> Writer:
+        """Return the writer of a sender's segments; a sender has one connection at a time."""
+        with self._lock:
+            return self._writers.setdefault(sender, Writer(self, sender))
+
+    def sealed(self, path: Path, sender: str, first: int, lines: int) -> None:
+        """Name a segment that is whole, and durable, so that cycles find it."""
+        with self._lock:
+            name = f"{self._next:012d}.{sender}.{first}.jsonl"
+            self._next += 1
+            self._sizes[name] = path.stat().st_size
+            self._received[sender] = max(self.received(sender), first - 1 + lines)
+            durable.rename(path, self.path / name)
+
+    def synced(self, names: list[str]) -> None:
+        """Take note of segments that are in a synced cycle: they wait no longer."""
+        with self._lock:
+            for name in names:
+                self._sizes.pop(name, None)
+
+    def remove(self, names: list[str]) -> None:
+        """Remove segments that no cycle will be gone back to for."""
+        with self._lock:
+            # before the segments that have it are gone
+            durable.replace(self.path / "senders.json", json.dumps(self._received).encode())
+            last = f"{self._next - 1:012d}."
+        for name in names:
+            if not name.startswith(last):  # it says which number is next
+                (self.path / name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the files; what is not sealed, the next one that opens the spool seals."""
+        with self._lock:
+            for writer in self._writers.values():
+                writer.close()
+
+    def refuse(self, peer: str, sender: str, line: int, reason: str, begins: bytes) -> None:
+        """Write down why a connection was closed: the number of the line, and how it begins."""
+        path = self.path / "refused.jsonl"
+        if path.exists() and path.stat().st_size > _MOST_REFUSED:
+            path.replace(path.with_suffix(".old.jsonl"))
+        entry = {
+            "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+            "peer": peer,
+            "sender": sender,
+            "line": line,
+            "reason": reason,
+            "begins": begins[:200].decode("utf-8", "backslashreplace"),
+        }
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+
+class Writer:
+    """Writes the lines of one sender, segment after segment; one thread writes, and any may seal."""
+
+    def __init__(self, spool: Spool, sender: str) -> None:
+        self._spool, self._sender = spool, sender
+        self._lock = threading.Lock()
+        self._file: FileIO | None = None
+        self._first, self._lines, self._durable = 0, 0, 0
+        self._torn = False
+        self.size = self._durable_size = 0
+
+    @property
+    def lines(self) -> int:
+        """How many lines the segment has that is not sealed."""
+        return self._lines if self._file is not None else 0
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether lines were written that are not durable yet."""
+        return self._file is not None and self._lines > self._durable
+
+    @property
+    def received(self) -> int:
+        """How many lines of the sender are written, since its first one."""
+        return self._first - 1 + self._lines if self._file is not None else self._spool.received(self._sender)
+
+    def write(self, data: bytes) -> None:
+        """Write whole lines. Raises OSError; then the segment ends with what is durable."""
+        with self._lock:
+            if self._file is None:
+                self._first, self._lines, self._durable = self._spool.received(self._sender) + 1, 0, 0
+                self.size = self._durable_size = 0
+                path = self._spool.path / f"{self._sender}.{self._first}.open"
+                self._file = path.open("wb", buffering=0)
+                durable.sync_directory(self._spool.path)
+            if self._torn:
+                self._cut()
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[self._file.write(left) :]
+            except OSError:
+                self._cut()
+                raise
+            self._lines += data.count(b"\n")
+            self.size += len(data)
+
+    def sync(self) -> int:
+        """Make what was written durable; return how many lines of the sender are. Raises OSError as `write`."""
+        with self._lock:
+            return self._sync()
+
+    def _sync(self) -> int:
+        if self._torn:
+            self._cut()
+        if self._file is not None and self._lines > self._durable:
+            try:
+                os.fsync(self._file.fileno())
+            except OSError:
+                self._cut()
+                raise
+            self._durable, self._durable_size = self._lines, self.size
+        return self.received
+
+    def _cut(self) -> None:
+        """Cut the segment to what is durable, for nobody knows how much of the rest was written."""
+        self._torn = True
+        self._lines, self.size = self._durable, self._durable_size  # first: none is acknowledged
+        if self._file is not None:
+            os.ftruncate(self._file.fileno(), self._durable_size)
+            os.lseek(self._file.fileno(), 0, os.SEEK_END)
+            os.fsync(self._file.fileno())
+        self._torn = False
+
+    def close(self) -> None:
+        """Make what was written durable, and close the file."""
+        with self._lock:
+            self._sync()
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+    def seal(self) -> None:
+        """Hand the segment over to the cycles."""
+        with self._lock:
+            self._sync()
+            if self._file is None:
+                return
+            path = Path(self._file.name)
+            self._file.close()
+            self._file = None
+            self._spool.sealed(path, self._sender, self._first, self._lines)
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
