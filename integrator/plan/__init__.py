@@ -49,12 +49,12 @@ from integrator.schema import Table
 from integrator.sources.tables import TableSource
 from integrator.tables import discovered_columns as adding
 
-__all__ = ["Plan", "make", "replan"]
+__all__ = ["Plan", "build", "replan"]
 
 DEFAULT_CYCLE_BYTES = 256 * 1024 * 1024
 
 
-def make(
+def build(
     file: str,
     timezone: str,
     run: RunOptions | None = None,

@@ -166,7 +166,7 @@ ACTIONS = [
 def make(tmp_path, **other):
     path = tmp_path / "channel.yaml"
     path.write_text("\n".join({**BASE, **other}.values()) + "\n")
-    return plan.make(str(path), "UTC")
+    return plan.build(str(path), "UTC")
 
 
 @pytest.mark.parametrize(("other", "expected"), CASES)
@@ -266,4 +266,4 @@ def test_a_state_directory_that_is_no_local_path_is_a_problem(state, tmp_path):
         f"  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\ntables: [{SHOP_SQL}]\n"
     )
     with pytest.raises(ConfigurationError, match=r"channel.yaml:2: \$.state: .* is no local path"):
-        plan.make(str(path), "UTC")
+        plan.build(str(path), "UTC")
