@@ -72,20 +72,22 @@ def channel_of(
         _apply(path, mistake, data, source, removed)
     try:
         return Channel.model_validate(data, context=context), problems, removed
-    except ValidationError:  # what is meant is wrong too, or there is none that must be there
+    except ValidationError:  # what is meant is wrong too, or something that must be there has no stand-in
         return None, problems, removed
 
 
 def _mistakes(errors: Sequence[ErrorDetails], data: Any, written: dict[Path_, str]) -> dict[Path_, Mistake]:
     """Return each mistake once, by its path: none within another one, no missing key that is misspelled."""
     found: dict[Path_, Mistake] = {}
+    missing: set[Path_] = set()
     for error in errors:
         path = _path(data, error["loc"], is_missing=error["type"] == "missing")
         if path is not None:
             found.setdefault(path, _mistake(error, path, data, written))
-    meant = {(*path[:-1], mistake.key) for path, mistake in found.items() if mistake.key}
+            missing |= {path} if error["type"] == "missing" else set()
+    misspelled = missing & {(*path[:-1], mistake.key) for path, mistake in found.items() if mistake.key}
     outer = {path: one for path, one in found.items() if not any(path[:at] in found for at in range(len(path)))}
-    return {path: mistake for path, mistake in outer.items() if path not in meant}
+    return {path: mistake for path, mistake in outer.items() if path not in misspelled}
 
 
 def _mistake(error: ErrorDetails, path: Path_, data: Any, written: dict[Path_, str]) -> Mistake:
