@@ -58,6 +58,15 @@ CASES = [
         own="class kafka Kafka_Brokers localhost 9092 Kafka_Default_Topic shop hvr_tbl_name Create_Topics Partitions Replication_Factor",
     ),
     broken(
+        "a misspelled key beside the one that is meant, which is wrong too",
+        ("    path: in\n", "    paht: in\n    path: 5\n"),
+        [
+            "5: $.locations.src.paht: this key is not known here; do you mean path?",
+            '6: $.locations.src.path: text is wanted here: write "5", in quotes',
+        ],
+        ("    paht: in\n    path: 5\n", "    path: in\n"),
+    ),
+    broken(
         "two sources",
         ("  kaf:", "  more: {class: files, path: in}\n  kaf:"),
         "2: $.locations: a channel has one location of class files or socket; found src, more: leave one of them out",
