@@ -19,7 +19,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import hexadecimal
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.engine.arrays import Mask
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import op_mapping
 from integrator.schema import String
@@ -64,9 +64,9 @@ class EvaluationContext:
 
     def error(self, what: str, refused: Refused, parts: Iterable[Part] = ()) -> DataError:
         """Return the error for a value that was refused; it is not shown where its expression has masked columns."""
-        line = f":{self.changes.line[refused.index]}" if refused.index is not None else ""
+        line = int(self.changes.line[refused.index]) if refused.index is not None else 0
         text = _MASKED if refused.valued and any(map(self._has_masked, parts)) else refused
-        return DataError(f"{self.changes.file}{line}: table {self.changes.table}, {what}: {text}")
+        return DataError(Fault(Place(self.changes.file, line), f"table {self.changes.table}, {what}: {text}"))
 
     def _has_masked(self, part: Part) -> bool:
         masked = self.recipe.masked

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from integrator.errors import ConfigurationError
-from integrator.plan import make
+from integrator.plan import build
 
 pytestmark = pytest.mark.fast
 
@@ -26,7 +26,7 @@ locations:
 tables: [{{file: {directory}/t.sql, sql_dialect: {dialect}{entry}}}]
 actions:
 {said}""")
-    return make(str(directory / "channel.yaml"), "UTC")
+    return build(str(directory / "channel.yaml"), "UTC")
 
 
 def names(made):

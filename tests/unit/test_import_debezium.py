@@ -296,7 +296,7 @@ def test_two_tables_of_one_name_have_names_of_their_own(run, tmp_path):
     channel, printed, code = run(POSTGRES, tables=ddl)
     assert code == 0, printed
     assert "names: {public.orders: public_orders, ops.orders: ops_orders}" in channel
-    topics = {table.topic for table in plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables}
+    topics = {table.topic for table in plan.build(str(tmp_path / "channel.yaml"), "UTC").recipe.tables}
     assert topics == {"shop.public.orders", "shop.ops.orders"}
 
 
@@ -313,7 +313,7 @@ def test_flattened_rows_are_those_that_debezium_made(run, tmp_path):
     assert code == 0, printed
     changes = tmp_path / "changes.jsonl"
     changes.write_text("".join(f"{event.line}\n" for event in debezium.events("plain")))
-    made = plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe
+    made = plan.build(str(tmp_path / "channel.yaml"), "UTC").recipe
     got = debezium.by_key(
         (m.topic, m.key.decode(), debezium.parsed(m.value.decode())) for m in pure.messages(made, changes)
     )

@@ -48,7 +48,7 @@ def seen(tmp_path, monkeypatch):
             (tmp_path / "many.sql").write_text(tables)
             text = re.sub(r"tables: .*", f"tables: [{tmp_path}/many.sql]", text)
         path.write_text(text)
-        with capture_logs() as logs, serving([plan.make(str(path), "UTC")]) as observer:
+        with capture_logs() as logs, serving([plan.build(str(path), "UTC")]) as observer:
             happened(observer, monkeypatch)
             [url] = [log["url"] for log in logs if log["event"] == "monitor"]
             picture = tmp_path / f"{name}.png"
