@@ -19,6 +19,8 @@ from integrator.errors import ConfigurationError
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table a(k int primary key, v text); create table b(k int primary key, v text);"
 ONE_TOPIC = ", Kafka_Default_Topic: all"
 

@@ -14,6 +14,8 @@ from integrator.decode.contract import Reading
 from integrator.errors import ConfigurationError
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table t(k int primary key, v varchar(9), big text);"
 OP = "{action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: '{hvr_op}'}"
 SEQUENCE = (

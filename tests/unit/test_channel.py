@@ -14,6 +14,8 @@ from integrator.errors import ConfigurationError
 from tests.conftest import ROOT
 from tests.parts.channels import SHOP_SQL
 
+pytestmark = pytest.mark.fast
+
 BASE = {
     "channel": "channel: shop",
     "locations": """locations:

@@ -10,6 +10,8 @@ import pytest
 from integrator.transform.coerce import TYPES
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 # column: its type at the source, and in the messages
 COLUMNS = {
     "tiny": ("bigint", "smallint"),

@@ -7,6 +7,8 @@ import pytest
 
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table t(k int primary key, name varchar(40), price decimal(10,2), at timestamp(3), data bytea);"
 ROW = {"k": 1, "name": "Zoë Ø.", "price": 12.5, "at": "2026-02-03T04:05:06.007", "data": "cafe"}
 ALL = {"k": 1, "name": "Zoë Ø.", "price": 12.5, "at": "2026-02-03T04:05:06.007", "data": "yv4="}

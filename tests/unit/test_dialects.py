@@ -11,7 +11,7 @@ from integrator.decode.dialects import recognized
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 
-pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler, pytest.mark.fast]
 
 DDL = """
 create table orders(id int primary key, qty int, name varchar(50), price decimal(10,2), at timestamptz, raw bytea);

@@ -12,6 +12,8 @@ from integrator.encode import messages
 from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table shop.t(id int primary key, v text, n decimal(6,2), at timestamptz(3));"
 AT = "2026-11-20T12:34:56.789Z"
 MILLIS = 1795178096789

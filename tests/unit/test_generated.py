@@ -12,6 +12,8 @@ from tests.conftest import ROOT
 from tests.generate import PAGES, SCHEMA
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_generated_pages_are_current(path):

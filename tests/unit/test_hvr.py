@@ -11,7 +11,7 @@ from integrator.contracts.sequence import OpenTransaction
 from integrator.errors import DataError
 from tests.parts import pure
 
-pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler, pytest.mark.fast]
 
 DDL = """create table orders(id int primary key, v text, d date, b bytea, n decimal(10,2), f real, ok boolean,
   at timestamptz, tags text[]);

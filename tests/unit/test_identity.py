@@ -7,6 +7,8 @@ import pytest
 from integrator.errors import ConfigurationError
 from integrator.plan import build
 
+pytestmark = pytest.mark.fast
+
 ORDERS = "create table public.orders (id int primary key); create table ops.orders (id int primary key);"
 VEHICLES = 'create table vehicle (id int primary key); create table "Vehicle" (id int primary key);'
 ONE = "create table orders (id int primary key);"

@@ -14,6 +14,8 @@ from integrator.sources.journal.digests import Beginning
 from integrator.sources.journal.journal import LEAST_COMPACTED, Journal
 from integrator.sources.slices import Slice
 
+pytestmark = pytest.mark.fast
+
 FILES = 3 * LEAST_COMPACTED
 SYNCED = FILES - 10
 

@@ -13,6 +13,8 @@ from integrator.errors import ConfigurationError
 from tests.parts.certificates import Authority
 from tests.parts.channels import SHOP_SQL
 
+pytestmark = pytest.mark.fast
+
 LOGIN = "Stream_User: me, Stream_Password: pa55word"
 TICKET = "Kafka_Kerberos_Client_Principal: me@HERE, Kafka_Kerberos_Keytab: FILE"
 CLIENT = "Stream_Client_Public_Certificate: FILE, Stream_Client_Private_Key: FILE"

@@ -13,6 +13,8 @@ from integrator.errors import ConfigurationError, DataError
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table t(id int, part varchar(5), v text, at timestamp(3), primary key(id, part));"
 SINGLE = "create table t(id int primary key, part varchar(5), v text, at timestamp(3));"
 REGISTRY = ', Kafka_Schema_Registry: "http://localhost:1"'

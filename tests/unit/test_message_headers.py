@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from integrator.contracts.outgoing import HEADER_OVERHEAD, header_size
 from integrator.encode.headers import KindHeaders, headers_of_rows
 
+pytestmark = pytest.mark.fast
+
 NAMES = st.sampled_from(["a", "b", "\u00e9", "__value_schema_id"])
 VALUES = st.one_of(st.none(), st.binary(max_size=5))
 KINDS = st.builds(

@@ -12,6 +12,8 @@ from integrator.names.units import in_unit
 from integrator.schema import DATATYPES
 from tests.parts.channels import SHOP_SQL
 
+pytestmark = pytest.mark.fast
+
 CHANNEL = """\
 channel: shop
 locations:

@@ -11,6 +11,8 @@ from integrator.contracts.outgoing import RECORD_OVERHEAD, header_size
 from tests.parts import pure
 from tests.parts.channels import TIMEKEY
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table t(k int primary key, small text, large text, data bytea);"
 LIMIT = 6000
 SIZE = f'  - {{action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: "{LIMIT}"}}\n'

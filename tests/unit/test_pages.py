@@ -8,6 +8,8 @@ import yaml
 from tests import graphs, site_hooks
 from tests.parts import pages
 
+pytestmark = pytest.mark.fast
+
 TABLE = """\
 | step | rows/s | of | memory |
 | --- | ---: | --- | ---: |

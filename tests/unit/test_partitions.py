@@ -9,6 +9,8 @@ from integrator.errors import ConfigurationError, DataError
 from integrator.refresh.tables import _select
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DUMP = """
 CREATE TABLE public.m (id integer NOT NULL, at date NOT NULL) PARTITION BY RANGE (at);
 CREATE TABLE public.m_2024 (id integer NOT NULL, at date NOT NULL);

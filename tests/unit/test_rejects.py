@@ -13,6 +13,8 @@ from integrator.errors import DataError
 from integrator.run.passes.rejects import TooMany
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table orders(id int primary key, v text, n numeric(4,1));"
 ALL = "errors: {tolerance: all, deadletterqueue.topic.name: dead}\n"
 ENVELOPE = "  - {action: FileFormat, Json: true, JsonMode: SCHEMA_PAYLOAD}\n"

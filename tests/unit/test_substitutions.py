@@ -7,6 +7,8 @@ from integrator.expressions.parts import depends_on
 from integrator.expressions.substitutions import SUBSTITUTIONS
 from integrator.schema import Column, Integer, Table
 
+pytestmark = pytest.mark.fast
+
 TABLE = Table("t", "t", "s", (Column("k", Integer(32)),), ("k",))
 CASES = [
     ("{hvr_op}", "row"),

@@ -8,6 +8,8 @@ import pytest
 from integrator.errors import ConfigurationError
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table t(k int primary key, code varchar(9), note text, at timestamp(3), day date, n int, data bytea);"
 ROW = {
     "k": 1,

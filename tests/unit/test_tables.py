@@ -5,6 +5,8 @@ import pytest
 from integrator import tables
 from integrator.schema import describe
 
+pytestmark = pytest.mark.fast
+
 DDL = """create table "Items"(
   id bigint not null, name varchar(20), price decimal(10,2) not null, day date, at timestamp(3), tags text[],
   primary key (id));"""

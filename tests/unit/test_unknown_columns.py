@@ -6,6 +6,8 @@ import pytest
 
 from tests.parts import pure
 
+pytestmark = pytest.mark.fast
+
 DDL = "create table t(k int primary key, v text);"
 IGNORE = ", unknown_columns: ignore"
 

@@ -7,7 +7,7 @@ from integrator import schema
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_text
 
-pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler, pytest.mark.fast]
 
 ARRAYS = [
     ("{a,b}", ["a", "b"]),

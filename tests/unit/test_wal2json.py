@@ -10,7 +10,7 @@ from integrator.errors import DataError
 from tests.conftest import DATA
 from tests.parts import pure
 
-pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
+pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler, pytest.mark.fast]
 
 DDL = "create table t(k int, j int, v text, primary key(k, j)); create table nokey(a int, b text);"
 OPS = """  - {action: ColumnProperties, Name: op, Extra: true, Datatype: integer, IntegrateExpression: "{hvr_op}"}

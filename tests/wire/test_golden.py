@@ -7,6 +7,8 @@ import pytest
 from integrator.formats import FORMATS
 from tests.wire import golden
 
+pytestmark = pytest.mark.fast
+
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "PARQUET"])
 def test_i2_golden_bytes(name):

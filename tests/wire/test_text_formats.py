@@ -24,6 +24,8 @@ from integrator.schema import Column
 from tests.cases import CASES, array
 from tests.wire import neutral
 
+pytestmark = pytest.mark.fast
+
 IDS = [case[0] for case in CASES]
 OPTIONS = Options(decimals="NUMERIC", json_mode="ROW_FRAGMENTS")
 
