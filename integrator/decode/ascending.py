@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,15 @@ class Ascending:
     def __init__(self, *, checked: bool) -> None:
         self.span = Span()
         self._checked, self._line = checked, 0
+
+    def saved(self) -> Callable[[], None]:
+        """Return what sets it back to what it is now."""
+        span, line = self.span, self._line
+
+        def restore() -> None:
+            self.span, self._line = span, line
+
+        return restore
 
     def extend(self, placed: Sequenced, rows: Ints, where: Where) -> None:
         """Add records in source order, with the rows that each makes; those without a row have no position."""

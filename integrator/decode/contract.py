@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -101,13 +102,33 @@ Before = Callable[[], OpenTransaction]
 """Called only when a file's first record needs it: it may read the previous file."""
 
 
+class BlockState(Protocol):
+    """What blocks of a file change as they are read, and what is set back where a block is read again."""
+
+    def saved(self) -> Callable[[], None]:
+        """Return what sets it back to what it is now."""
+
+
 class Standing:
-    """Where a file stands in the order of transactions: asked of the file before only where a record needs it."""
+    """Where a file stands in the order of transactions: asked of the file before only where a record needs it.
+
+    variant: what was found out of how records are written, by the first block; 0 before.
+    """
 
     def __init__(self, before: Before, first_row: int = 0) -> None:
         """Take what returns where the file before ends, and the number of the first row of each transaction."""
         self._before, self.first_row = before, first_row
         self.known: OpenTransaction | None = None
+        self.variant = 0
+
+    def saved(self) -> Callable[[], None]:
+        """Return what sets it back to what it is now."""
+        known, variant = self.known, self.variant
+
+        def restore() -> None:
+            self.known, self.variant = known, variant
+
+        return restore
 
     @property
     def open(self) -> OpenTransaction:

@@ -97,20 +97,15 @@ def of_parts(
 
     def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
-        order, tables, is_numbered = (
-            Sequencer(before, ascending, file.first_row(reading)),
-            reading.source_tables(),
-            False,
-        )
+        order, tables = Sequencer(before, ascending, file.first_row(reading)), reading.source_tables()
         of_file = parts(file, reading)
 
         def step(block: Any) -> Batch:
-            nonlocal is_numbered
             records, positions = of_file.decode(block)
             placed = order.place(positions, Where(file.path, records.line))
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
-            is_numbered = is_numbered or _is_numbered(placed, records, file)
-            span = Span() if is_numbered else ascending.span
+            order.variant = order.variant or int(_is_numbered(placed, records, file))
+            span = Span() if order.variant else ascending.span
             return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
 
         yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)

@@ -17,7 +17,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import Batch, Before, File, Reading
+from integrator.decode.contract import Batch, Before, BlockState, File, Reading
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.engine.arrays import Ints, Mask
@@ -32,7 +32,7 @@ _SMALL = 128
 def each_block(
     blocks: Iterable[Any],
     step: Callable[[Any], Batch],
-    states: Sequence[object],
+    states: Sequence[BlockState],
     reading: Reading,
     *,
     joined: bool = False,
@@ -61,7 +61,7 @@ def each_block(
 def _attempts(
     lines: Lines,
     step: Callable[[Lines], Batch],
-    states: Sequence[object],
+    states: Sequence[BlockState],
     rejected: list[Rejected],
     *,
     divisible: bool,
@@ -73,13 +73,13 @@ def _attempts(
         if tries >= _TRIES and divisible and len(lines) > _SMALL:
             half = len(lines) // 2
             return None, [lines.take(np.arange(half, len(lines))), lines.take(np.arange(half))]
-        before = [_copied(vars(state)) for state in states]
+        before = [state.saved() for state in states]
         batch, error, found = _collected(step, lines)
         counted = batch is not None and (batch.ignored or batch.unknown)  # wrong lines are not among what is counted
         if batch is not None and not (found and (joined or counted)):
             return _without(batch, lines.file, found, rejected), []
-        for state, saved in zip(states, before, strict=True):
-            vars(state).update(saved)
+        for restore in before:
+            restore()
         if not found:
             found = rejected_by(error, lines.file, "VALUE_CONVERTER") if isinstance(error, DataError) else []
             tries += len(found) == 1
@@ -131,11 +131,6 @@ def end_by_reading(
     for batch in read(file, lambda: unknown, reading):
         state = batch.open or state
     return replace(state, tx=None) if state.tx == unknown.tx else state
-
-
-def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return an object's attributes, of which dicts are those that change in themselves."""
-    return {name: dict(value) if isinstance(value, dict) else value for name, value in attributes.items()}
 
 
 def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:

@@ -83,6 +83,15 @@ class SourceTables:
         self._known, self.new = known, dict[str, Source]()
         self._found: dict[Source, Table | str] = {}
 
+    def saved(self) -> Callable[[], None]:
+        """Return what sets it back to what it is now."""
+        new, found = dict(self.new), dict(self._found)
+
+        def restore() -> None:
+            self.new, self._found = new, found
+
+        return restore
+
     def find(self, schema: str | None, name: str, where: Place, database: str | None = None) -> Table | str:
         """Return the table of a record that stands at `where`; or as what it is counted, and not sent.
 

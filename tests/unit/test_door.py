@@ -56,7 +56,7 @@ def check(directory, dialect, tolerance="none"):
     pure.recipe(directory, DDL, dialect=dialect, source=", table: t" if dialect in ("delta-cdf", "dms") else "")
     path = directory / "channel.yaml"
     path.write_text(f"{path.read_text()}errors: {{tolerance: {tolerance}}}\n")
-    made = pure.make(str(path), "UTC").recipe
+    made = pure.build(str(path), "UTC").recipe
     return door_of(DIALECTS[dialect], reading_of(made)).first_refused
 
 

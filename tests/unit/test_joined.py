@@ -8,6 +8,7 @@ import pytest
 from integrator.errors import DataError
 from integrator.run.passes import decoding
 from integrator.sources.slices import Slice
+from integrator.sources.sockets.spool import segments
 from integrator.sources.stream import GROUP_BYTES, SMALL_BYTES, _groups
 from tests.conftest import ROOT
 from tests.parts import pure
@@ -200,12 +201,12 @@ def entry(name, size):
 )
 def test_groups(sizes, expected):
     entries = [(number, entry(f"{number}.jsonl", size)) for number, size in enumerate(sizes)]
-    found = list(_groups(entries))
+    found = list(_groups(entries, segments("").stream_of))
     assert [len(group) for group in found] == expected
     assert [one for group in found for one in group] == entries
 
 
 def test_files_of_two_senders_are_not_in_one_group():
     names = [f"{number:012d}.{sender}.1.jsonl" for number, sender in enumerate("aab")]
-    found = list(_groups((number, entry(name, 5)) for number, name in enumerate(names)))
+    found = list(_groups(((number, entry(name, 5)) for number, name in enumerate(names)), segments("").stream_of))
     assert [len(group) for group in found] == [2, 1]

@@ -67,7 +67,7 @@ def recipe(directory, actions, errors="{}"):
     path = directory / "channel.yaml"
     text = path.read_text() + "".join(f"  - {one}\n" for one in actions)
     path.write_text(f"{text}errors: {errors}\n")
-    return pure.make(str(path), "UTC").recipe
+    return pure.build(str(path), "UTC").recipe
 
 
 def written(directory, *lines):

@@ -43,7 +43,7 @@ def raised(directory, dialect, lines):
     if not source:
         text = (directory / "channel.yaml").read_text().replace("dialect: hvr", "dialect: auto")
         (directory / "channel.yaml").write_text(text)
-        made = pure.make(str(directory / "channel.yaml"), "UTC").recipe
+        made = pure.build(str(directory / "channel.yaml"), "UTC").recipe
     path = directory / "a.jsonl"
     path.write_text("".join(f"{line}\n" for line in lines))
     with pytest.raises(DataError) as error:

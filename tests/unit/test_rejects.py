@@ -29,7 +29,7 @@ def recipe(directory, more=ALL, actions="", kafka="", ddl=DDL):
     text = (directory / "channel.yaml").read_text()
     (directory / "channel.yaml").write_text(text.replace("channel: pure\n", f"channel: pure\n{more}"))
     assert made
-    return pure.make(str(directory / "channel.yaml"), "Europe/Berlin", None).recipe
+    return pure.build(str(directory / "channel.yaml"), "Europe/Berlin", None).recipe
 
 
 def sent(made, path, lines):
@@ -125,7 +125,7 @@ def foreign(directory, dialect):
     recipe(directory)
     text = (directory / "channel.yaml").read_text()
     (directory / "channel.yaml").write_text(text.replace("dialect: hvr", f"dialect: {dialect}, table: orders"))
-    return pure.make(str(directory / "channel.yaml"), "Europe/Berlin", None).recipe
+    return pure.build(str(directory / "channel.yaml"), "Europe/Berlin", None).recipe
 
 
 def test_csv_of_dms_is_read_where_wrong_lines_are_rejected(tmp_path):

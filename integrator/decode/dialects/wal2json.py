@@ -36,12 +36,10 @@ def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a wal2json file, of either version."""
     position = wal2json_v2.Position(before, file.first_row(reading))
     ascending, tables = Ascending(checked=not reading.repeated_positions), reading.source_tables()
-    version = 0
 
     def step(lines: Lines) -> Batch:
-        nonlocal version
         document = read_document(lines, EXPECTED)
-        version = version or _version(document)
+        version = position.variant = position.variant or _version(document)
         records, placed = wal2json_v1.records(document) if version == 1 else wal2json_v2.records(document, position)
         ascending.extend(placed, records.row_counts, Where(file.path, records.line))
         changes, ignored, unknown = change_rows(records, placed, reading, tables)

@@ -109,7 +109,7 @@ class Decoding:
         That is where a line is wrong, as errors and dead letters name its file; and where records have no positions of
         their own but those of their lines.
         """
-        before = copy(self)
+        before, opened, reading = copy(self), self._open, self._reading
         self.file = runs[0].path
         try:
             for run in runs:
@@ -124,7 +124,7 @@ class Decoding:
                 return JoinedFiles(runs, lines, tuple(batches), self._before_next(runs[0].stream), before)
         except IntegratorError:
             pass  # raised again, with its file and line, where the files are decoded one by one
-        vars(self).update(vars(before))
+        self.file, self._open, self._reading = before.file, opened, reading
         return None
 
     def _records(self, run: TaskSlice, file: File) -> Iterator[Batch]:
