@@ -9,8 +9,6 @@ import pytest
 import integrator
 from integrator.names.numbers import counted, ranges
 
-pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]
-
 
 @pytest.mark.parametrize(
     ("number", "words", "text"),
