@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
 
-.PHONY: quickstart test lint bench faults fuzz lock docs site clean
+.PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site clean
 
 quickstart: $(VENV)/installed
 	@$(BIN)/python run.py quickstart
@@ -19,11 +19,23 @@ test: $(VENV)/prepared lint
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile -m engine_without_compiler tests/unit
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
+# Pure tests that matter to most changes: neither Spark nor a broker.
+fast: $(VENV)/installed
+	$(BIN)/pytest -q -n auto --dist loadfile -m fast tests/unit tests/wire
+
 lint: $(VENV)/installed
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fmt: $(VENV)/installed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Lines and branches that pure tests run, as pages in build/coverage. Compiled loops count as not run.
+cov: $(VENV)/installed
+	$(BIN)/pytest -q -n auto --dist loadfile --cov --cov-report=html --cov-report=term:skip-covered tests/unit tests/wire
 
 bench: $(VENV)/installed
 	$(BIN)/python -m tests.bench.files_to_kafka

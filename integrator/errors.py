@@ -24,15 +24,21 @@ class Kind:
     exit_code: int
     retriable: bool
 
+    @property
+    def action(self) -> str:
+        """What is to be done, as messages and the status say it."""
+        retry = "retryable, no action needed unless it happens again; then "
+        return f"{retry if self.retriable else ''}{self.who} must act"
+
 
 CONFIGURATION = Kind("configuration", "the author of the channel", 2, retriable=False)
 DATA = Kind("data", "the owner of the source data", 3, retriable=False)
-DELIVERY = Kind("delivery", "nobody yet: run it again; if it fails again, the operator of Kafka", 4, retriable=True)
+DELIVERY = Kind("delivery", "the operator of Kafka", 4, retriable=True)
 ENVIRONMENT = Kind("environment", "the operator", 5, retriable=False)
-COLUMNS = Kind("columns", "nobody: the job adds them, and sends the cycle again", 3, retriable=False)
+COLUMNS = Kind("columns", "the author of the channel", 3, retriable=False)
 
 DEFECT = Kind("defect", "the maintainers of the integrator", 1, retriable=False)
-PROCESS = Kind("process", "nobody yet: run it again; if it fails again, the operator", 5, retriable=True)
+PROCESS = Kind("process", "the operator", 5, retriable=True)
 
 _MARK = "INTEGRATOR-ERROR:"
 
@@ -78,8 +84,30 @@ class IntegratorError(Exception):
         return _MARK + text.replace(_MARK, f"\\u{ord(_MARK[0]):04x}{_MARK[1:]}") + _MARK  # a value may have the mark
 
 
-Others = Callable[[], Sequence[tuple[int, str]]]
-"""Returns all lines that are wrong in the same way, each with the text of its error."""
+@dataclass(frozen=True, order=True)
+class Place:
+    """Where a record stands: in a file, or what its source calls a slice, and in which line; 0: in none alone."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """What is wrong with a record, as data: where it stands; and why it is refused, what is accepted, and a remedy."""
+
+    place: Place
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+Others = Callable[[], Sequence[Fault]]
+"""Returns the faults of all lines that are wrong in the same way."""
 
 
 class DataError(IntegratorError):
@@ -88,9 +116,13 @@ class DataError(IntegratorError):
     kind = DATA
     has_values = True
 
-    def __init__(self, text: str, others: Others | None = None) -> None:
-        """Tell of the first wrong record; `others` finds all that are wrong so, where lines may be rejected."""
-        super().__init__(shortened(text, _DATA))
+    def __init__(self, fault: Fault | str, others: Others | None = None) -> None:
+        """Take the fault of the first wrong record, or a text where it is of none.
+
+        others: finds the faults of all that are wrong so, where lines may be rejected.
+        """
+        super().__init__(shortened(str(fault), _DATA))
+        self.fault = fault if isinstance(fault, Fault) else None
         self.others = others
 
 

@@ -99,7 +99,7 @@ def integrate_once(spark: object) -> Callable[[Path], None]:
     from integrator.run.job import Job
 
     def run(channel: Path) -> None:
-        made = dataclasses.replace(plan.make(str(channel), "UTC"), restart=Restart(tries=0))
+        made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
         job = Job(made, threading.Event())
         try:
             job.prepare()

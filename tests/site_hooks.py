@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-OUTSIDE = ("CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "schemas/channel.schema.json")
+OUTSIDE = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE", "schemas/channel.schema.json")
 FOLDERS = ("ops", "channels")
 LINK = re.compile(r"(\]\()([^)\s:]+)(\))")
 

@@ -25,19 +25,20 @@ class KafkaAccess(Model):
         "NONE", "USER_PASS", "KERBEROS", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"
     ] = Field(
         "NONE",
-        description="How we say who we are, beside a certificate. USER_PASS: SASL/PLAIN, which sends the password as "
-        "it is, so have TLS with it. KERBEROS: SASL/GSSAPI, for which librdkafka must be built with libsasl2. "
-        "OAUTHBEARER: a token of an OpenID Connect provider (extension). AWS_MSK_IAM: Amazon MSK's access by AWS's "
-        "credentials, which are looked for as AWS's tools do; pip install 'integrator[aws]' (extension).",
+        description="How the integrator authenticates, in addition to a certificate. USER_PASS: SASL/PLAIN, which "
+        "sends the password unencrypted, so use TLS with it. KERBEROS: SASL/GSSAPI, for which "
+        "librdkafka must be built with libsasl2. OAUTHBEARER: a token of an OpenID Connect provider "
+        "(extension). AWS_MSK_IAM: access to Amazon MSK with AWS credentials, which are found as AWS's "
+        "tools find them; pip install 'integrator[aws]' (extension).",
     )
     Stream_User: Given | None = Field(None, description="The user, for USER_PASS and SCRAM; OAUTHBEARER's client id.")
     Stream_Password: Given | None = Field(
-        None, repr=False, description="The user's password, or the client's secret, as ${NAME} best."
+        None, repr=False, description="The user's password, or the client's secret, preferably as ${NAME}."
     )
     Sasl_Jaas_Config: Given | None = Field(
         None,
         repr=False,
-        description="The text that Java's clients have as sasl.jaas.config, in the place of user, password, principal "
+        description="The text that Java's clients have as sasl.jaas.config, instead of user, password, principal "
         "and keytab (extension).",
     )
     Kafka_Oauth_Token_Url: Given | None = Field(
@@ -54,10 +55,10 @@ class KafkaAccess(Model):
         None, description="The region of the Amazon MSK cluster, such as eu-west-1, for AWS_MSK_IAM (extension)."
     )
     Kafka_Aws_Profile: Given | None = Field(
-        None, description="The profile in AWS's configuration files whose credentials are ours (extension)."
+        None, description="The profile in AWS's configuration files whose credentials are used (extension)."
     )
     Kafka_Aws_Role: Given | None = Field(
-        None, description="The ARN of the role that is assumed, in the place of a profile (extension)."
+        None, description="The ARN of the role that is assumed, instead of a profile (extension)."
     )
     Kafka_Kerberos_Service: Given | None = Field(
         None, description="The service part of the brokers' principal; by default kafka."
@@ -77,8 +78,8 @@ class KafkaAccess(Model):
         None, description="PEM file of our certificate, or its text, for mutual TLS."
     )
     Stream_Client_Private_Key: GivenPem | None = Field(
-        None, repr=False, description="PEM file of its key, or its text, as ${NAME} best."
+        None, repr=False, description="PEM file of its key, or its text, preferably as ${NAME}."
     )
     Stream_Client_Private_Key_Password: Given | None = Field(
-        None, repr=False, description="That key's password, as ${NAME} best."
+        None, repr=False, description="That key's password, preferably as ${NAME}."
     )

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
-from integrator.channel import broken_yaml, mend, paths
-from integrator.channel.mend import Removed
-from integrator.channel.model import Channel, Progress, TableFile
+from integrator.channel import broken_yaml, paths, salvage
+from integrator.channel.model import Channel, Progress
 from integrator.channel.reader import Path_, Reader, Source, TooMany
+from integrator.channel.salvage import Removed
 from integrator.channel.secret import Secrets
 from integrator.channel.sources import SocketLocation
 from integrator.errors import ConfigurationError, Problem
@@ -57,10 +56,10 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> Loaded:
         data = reader.value(root, ())
     except TooMany as error:
         raise ConfigurationError([source.problem(error.path, str(error))]) from None
-    channel, mistakes, removed = mend.channel_of(data, reader.written, source, dialects)
+    channel, mistakes, removed = salvage.channel_of(data, reader.written, source, dialects)
     problems += mistakes
     if channel is None:
-        raise ConfigurationError([*problems, *_table_problems(data, source)])
+        raise ConfigurationError(problems)
     if text := _state_elsewhere(data, channel, removed):
         problems.append(source.problem(("state",), text))
     return Loaded(channel, source, problems, removed)
@@ -112,7 +111,7 @@ def _root(file: str, text: str) -> yaml.Node | None:
 
 def _state_elsewhere(data: dict[str, Any], channel: Channel, removed: Removed) -> str:
     """Return what to do where the progress is where relative paths were looked for before; nothing where it is not."""
-    if removed.caused(("channel",), "") or removed.caused(("state",), ""):
+    if removed.is_consequence(("channel",)) or removed.is_consequence(("state",)):
         return ""
     return _is_elsewhere(
         data, channel, movable=not any(isinstance(one, SocketLocation) for one in channel.locations.values())
@@ -122,19 +121,3 @@ def _state_elsewhere(data: dict[str, Any], channel: Channel, removed: Removed) -
 def _is_elsewhere(data: dict[str, Any], found: Progress, *, movable: bool) -> str:
     state = str(data.get("state", Progress.model_fields["state"].default))
     return paths.state_elsewhere(state, found.state, found.channel, movable=movable)
-
-
-def _table_problems(data: Any, source: Source) -> list[Problem]:
-    """Also read the table definitions of a channel of which nothing is left, so that one run reports everything."""
-    from integrator import tables  # noqa: PLC0415 - only this road needs them here
-
-    listed = data.get("tables") if isinstance(data, dict) else None
-    problems: list[Problem] = []
-    for entry in listed if isinstance(listed, list) else []:
-        try:
-            written = {"file": entry} if isinstance(entry, str) else entry
-            item = TableFile.model_validate(written, context={paths.DIRECTORY: source.directory})
-        except ValidationError:
-            continue
-        problems += tables.read(paths.as_known(item.file), item.sql_dialect, declared="sql_dialect" in written).problems
-    return problems

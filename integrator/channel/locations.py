@@ -23,7 +23,7 @@ class TopicCreation(Model):
     Replication_Factor: Annotated[int, Field(ge=1)] = Field(1, description="Replicas of each partition.")
     Topic_Config: dict[str, str] = Field(default={}, description="Topic configuration, for example retention.ms.")
     Topic_Partitions: dict[str, Annotated[int, Field(ge=1)]] = Field(
-        default={}, description="Partitions of topics that have others, by topic: {shop.orders: 12}."
+        default={}, description="Exceptions from Partitions, by topic: {shop.orders: 12}."
     )
 
 
@@ -37,16 +37,23 @@ class RegistryAccess(Model):
         None, description="PEM file of its key, where it is not in the same file."
     )
     Client_Private_Key_Password: str | None = Field(None, repr=False, description="That key's password.")
-    Auto_Register: bool = Field(True, description="Register schemas that are not there; else they must be.")
+    Auto_Register: bool = Field(
+        True,
+        description="Register schemas that are not registered yet. If false, all schemas must be registered already.",
+    )
     Use_Latest_Version: bool = Field(
         False, description="Write with the id of the subject's latest version, if our messages can be read with it."
     )
-    Normalize: bool = Field(False, description="Have the registry compare schemas in a normal form.")
+    Normalize: bool = Field(False, description="Ask the registry to compare schemas in normalized form.")
     Bundle_As_Array: bool = Field(
-        False, description="With AVRO: a bundle is an array of the record, which is what is registered."
+        False,
+        description="With AVRO: a bundle is an Avro array of the table's record, and the schema of that "
+        "array is registered.",
     )
     Schema_Id_In: Literal["PREFIX", "HEADER"] = Field(
-        "PREFIX", description="The id in five bytes before each message, or the schema's GUID in a header of it."
+        "PREFIX",
+        description="PREFIX: the schema's id, in five bytes before each message. HEADER: the schema's "
+        "GUID, in a header of the message.",
     )
     Retries: Annotated[int, Field(ge=0, le=100)] = Field(5, description="How often a request is tried again.")
     Timeout_Seconds: Annotated[float, Field(gt=0, le=600), Counted("seconds")] = Field(
@@ -59,7 +66,9 @@ class KafkaLocation(KafkaAccess):
 
     group: Group = Field("KAFKA", description="The location group that actions name.")
     class_: Literal["kafka"] = Field(alias="class", description="Kafka.")
-    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(description="host:port of each; the port is 9092.")
+    Kafka_Brokers: Annotated[list[str], Field(min_length=1)] = Field(
+        description="host:port of each; the default port is 9092."
+    )
     Kafka_Default_Topic: str = Field(
         "{hvr_tbl_name}",
         description="Text with {hvr_tbl_name}, {hvr_tbl_base_name}, {hvr_schema}, {hvr_cap_loc} or {hvr_chn_name}.",
@@ -85,14 +94,14 @@ class KafkaLocation(KafkaAccess):
     )
     Expression_Scopes: Literal["IGNORE", "APPLY"] = Field(
         "IGNORE",
-        description="Whether ColumnProperties ExpressionScope is heeded: HVR heeds it for Burst only, and so never on "
-        "Kafka; APPLY does (extension).",
+        description="Whether ColumnProperties ExpressionScope has an effect. HVR applies it only for Burst, so "
+        "never on Kafka; APPLY applies it (extension).",
     )
     Oversized_Rows: Literal["FAIL", "DEAD_LETTER", "SKELETON"] = Field(
         "FAIL",
-        description="What becomes of a row whose message would be above HVR_KAFKA_MSG_MAX_BYTES: the cycle fails; its "
-        "message goes to the dead letter topic, in parts; or it is sent without its largest values, which count as "
-        "missing (extension).",
+        description="What happens to a row whose message would be larger than HVR_KAFKA_MSG_MAX_BYTES. FAIL: the "
+        "cycle fails. DEAD_LETTER: its message goes to the dead letter topic, in parts. SKELETON: it is "
+        "sent without its largest values, which count as missing (extension).",
     )
     Dead_Letter_Topic: Annotated[str, Field(pattern=patterns.TOPIC)] | None = Field(
         None, description="The topic of dead letters (extension)."
@@ -116,7 +125,7 @@ class KafkaLocation(KafkaAccess):
     )
     Kafka_Schema_User: str | None = Field(None, description="The registry's user, for basic authentication.")
     Kafka_Schema_Registry_Password: str | None = Field(
-        None, repr=False, description="That user's password, as ${NAME} best."
+        None, repr=False, description="That user's password, preferably as ${NAME}."
     )
     Schema_Registry: RegistryAccess = Field(
         default_factory=RegistryAccess, description="How the registry is used (extension)."

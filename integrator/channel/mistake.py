@@ -16,12 +16,12 @@ NOTHING = object()
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong at a path, and what to write. key: the key that is meant; meant: the value that is."""
+    """What is wrong at a path, and what to write. key: the key that is meant; replacement: the value that is."""
 
     path: Path_
     text: str
     key: str = ""
-    meant: Any = NOTHING
+    replacement: Any = NOTHING
 
 
 @dataclass(frozen=True)

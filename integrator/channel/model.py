@@ -21,21 +21,21 @@ class TableFile(Model):
     file: LocalPath = Field(description="SQL DDL (.sql), an Avro schema (.avsc) or YAML (.yaml).")
     sql_dialect: str = Field(
         "postgres",
-        description="Whose SQL a .sql file is in: postgres, mysql, oracle, tsql … With another file, if it "
-        "is given: which database its tables are of.",
+        description="The SQL dialect of a .sql file: postgres, mysql, oracle, tsql … For another file, if it is "
+        "given: the database that its tables belong to.",
     )
     only: list[str] | None = Field(
         None, description="Take these tables only: by their names in the channel, or schema.table."
     )
     partitions: Literal["root", "leaf"] = Field(
         "root",
-        description="Of PostgreSQL: rows of partitions are rows of the table that is partitioned (root), or each "
-        "partition is a table of the channel, and the partitioned table is none (leaf).",
+        description="For partitioned tables of PostgreSQL. root: rows of partitions belong to the partitioned "
+        "table. leaf: each partition is a table of the channel, and the partitioned table is not.",
     )
     names: dict[str, Annotated[str, Field(pattern=patterns.TABLE)]] = Field(
         default={},
-        description="What tables are called in the channel, by schema.table or table in the database; without it by "
-        "the name in the database, in lower case.",
+        description="The names of tables in the channel, by schema.table or table in the database. By default, a "
+        "table has its name in the database, in lower case.",
     )
 
 
@@ -47,7 +47,7 @@ class Restart(Model):
     """How the daemon restarts after a failure that a retry may resolve, such as an unreachable broker (extension)."""
 
     tries: Annotated[int, Field(ge=0)] = Field(
-        10, description="Failures in a row that are retried, with no cycle synced between them; 0: none."
+        10, description="How many failures in a row, with no synced cycle between them, are retried; 0: none."
     )
     first_seconds: Annotated[float, Field(gt=0), Counted("seconds")] = Field(
         1.0, description="Seconds until the first restart; doubled after each further failure."
@@ -56,7 +56,7 @@ class Restart(Model):
         60.0, description="The most seconds until a restart."
     )
     timeout_seconds: Annotated[float, Field(ge=-1), Counted("seconds")] | None = Field(
-        None, description="Retry for so many seconds, however many failures that are; -1: without end."
+        None, description="Retry for this many seconds, whatever the number of failures; -1: without limit."
     )
 
 

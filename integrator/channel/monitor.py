@@ -18,7 +18,7 @@ class Monitor(Model):
     enabled: bool = Field(True, description="Whether there is one.")
     listen: Annotated[str, Field(pattern=patterns.ADDRESS)] | None = Field(
         None,
-        description="host:port; 127.0.0.1:8472 without it, or any free port where that one is taken. It has no "
-        "authentication: an address beyond loopback, such as 0.0.0.0:8472 in a container, must be written out. "
-        "Channels of one process share it.",
+        description="host:port; by default 127.0.0.1:8472, or any free port if that one is in use. It has no "
+        "authentication: an address beyond loopback, such as 0.0.0.0:8472 in a container, must be "
+        "complete. Channels of one process share it.",
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
-from integrator.channel.mend import Removed
 from integrator.channel.reader import Path_, Source
+from integrator.channel.salvage import Removed
 from integrator.errors import ConfigurationError, Problem
 
 
@@ -33,7 +33,7 @@ class Problems:
 
     def __init__(self, source: Source, removed: Removed | None = None) -> None:
         self.source = source
-        self._removed = removed or Removed()
+        self.removed = removed or Removed()
         self._found: dict[Problem, None] = {}
         self._of_tables: dict[tuple[Path_, str], tuple[str, dict[str, None]]] = {}
         self._caused = 0
@@ -49,7 +49,7 @@ class Problems:
 
     def add(self, path: Path_, text: str, table: str = "") -> None:
         """Add a problem at a path of the channel's file; of a table, where one is named."""
-        if self._removed.caused(path, text):
+        if self.removed.is_consequence(path):
             self._caused += 1
         elif table:
             _, tables = self._of_tables.setdefault((path, text.partition("; ")[0]), (text, {}))

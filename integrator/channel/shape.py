@@ -31,7 +31,7 @@ def keys_of(kind: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def model_at(path: Path_, data: Any) -> type[BaseModel] | None:
     """Return the model of the mapping at a path, or None where there is none; `data` says which of several it is."""
-    return next(_models(_annotation_at(path, data), _value_at(path, data)), None)
+    return next(_models(_annotation_at(path, data), value_at(path, data)), None)
 
 
 def field_at(path: Path_, data: Any) -> FieldInfo | None:
@@ -78,7 +78,7 @@ def homes_of(key: str) -> list[str]:
 def _annotation_at(path: Path_, data: Any) -> Any:
     kind: Any = Channel
     for at, step in enumerate(path):
-        value = _value_at(path[:at], data)
+        value = value_at(path[:at], data)
         for one in _branches(kind):
             if isinstance(one, type) and issubclass(one, BaseModel):
                 if one is not next(_models(kind, value), None):
@@ -117,7 +117,8 @@ def _models(kind: Any, value: Any) -> Iterator[type[BaseModel]]:
             yield one
 
 
-def _value_at(path: Path_, data: Any) -> Any:
+def value_at(path: Path_, data: Any) -> Any:
+    """Return what is at a path; None where nothing is."""
     for step in path:
         try:
             data = data[step]

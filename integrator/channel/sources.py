@@ -49,9 +49,9 @@ class Debezium(Model):
     )
     old_images: Literal["AUTO", "FULL", "KEY"] = Field(
         "AUTO",
-        description="Before images hold, beside the key: all values (PostgreSQL's REPLICA IDENTITY FULL, MySQL), or "
-        "nothing, which Debezium writes as null or as empty values. AUTO: those that have nothing but null and empty "
-        "values there are taken for the latter.",
+        description="What before images contain beside the key. FULL: all values (PostgreSQL's REPLICA IDENTITY "
+        "FULL, MySQL). KEY: nothing, which Debezium writes as null or as empty values. AUTO: as KEY for "
+        "images that have only null and empty values there.",
     )
 
 
@@ -61,12 +61,15 @@ class SourceLocation(Model):
     group: Group = Field("SOURCE", description="The location group that actions name.")
     dialect: Annotated[str, AfterValidator(known_dialect)] = Field(
         "auto",
-        description="The shape of the records, see sources.md; auto: each file's, by the names in its first record.",
+        description="The shape of the records (docs/sources/index.md). auto: it is recognized for each file, by the "
+        "names in its first record.",
     )
     debezium: Debezium = Field(default_factory=Debezium, description="With the debezium dialect: its modes.")
     table: str | None = Field(None, description="The table of all records, where these do not name theirs.")
     time_zone: Annotated[str, AfterValidator(zone)] = Field(
-        "UTC", description="The IANA zone of moments that canal and goldengate write without one: their machine's."
+        "UTC",
+        description="The IANA time zone of timestamps that canal and goldengate write without a zone: the "
+        "zone of their machine.",
     )
     timestamp_column: str | None = Field(
         None, description="With dms and files that have column names: TimestampColumnName, the commit's time."
@@ -120,7 +123,7 @@ class SocketLocation(SourceLocation):
         None, description="host:port on which agents connect, several at once, such as 127.0.0.1:7010."
     )
     connect: Annotated[str, Field(pattern=patterns.ADDRESS)] | None = Field(
-        None, description="host:port that we connect to, again and again."
+        None, description="host:port to connect to; connecting is retried until it succeeds."
     )
     secret: str | None = Field(
         None,
@@ -133,14 +136,14 @@ class SocketLocation(SourceLocation):
     )
     line_seconds: Annotated[float, Field(gt=0), Counted("seconds")] = Field(
         60.0,
-        description="A sender that does not end a line that it began, or begins with none, for so long, is refused.",
+        description="A sender is refused if it does not end a line, or does not send its first line, within this time.",
     )
     idle_seconds: Annotated[float, Field(ge=0), Counted("seconds")] = Field(
         0.0, description="A sender that is silent for longer is refused; 0: no limit."
     )
     connections: Annotated[int, Field(ge=1, le=1000)] = Field(16, description="The largest number of agents at once.")
     spool_bytes: Annotated[int, Field(ge=1024 * 1024), Counted("bytes")] = Field(
-        1024 * 1024 * 1024, description="Unsent bytes in the spool from which on senders must wait."
+        1024 * 1024 * 1024, description="Senders must wait while this many bytes of the spool are not sent yet."
     )
 
 
@@ -173,7 +176,7 @@ class JdbcLocation(Model):
         repr=False, description="jdbc:postgresql://host/database, jdbc:mysql:, jdbc:mariadb:, or another database's."
     )
     user: str | None = Field(None, description="Its user.")
-    password: str | None = Field(None, repr=False, description="That user's password, as ${NAME} best.")
+    password: str | None = Field(None, repr=False, description="That user's password, preferably as ${NAME}.")
     driver: str | None = Field(None, description="The driver's Java class, where Spark does not know it by the URL.")
     jars: list[LocalPath] = Field(
         default=[], description="The driver's jar file, where it is not in Spark's own directory of jars."

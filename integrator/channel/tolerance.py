@@ -22,7 +22,7 @@ class Threshold(Model):
     failed: Annotated[int, Field(ge=0)] = Field(
         description="The channel stops when more lines than this are rejected …"
     )
-    of: Annotated[int, Field(ge=1)] = Field(description="… of so many lines, one after another.")
+    of: Annotated[int, Field(ge=1)] = Field(description="… out of this many consecutive lines.")
 
 
 class Errors(Model):
@@ -38,18 +38,18 @@ class Errors(Model):
     topic: TopicName | None = Field(
         None,
         alias="deadletterqueue.topic.name",
-        description="The topic that rejected lines go to, as they came; without it they are counted, and gone.",
+        description="The topic to which rejected lines are sent, unchanged. Without it they are only counted.",
     )
     replication: Annotated[int, Field(ge=1)] = Field(
         3,
         alias="deadletterqueue.topic.replication.factor",
-        description="Of that topic, which is made, with one partition, if it is not there.",
+        description="The replication factor of that topic, which is created with one partition if it does not exist.",
     )
     headers: bool = Field(
         True,
         alias="deadletterqueue.context.headers.enable",
-        description="Whether headers `__connect.errors.…` record why a line was rejected, and where it stood (in Kafka "
-        "Connect by default not).",
+        description="Whether headers `__connect.errors.…` record why a line was rejected, and its file and line "
+        "(false by default in Kafka Connect).",
     )
     log: bool = Field(
         False, alias="log.enable", description="Whether each rejected line has an event of its own in the log."
@@ -57,16 +57,16 @@ class Errors(Model):
     log_messages: bool = Field(
         False,
         alias="log.include.messages",
-        description="Whether that event has the reason, which may hold values of the record; also those of masked "
-        "columns, which are else in no error and no log.",
+        description="Whether that event has the reason, which may contain values of the record, also of masked "
+        "columns. Without it, values of masked columns are in no error and no log.",
     )
     retry_ms: Annotated[int, Field(ge=-1), Counted("milliseconds")] | None = Field(
         None,
         alias="retry.timeout",
-        description="For how many milliseconds a failed delivery is retried; -1 without end; without it as `restart` "
-        "says.",
+        description="How long a failed delivery is retried, in milliseconds; -1: without limit. If it is not set, "
+        "`restart` applies.",
     )
     retry_delay_ms: Annotated[int, Field(ge=1), Counted("milliseconds")] | None = Field(
-        None, alias="retry.delay.max.ms", description="The most milliseconds until it is tried again."
+        None, alias="retry.delay.max.ms", description="The longest delay before a retry, in milliseconds."
     )
     threshold: Threshold | None = Field(None, description="When the channel stops nevertheless (extension).")

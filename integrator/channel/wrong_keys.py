@@ -59,7 +59,7 @@ def _unknown_tag(found: Found) -> Mistake:
         return Mistake(path, f"{theirs.of}'s {theirs.name} {theirs.ours}; {listed(kinds)}")
     near = nearest(given, kinds)
     what = "action" if tag == "action" else "class of location"
-    return Mistake(path, f"{given!r} is no {what}; {meant(given, kinds)}", meant=near or NOTHING)
+    return Mistake(path, f"{given!r} is no {what}; {meant(given, kinds)}", replacement=near or NOTHING)
 
 
 def _missing_tag(found: Found) -> Mistake:
@@ -67,7 +67,7 @@ def _missing_tag(found: Found) -> Mistake:
     given = set(found.given) if isinstance(found.given, dict) else set()
     fits = [word for word, kind in kinds.items() if given and given <= set(keys_of(kind))]
     text = f"the key {tag} is missing; " + (f"do you mean {tag}: {fits[0]}?" if fits else listed(kinds))
-    return Mistake((*found.path, tag), text, meant=fits[0] if fits else NOTHING)
+    return Mistake((*found.path, tag), text, replacement=fits[0] if fits else NOTHING)
 
 
 EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {

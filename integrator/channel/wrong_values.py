@@ -34,9 +34,9 @@ def _word(found: Found) -> Mistake:
     text = f"{found.shown} is not one of {found.context['expected']}"
     if theirs is not None:
         word = theirs.ours.removeprefix("use ")
-        meant = word if word in known else NOTHING
-        return Mistake(found.path, f"{text}; {found.given}, of {theirs.of}: {theirs.ours}", meant=meant)
-    return Mistake(found.path, f"{text}; do you mean {near}?" if near else text, meant=near or NOTHING)
+        replacement = word if word in known else NOTHING
+        return Mistake(found.path, f"{text}; {found.given}, of {theirs.of}: {theirs.ours}", replacement=replacement)
+    return Mistake(found.path, f"{text}; do you mean {near}?" if near else text, replacement=near or NOTHING)
 
 
 def _text(found: Found) -> Mistake | None:
@@ -49,8 +49,8 @@ def _text(found: Found) -> Mistake | None:
     if isinstance(found.given, dict) and not written.startswith("{") and not found.is_secret:
         tight = re.sub(r":\s+", ":", written, count=1)
         text = f"text is wanted here, and a colon with a blank after it makes a mapping: write {tight}, or {quoted}"
-        return Mistake(found.path, text, meant=tight)
-    return Mistake(found.path, f"text is wanted here: write {quoted}, in quotes", meant=written)
+        return Mistake(found.path, text, replacement=tight)
+    return Mistake(found.path, f"text is wanted here: write {quoted}, in quotes", replacement=written)
 
 
 def _list(found: Found) -> Mistake | None:
@@ -58,7 +58,9 @@ def _list(found: Found) -> Mistake | None:
         return None
     items = [one.strip() for one in str(found.given).split(",")]
     written = ", ".join(one if _PLAIN.fullmatch(one) else json.dumps(one, ensure_ascii=False) for one in items)
-    return Mistake(found.path, f"a list is wanted here: write [{'…' if found.is_secret else written}]", meant=items)
+    return Mistake(
+        found.path, f"a list is wanted here: write [{'…' if found.is_secret else written}]", replacement=items
+    )
 
 
 def _number(found: Found) -> Mistake:
@@ -68,10 +70,10 @@ def _number(found: Found) -> Mistake:
     wanted += f" of {unit} is wanted here" if unit else " is wanted here"
     if isinstance(given, str) and re.fullmatch(r"-?\d+(\.\d+)?", given):
         number = float(given) if "." in given else int(given)
-        return Mistake(found.path, f"{wanted}, without quotes: write {given}", meant=number)
+        return Mistake(found.path, f"{wanted}, without quotes: write {given}", replacement=number)
     counted = in_unit(given, unit) if isinstance(given, str) and unit else None
     if counted is not None and (isinstance(counted, int) or found.kind.startswith("float")):
-        return Mistake(found.path, f"{wanted}, without its unit: for {given} write {counted}", meant=counted)
+        return Mistake(found.path, f"{wanted}, without its unit: for {given} write {counted}", replacement=counted)
     return Mistake(found.path, f"{wanted}; found {found.shown}")
 
 
@@ -80,7 +82,7 @@ def _truth(found: Found) -> Mistake:
     if truth is None:
         return Mistake(found.path, f"true or false is wanted here; found {found.shown}")
     written = "true" if truth else "false"
-    return Mistake(found.path, f"true or false is wanted here, without quotes: write {written}", meant=truth)
+    return Mistake(found.path, f"true or false is wanted here, without quotes: write {written}", replacement=truth)
 
 
 def _mapping(found: Found) -> Mistake:
@@ -89,7 +91,7 @@ def _mapping(found: Found) -> Mistake:
     fits = [key for key, field in known.items() if found.given in words_of(field)]
     if len(fits) == 1:
         text = f"a mapping is wanted here: write {{{fits[0]}: {found.given}}}"
-        return Mistake(found.path, text, meant={fits[0]: found.given})
+        return Mistake(found.path, text, replacement={fits[0]: found.given})
     if len(found.path) == 2 and found.path[0] == "locations":
         return Mistake(found.path, "a location is a mapping; is it a key of the one above? indent it as those are")
     return Mistake(found.path, f"a mapping is wanted here, {listed(known, 'with the keys')}; found {found.shown}")
@@ -101,7 +103,7 @@ def _pattern(found: Found) -> Mistake | None:
         return None
     fit = pattern.fit(found.given) if isinstance(found.given, str) and not found.is_secret else ""
     text = f"{found.shown} {pattern.meaning}" + (f"; write {fit}" if fit else "")
-    return Mistake(found.path, text, meant=fit or NOTHING)
+    return Mistake(found.path, text, replacement=fit or NOTHING)
 
 
 def _bound(found: Found) -> Mistake:
@@ -121,7 +123,7 @@ def _long(found: Found) -> Mistake:
 
 def _said(found: Found) -> Mistake:
     error = found.context["error"]
-    return Mistake(found.path, str(error), meant=error.meant if isinstance(error, ElsewhereError) else NOTHING)
+    return Mistake(found.path, str(error), replacement=error.meant if isinstance(error, ElsewhereError) else NOTHING)
 
 
 EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {

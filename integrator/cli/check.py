@@ -63,7 +63,7 @@ def _source(plan: Plan) -> Iterator[str]:
         wrong = tries.problems(plan)
     else:
         wrong = plan.source.reach(plan.directory)
-    found = [plan.located(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]
+    found = [plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in wrong]
     if found:
         raise ConfigurationError(found)
     if isinstance(plan.source, Database):

@@ -111,7 +111,7 @@ def _comments(title: str, problems: Sequence[Problem]) -> str:
 def _checked(channel: Path, text: str, timezone: str, found: Definition) -> tuple[list[str], ConfigurationError | None]:
     """Check the channel; return what is to be noted and its problems, which are comments in it."""
     try:
-        return list(plan.make(str(channel), timezone, client=refused).notes), None
+        return list(plan.build(str(channel), timezone, client=refused).notes), None
     except ConfigurationError as error:
         more = [one for one in error.problems if one not in found.problems]
         if more:

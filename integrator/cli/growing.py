@@ -67,8 +67,8 @@ class Growing:
             if received:
                 raise DataError(
                     f"{self._record}: is not there, and the receiver has {counted(received, 'line')} of "
-                    f"{self._sender}: nobody knows in which file they are; restore it, or send the file with another "
-                    "--sender"
+                    f"{self._sender}: it is unknown in which file they are; restore it, or send the file with "
+                    "another --sender"
                 )
             file = rotated.opened(self._path)
             if file is None:

@@ -27,14 +27,14 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option of the command
     brokers: Annotated[str, typer.Option(help="host:port of brokers, with commas.")] = "localhost:9092",
     sql_dialect: Annotated[
         str | None,
-        typer.Option(help="postgres, mysql, oracle, tsql, db2; without: what understands the file."),
+        typer.Option(help="postgres, mysql, oracle, tsql, db2; by default it is recognized from the file."),
     ] = None,
     schema: definitions.Schemas = None,
     user: definitions.User = None,
     password_file: definitions.PasswordFile = None,
     jar: definitions.Jars = None,
     template: Annotated[
-        Template, typer.Option(help="first: the least there can be; production: see docs/howto/production.md.")
+        Template, typer.Option(help="first: a minimal channel; production: see docs/howto/production.md.")
     ] = Template.FIRST,
 ) -> None:
     """Write a first channel for the tables of a file or a database, check it, and say what to do next."""

@@ -17,5 +17,5 @@ def problems(plan: Plan) -> list[Problem]:
         found = plan.source.look([(table.table.name, table.in_source) for table in plan.recipe.tables])
     else:
         found = plan.source.look(plan.directory, is_free=State(plan.state).holder() is None)
-    of_state = [plan.located(("state",), text)] if (text := mounts.lock_problem(Path(plan.state))) else []
-    return [*of_state, *(plan.located(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in found)]
+    of_state = [plan.problem(("state",), text)] if (text := mounts.lock_problem(Path(plan.state))) else []
+    return [*of_state, *(plan.problem(("locations", plan.recipe.messages.cap_loc, key), text) for key, text in found)]

@@ -252,4 +252,4 @@ def _text(error: IntegratorError, secrets: list[Secrets]) -> str:
     text = str(error)
     for known in secrets:
         text = known.mask(text)
-    return f"{text}\n({error.kind.name}: to be acted on by {error.kind.who})"
+    return f"{text}\n({error.kind.name}: {error.kind.action})"

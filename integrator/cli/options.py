@@ -39,7 +39,7 @@ def plan_of(
     run = RunOptions(frozenset(contexts or []), tuple((name, value) for name, value in given))
     context.obj.append(run.secrets)  # before the first of them is known: a defect's traceback may show it
     progress.configure(run.secrets)
-    return planning.make(channel, local_timezone(), run, refreshing=refreshing, client=refused)
+    return planning.build(channel, local_timezone(), run, refreshing=refreshing, client=refused)
 
 
 def progress_of(context: typer.Context, channel: str) -> Progress:

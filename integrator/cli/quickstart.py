@@ -73,7 +73,7 @@ def _with_kafka(file: str, timezone: str) -> Iterator[Plan]:
     """Have a Kafka in this process that has the topics of a channel; yield the channel's plan, with an empty state."""
     with EmbeddedCluster() as cluster, tempfile.TemporaryDirectory(prefix="quickstart-") as state:
         os.environ[_BROKERS] = cluster.brokers
-        plan = dataclasses.replace(planning.make(file, timezone), state=state)
+        plan = dataclasses.replace(planning.build(file, timezone), state=state)
         cluster.create(plan.topics, plan.create_topics.Partitions if plan.create_topics else 1)
         progress.configure(plan.secrets, level=logging.WARNING)
         yield plan

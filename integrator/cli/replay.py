@@ -129,4 +129,4 @@ def _time(since: str | None) -> int | None:
     try:
         return None if since is None else int(datetime.fromisoformat(since).timestamp() * 1000)
     except ValueError:
-        raise typer.BadParameter(f"--since {since}: write a moment as 2026-11-24T08:00:00+00:00") from None
+        raise typer.BadParameter(f"--since {since}: write a timestamp as 2026-11-24T08:00:00+00:00") from None

@@ -83,9 +83,9 @@ def read_mark(record: Path) -> Mark | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        raise EnvironmentFault(f"{record}: cannot be read, and says what was sent: {error}; {_AGAIN}") from error
+        raise EnvironmentFault(f"{record}: cannot be read, and it records what was sent: {error}; {_AGAIN}") from error
     if not valid:
-        raise EnvironmentFault(f"{record}: is damaged, and says what was sent: {str(known)[:200]}; {_AGAIN}")
+        raise EnvironmentFault(f"{record}: is damaged, and it records what was sent: {str(known)[:200]}; {_AGAIN}")
     return mark
 
 
@@ -98,7 +98,7 @@ def write_mark(record: Path, mark: Mark) -> None:
     try:
         durable.replace(record, json.dumps(asdict(mark)).encode())
     except OSError as error:
-        raise EnvironmentFault(f"{record}: cannot be written, and says what was sent: {error}") from error
+        raise EnvironmentFault(f"{record}: cannot be written, and it records what was sent: {error}") from error
 
 
 def opened(path: Path) -> BinaryIO | None:

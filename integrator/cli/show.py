@@ -37,7 +37,7 @@ def standing(state: State, failure: Failure | None, refreshes: Ledger) -> Iterat
     if state.suspended is not None:
         yield f"suspended: {state.suspended}"
     if failure is not None:
-        what = f"mended at {failure.mended}" if failure.mended else f"not mended, to be acted on by {failure.who}"
+        what = f"mended at {failure.mended}" if failure.mended else f"not mended, {failure.action}"
         again = f"; starts again {failure.again_in} s after it" if failure.again_in is not None else ""
         again = "" if failure.mended else again
         yield f"last failure: {failure.time} ({failure.kind}), {what}, number {failure.in_a_row} in a row{again}"

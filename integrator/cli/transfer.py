@@ -33,7 +33,7 @@ def refresh(  # noqa: PLR0913, PLR0917 - each is an option of the command
         str | None, typer.Option("--select-moment", help="lsn=…, scn=… or hvr_tx_seq=…: position of the rows.")
     ] = None,
     online: Annotated[
-        bool, typer.Option("--online", help="Changes up to the moment are passed over, those after it are applied.")
+        bool, typer.Option("--online", help="Changes up to that time are skipped, those after it are sent.")
     ] = False,
     anew: Annotated[bool, typer.Option("--anew", help="Start over; discard an unfinished refresh.")] = False,
     contexts: Contexts = None,
@@ -63,7 +63,7 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
         int | None, typer.Option("--from-offset", min=0, help="Letters from this offset on, in each partition.")
     ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", help="Letters from this moment on, such as 2026-11-24T08:00+00:00.")
+        str | None, typer.Option("--since", help="Letters from this time on, such as 2026-11-24T08:00+00:00.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Send nothing; name lines that are wrong, and keys that changed since.")
@@ -88,7 +88,9 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
     file: Annotated[Path, typer.Option(exists=True, dir_okay=False, help="The file whose lines are sent.")],
     to: Annotated[str, typer.Option(help="host:port of the channel's socket.")],
     sender: Annotated[str, typer.Option(help="The sender's name: letters, digits, - and _.")],
-    authority: Annotated[str | None, typer.Option(help="With TLS: PEM file of who signed its certificate.")] = None,
+    authority: Annotated[
+        str | None, typer.Option(help="With TLS: PEM file of the authority that signed its certificate.")
+    ] = None,
     certificate: Annotated[str | None, typer.Option(help="With TLS: PEM file of our own, its key in it.")] = None,
     once: Annotated[bool, typer.Option("--once", help="End when all that is there is received.")] = False,
     remove: Annotated[
@@ -112,9 +114,9 @@ def send(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.BadParameter("--without-tls and --authority exclude each other")
     if not (authority or without_tls or is_loopback(host.strip("[]"))):
         raise ConfigurationError(
-            f"--to {to} is beyond loopback: whoever is between could read the secret and the lines, and change them; "
-            "give --authority, the PEM file of who signed its certificate, for TLS (the channel's socket has tls), or "
-            "--without-tls, where the network itself is protected"
+            f"--to {to} is beyond loopback: others on the network could read and change the secret and the lines. "
+            "For TLS, give --authority, the PEM file of the authority that signed its certificate (the channel's "
+            "socket needs tls); or give --without-tls, if the network itself is protected"
         )
     tls = ssl.create_default_context(cafile=authority) if authority else None
     if tls is not None and certificate:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from integrator.errors import Fault
+
 Stage = Literal["VALUE_CONVERTER", "TRANSFORMATION"]
 """Where it failed, in Kafka Connect's words: as it was read, or as its message was made.
 
@@ -14,8 +16,12 @@ https://kafka.apache.org/41/javadoc/org/apache/kafka/connect/ (runtime.errors.St
 
 @dataclass(frozen=True)
 class Rejected:
-    """A line of a file, at which stage it failed, and the text of its error."""
+    """A line of a file, at which stage it failed, and why."""
 
-    line: int
+    fault: Fault
     stage: Stage
-    reason: str
+
+    @property
+    def line(self) -> int:
+        """The line."""
+        return self.fault.place.line

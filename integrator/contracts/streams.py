@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from integrator.errors import PublicDataError, shown
+from integrator.errors import Fault, Place, PublicDataError, shown
 
 REMEDY = (
     "changes must come in the order of their positions, each once: sort the records, remove repeated ones, or set "
@@ -45,7 +45,7 @@ class Span(NamedTuple):
     last: str = ""
 
 
-def following(before: Span, span: Span, file: str) -> Span:
+def check_ascends(before: Span, span: Span, file: str) -> Span:
     """Return the span that the next file of a stream must follow. Raises DataError where `span` does not follow.
 
     Positions of several dialects cannot be compared.
@@ -54,13 +54,16 @@ def following(before: Span, span: Span, file: str) -> Span:
         return before
     if before.dialect == span.dialect and span.first <= before.last:
         raise PublicDataError(
-            f"{file}: its first change is at {span.first}, which is not after {before.last}, the last position of the "
-            f"files before it: {REMEDY}"
+            Fault(
+                Place(file),
+                f"its first change is at {span.first}, which is not after {before.last}, the last position of the "
+                f"files before it: {REMEDY}",
+            )
         )
     return span
 
 
-def one_source(known: Mapping[str, Source], table: str, source: Source, where: str) -> Source:
+def check_one_source(known: Mapping[str, Source], table: str, source: Source, where: Place) -> Source:
     """Return the one source table whose records a table of the channel takes, given the `known` ones.
 
     Raises DataError where they would be of two. A record without a schema or a database may be of any.
@@ -68,8 +71,11 @@ def one_source(known: Mapping[str, Source], table: str, source: Source, where: s
     before = known.get(table, source)
     if before != source:
         raise PublicDataError(
-            f"{where}: a change of table {source}, and changes of {before} came before: both would be sent as table "
-            f"{table}; {_remedy(before, source)}, or exclude one at the source"
+            Fault(
+                where,
+                f"a change of table {source}, and changes of {before} came before: both would be sent as table "
+                f"{table}; {_remedy(before, source)}, or exclude one at the source",
+            )
         )
     return before
 

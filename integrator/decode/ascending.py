@@ -15,7 +15,7 @@ from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
 from integrator.decode.refusal import collected_lines
 from integrator.engine.arrays import Ints
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 
 
 class Ascending:
@@ -66,14 +66,14 @@ class Ascending:
         at = first(mask(pc.less_equal(begins, before))) or 0
         line = where.line[at - 1] if at else self._line
 
-        def others() -> list[tuple[int, str]]:
+        def others() -> list[Fault]:
             ranks = pc.rank(pa.chunked_array([begins, before.slice(0, 1)]), tiebreaker="dense").to_numpy()
             out = np.ones(len(begins), bool)
             out[_longest_ascending(ranks[:-1].tolist(), int(ranks[-1]))] = False
             return [
-                (
-                    number,
-                    f"{where.file}:{number}: the change is at {place}, out of the order of those around it: {REMEDY}",
+                Fault(
+                    Place(where.file, number),
+                    f"the change is at {place}, out of the order of those around it: {REMEDY}",
                 )
                 for number, place in zip(
                     where.line[out].tolist(), begins.filter(pa.array(out)).to_pylist(), strict=True
@@ -81,8 +81,11 @@ class Ascending:
             ]
 
         raise PublicDataError(
-            f"{where.file}:{where.line[at]}: the change is at {begins[at].as_py()}, which is not after "
-            f"{before[at].as_py()}, the position of line {line}: {REMEDY}",
+            Fault(
+                Place(where.file, int(where.line[at])),
+                f"the change is at {begins[at].as_py()}, which is not after "
+                f"{before[at].as_py()}, the position of line {line}: {REMEDY}",
+            ),
             others,
         )
 

@@ -21,7 +21,7 @@ from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Ints, Octets
 from integrator.engine.values import Slices, first_odd
-from integrator.errors import DataError, shown
+from integrator.errors import DataError, Fault, Place, shown
 from integrator.schema import Column, Table, Type, describe
 
 Convert = Callable[[Type, pa.Array], pa.Array]
@@ -137,7 +137,7 @@ def check_nested(
     wrong = first_odd(text, at.start, at.end, are_lists, isinstance(kind, schema.Bytes) and not scalars)
     if wrong >= 0:
         value = texts_of(text, at.part(wrong, wrong + 1))[0].as_py()
-        raise ValueRefused(wrong, f"{shown(value)} is no {describe(kind)}")
+        raise ValueRefused(wrong, f"{shown(value)} is no {describe(kind)}", is_whole=True)
 
 
 def json_typed(kind: Type, values: pa.Array) -> pa.Array:
@@ -165,7 +165,7 @@ def stamps(file: str, line: Ints, name: str, values: pa.Array, zone: str) -> pa.
     try:
         return zoned(INSTANT, values, zone)
     except ValueRefused as error:
-        raise DataError(f"{file}:{line[error.index]}: {name}: {error}; mend the record") from None
+        raise DataError(Fault(Place(file, int(line[error.index])), f"{name}: {error}; mend the record")) from None
 
 
 def utc_typed(kind: Type, values: pa.Array, decode: Callable[[pa.Array], pa.Array] = from_base64) -> pa.Array:

@@ -21,7 +21,7 @@ from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.engine.arrays import Ints
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import depends_on
 from integrator.schema import Table
 
@@ -75,7 +75,7 @@ class File:
         if not reading.whole_files:
             return read_lines(self.path, how, self.joined.data if self.joined else None)
         if self.joined:
-            raise DataError(f"{self.path}: is to be read apart from the files after it")
+            raise DataError(Fault(Place(self.path), "cannot be read together with the files after it"))
         return whole_lines(self.path, how)
 
     def start(self, least: int) -> bytes:

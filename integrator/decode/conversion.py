@@ -19,7 +19,7 @@ from integrator.decode.rows import Rows
 from integrator.decode.text.refused import ValueRefused
 from integrator.engine.arrays import Octets
 from integrator.engine.values import Slices
-from integrator.errors import MASKED, DataError, shown
+from integrator.errors import MASKED, DataError, Fault, shown
 from integrator.schema import describe
 
 KINDS = Kinds()
@@ -52,12 +52,12 @@ class Conversion:
         """Report values of a kind, of which the first is refused; return them without those that are."""
         refused: list[int] = []
 
-        def others() -> list[tuple[int, str]]:
+        def others() -> list[Fault]:
             found = list(self._all_refused(own, kind, error))
             refused.extend(one.index for one in found)
             return [self._refused(own, start, one) for one in found]
 
-        report(DataError(self._refused(own, start, error)[1], others))
+        report(DataError(self._refused(own, start, error), others))
         left = Slices(own.start.copy(), own.end.copy(), own.escaped)
         left.start[refused] = left.end[refused] = 0
         return left
@@ -65,13 +65,13 @@ class Conversion:
     def _all_refused(self, own: Slices, kind: Hashable, error: ValueRefused) -> Iterator[ValueRefused]:
         """Yield all values of a kind that are refused, given the first."""
         for index in error.every:
-            yield ValueRefused(index, str(error))
+            yield error.at(index)
         left = np.delete(np.arange(len(own.start)), list(error.every))
         rest = own.take(left)
         if error.every and self._accepts(rest, kind):
             return
         for index in every_refused(len(left), lambda begin, stop: self._accepts(rest.part(begin, stop), kind)):
-            yield ValueRefused(int(left[index]), self._reason(rest, index, kind))
+            yield self._alone(rest, index, kind).at(int(left[index]))
 
     def _accepts(self, at: Slices, kind: Hashable) -> bool:
         try:
@@ -90,18 +90,20 @@ class Conversion:
             raise
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             index = first_refused(len(at.start), lambda start, stop: self._accepts(at.part(start, stop), kind))
-        raise ValueRefused(index, self._reason(at, index, kind)) from None
+        raise self._alone(at, index, kind) from None
 
-    def _reason(self, at: Slices, index: int, kind: Hashable) -> str:
-        """Return why a value is refused; nothing where the only reason is that it is not of its type."""
+    def _alone(self, at: Slices, index: int, kind: Hashable) -> ValueRefused:
+        """Return the error of a value that is refused, converted alone."""
         try:
             self.coding.convert(self.text, at.part(index, index + 1), kind)
+        except ValueRefused as error:
+            return error.at(index)
         except _REFUSED as error:
-            return reason(error)
+            return ValueRefused(index, reason(error))
         raise AssertionError("a value was refused in a batch and accepted alone")
 
-    def _refused(self, own: Slices, start: int, error: ValueRefused) -> tuple[int, str]:
-        """Return the line of a value that is refused, and the text of its error."""
+    def _refused(self, own: Slices, start: int, error: ValueRefused) -> Fault:
+        """Return the fault of a value that is refused."""
         _, slot, row = self.layout.place_of(start + error.index)
         table = self.rows.table_of(row)
         column = table.columns[slot]
@@ -109,10 +111,8 @@ class Conversion:
         text = str(error)
         if column.masked:
             text = f"{MASKED}; it is no {describe(column.type)}"
-        elif " is no " not in text:
+        elif not error.is_whole:
             given = shown(json.loads(value)) if value.startswith('"') else cut(value)
             text = f"{given} is no {describe(column.type)}" + (f" ({text})" if text else "")
-        return int(self.rows.line[self.rows.record[row]]), (
-            f"{self.rows.where(row)}: table {table.name}, column {column.name}: {text}; mend the record or the table "
-            "definition"
-        )
+        reason = f"table {table.name}, column {column.name}: {text}; mend the record or the table definition"
+        return Fault(self.rows.where(row), reason)

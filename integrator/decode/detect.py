@@ -15,7 +15,7 @@ from integrator.decode.dialect import Dialect
 from integrator.decode.json.files import open_file
 from integrator.decode.json.lines import Lines
 from integrator.decode.table_files import first_row
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 from integrator.names.numbers import counted
 
 _FIRST = 4 * 1024 * 1024
@@ -37,7 +37,10 @@ def dialect_of(file: File, dialects: Mapping[str, Dialect], otherwise: str) -> s
         records = _records(file) if container == "json" else [set(first_row(file.path))]
     if not records:
         raise PublicDataError(
-            f"{file.path}: none of its first lines is a JSON object; write one record per line, or set `dialect`"
+            Fault(
+                Place(file.path),
+                "none of its first lines is a JSON object; write one record per line, or set `dialect`",
+            )
         )
     return _fitting(records, dialects, file.path, named=container != "csv")
 
@@ -64,7 +67,7 @@ def _fitting(records: Sequence[set[str]], dialects: Mapping[str, Dialect], file:
             return name
     shown = ", ".join(sorted(records[0])[:20]) or "nothing"
     what = f"names in its first record ({shown})" if named else f"{counted(len(records[0]), 'field')} of its first line"
-    raise PublicDataError(f"{file}: the {what} match no dialect; set `dialect`")
+    raise PublicDataError(Fault(Place(file), f"the {what} match no dialect; set `dialect`"))
 
 
 def _records(file: File) -> list[set[str]]:

@@ -26,7 +26,7 @@ from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import Found, Grid, Spans, count_present, find_values, rows_with_values
 from integrator.engine.pairs import KnownValues, clear_known, differing_pairs, fill_pairs, values_in_both
 from integrator.engine.values import Slices
-from integrator.errors import PublicDataError, shown
+from integrator.errors import Fault, Place, PublicDataError, shown
 
 COLUMNS = "an object of columns"
 """What an image is."""
@@ -171,8 +171,10 @@ class _Batch:
             return False
         if len(known) >= _LEARNED:
             raise PublicDataError(
-                f"{self.rows.file}: table {share.table.name}: its records have more than {_LEARNED} names that are no "
-                "columns of it"
+                Fault(
+                    Place(self.rows.file),
+                    f"table {share.table.name}: its records have more than {_LEARNED} names that are no columns of it",
+                )
             )
         known[name] = meaning
         self.reading.shapes.pop(key, None)
@@ -208,7 +210,7 @@ class _Batch:
         columns = [known.get(labels.texts[code], labels.texts[code]) for code in labels.codes.tolist()]
         twice = next(name for place, name in enumerate(columns) if name in columns[:place])
         raise PublicDataError(
-            f"{self.rows.where(row)}: table {table.name}: column {shown(twice)} stands twice in one image"
+            Fault(self.rows.where(row), f"table {table.name}: column {shown(twice)} stands twice in one image")
         )
 
     def _changed_keys(self, layout: Layout, grid: Grid, values: Slices, arrays: Sequence[pa.Array]) -> Mask:

@@ -11,7 +11,7 @@ from integrator.engine.arrays import Octets
 from integrator.engine.grid import Grid
 from integrator.engine.pairs import KnownValues, are_known, clear_unchosen
 from integrator.engine.values import Slices
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, PublicDataError
 
 
 def clear(
@@ -53,7 +53,10 @@ def _check_whole(text: Octets, rows: Rows, layout: Layout, values: Slices, given
     wrong = first(alone & (empty | (mode == "KEY")))
     if wrong is not None:
         raise PublicDataError(
-            f"{rows.where(start + wrong)}: table {rows.parts[part][0].table.name}: the before image may be of columns "
-            "of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; define it (a primary "
-            "key, or a unique index), or set old_images: FULL at the source location if before images are whole"
+            Fault(
+                rows.where(start + wrong),
+                f"table {rows.parts[part][0].table.name}: the before image may be of columns "
+                "of an index alone (REPLICA IDENTITY USING INDEX), and the definition has no key; define it (a primary "
+                "key, or a unique index), or set old_images: FULL at the source location if before images are whole",
+            )
         )

@@ -19,7 +19,7 @@ from integrator.decode.refusal import of_all, report
 from integrator.decode.rows import Fill, Meta, Rows, Share, Values, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.schema import Table
 
 _OPERATIONS = {"I": INSERT, "U": UPDATE, "D": DELETE, "T": TRUNCATE}
@@ -86,7 +86,7 @@ def change_rows(
     rows, second, operation = _rows(records, parts, kept[order], counts)
     rank = placed.rank[rows.record] + second
     if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
-        raise DataError(f"{records.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
+        raise DataError(Fault(Place(records.file), f"a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows"))
     fill = Fill(records.new_of_changes, records.old_of_changes)
     values = records.values.columns(rows, reading, fill)
     operation[rows.after[values.key_changed] - 1] = BEFORE_KEY_UPDATE
@@ -129,9 +129,9 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         if firsts[code] < 0:
             continue
         try:
-            table = tables.find(schema, name, f"{records.file}:{records.line[firsts[code]]}", database)
+            table = tables.find(schema, name, Place(records.file, int(records.line[firsts[code]])), database)
         except DataError as error:
-            report(of_all(error, records.file, records.line[used & (codes == code)]))
+            report(of_all(error, records.line[used & (codes == code)]))
             continue
         if isinstance(table, str):
             ignored[table] += int((used & (codes == code)).sum())

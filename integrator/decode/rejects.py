@@ -7,7 +7,6 @@ smaller one costs less to read again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,7 +21,7 @@ from integrator.decode.contract import Batch, Before, File, Reading
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 
 _TRIES = 4
 """How often a block is read again for one line, before it is divided."""
@@ -104,7 +103,7 @@ def _without(batch: Batch, file: str, found: list[Rejected], rejected: list[Reje
 
 def other_row(line: int, file: str, stage: Stage) -> Rejected:
     """Return a line that is rejected because it has the one row of an update, and the other one is wrong."""
-    return Rejected(line, stage, f"{file}:{line}: the other row of this update is rejected")
+    return Rejected(Fault(Place(file, line), "the other row of this update is rejected"), stage)
 
 
 def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | None, Exception | None, list[Rejected]]:
@@ -115,7 +114,7 @@ def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | No
             batch = step(lines)
         except Exception as failure:  # noqa: BLE001 - after a wrong line anything may fail; without one it is raised
             error = failure
-    return batch, error, [Rejected(line, "VALUE_CONVERTER", text) for line, text in found]
+    return batch, error, [Rejected(fault, "VALUE_CONVERTER") for fault in found]
 
 
 def end_by_reading(
@@ -142,9 +141,9 @@ def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
 def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
     """Return the lines of a file that an error finds to be wrong; none where it names no line of it."""
     if error.others is not None:
-        return [Rejected(line, stage, text) for line, text in error.others()]
-    named = re.match(re.escape(file) + r":(\d+): ", str(error))
-    return [Rejected(int(named[1]), stage, str(error))] if named else []
+        return [Rejected(fault, stage) for fault in error.others()]
+    fault = error.fault
+    return [Rejected(fault, stage)] if fault is not None and fault.place.file == file and fault.place.line else []
 
 
 def without_lines(parts: Sequence[AnyChanges], lines: Ints) -> tuple[list[AnyChanges], Ints]:

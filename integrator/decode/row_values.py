@@ -19,7 +19,7 @@ from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import MASKED, DataError, PublicDataError, shortened
+from integrator.errors import MASKED, DataError, Fault, Place, PublicDataError, shortened
 from integrator.schema import Table, arrow_type, describe
 
 
@@ -53,7 +53,7 @@ class RowValues:
             self._add_unknown(others, table, at, rows.line[rows.record[start:stop]])
             taken = {name: self.rows[own].take(at).combine_chunks() for name, own in self._names(table).items()}
             if not taken and fill.needs_values:
-                raise PublicDataError(f"{rows.where(start)}: table {table.name}: the file has none of its columns")
+                raise PublicDataError(Fault(rows.where(start), f"table {table.name}: the file has none of its columns"))
             parts.append(self._part(table, taken, rows, start, places[start:stop]))
             own = (rows.after >= start) & (rows.after < stop)
             changed[own] = _changed(table, taken, rows.after[own] - start)
@@ -89,13 +89,13 @@ class RowValues:
                 is_text = pa.types.is_string(values.type)
                 made = self.convert(column.type, values) if is_text else from_column(values, column.type)
             except ValueRefused as error:
-                where = f"{rows.where(start + error.index)}: table {table.name}, column {column.name}"
                 text = MASKED if column.masked else str(error)
-                raise DataError(f"{where}: {text}; mend the record or the table definition") from None
+                why = f"table {table.name}, column {column.name}: {text}; mend the record or the table definition"
+                raise DataError(Fault(rows.where(start + error.index), why)) from None
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
                 known = reason(error) or f"its values are of Arrow's type {values.type}, and no {describe(column.type)}"
                 text = MASKED if column.masked else shortened(known)
-                raise DataError(f"{rows.file}: table {table.name}, column {column.name}: {text}") from None
+                raise DataError(Fault(Place(rows.file), f"table {table.name}, column {column.name}: {text}")) from None
             columns[column.name] = made
             if column.name in self.missing:
                 missing[column.name] = self.missing[column.name][at]

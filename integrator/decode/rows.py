@@ -16,6 +16,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, TableColumns
 from integrator.decode.contract import Reading
 from integrator.engine.arrays import Ints, Mask
+from integrator.errors import Place
 from integrator.schema import Table
 
 _MOST_SHORT = 1 << 15
@@ -59,9 +60,9 @@ class Rows:
         """The first row of each part, and the number of all."""
         return np.cumsum([0, *(sum(share.size for share in shares) for shares in self.parts)])
 
-    def where(self, row: int) -> str:
+    def where(self, row: int) -> Place:
         """Return where the record of a row is."""
-        return f"{self.file}:{self.line[self.record[row]]}"
+        return Place(self.file, int(self.line[self.record[row]]))
 
     def table_of(self, row: int) -> Table:
         """Return the table that a row is of."""

@@ -6,8 +6,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from integrator.contracts.streams import Source, one_source
-from integrator.errors import PublicDataError
+from integrator.contracts.streams import Source, check_one_source
+from integrator.errors import Fault, Place, PublicDataError
 from integrator.schema import Table
 
 
@@ -83,7 +83,7 @@ class SourceTables:
         self._known, self.new = known, dict[str, Source]()
         self._found: dict[Source, Table | str] = {}
 
-    def find(self, schema: str | None, name: str, where: str, database: str | None = None) -> Table | str:
+    def find(self, schema: str | None, name: str, where: Place, database: str | None = None) -> Table | str:
         """Return the table of a record that stands at `where`; or as what it is counted, and not sent.
 
         Raises DataError for a record of a table that the channel does not have, that may be of two tables, or that is
@@ -98,16 +98,21 @@ class SourceTables:
         """Return as what truncates of a table are counted, where they are no truncate of a table; else empty text."""
         return self._catalogue.truncated(Source(schema or None, name, database or None))
 
-    def _look_up(self, source: Source, where: str) -> Table | str:
+    def _look_up(self, source: Source, where: Place) -> Table | str:
         if not source.name:
-            raise PublicDataError(f"{where}: the name of the record's table is empty text; the source must write it")
+            raise PublicDataError(
+                Fault(where, "the name of the record's table is empty text; the source must write it")
+            )
         whole = self._catalogue.whole(source) if self._catalogue.partitioned else None
         found = [whole] if whole is not None else self._catalogue.matching(source)
         if len(found) > 1:
             tables = ", ".join(sorted(str(Source(table.schema, table.base_name)) for table in found))
             raise PublicDataError(
-                f"{where}: a change of table {source} may be of several tables of the channel: {tables}; the "
-                "source must write the schema, and the definition must have it"
+                Fault(
+                    where,
+                    f"a change of table {source} may be of several tables of the channel: {tables}; the "
+                    "source must write the schema, and the definition must have it",
+                )
             )
         if found:
             of_whole = source if whole is None else source._replace(schema=whole.schema, name=whole.base_name)
@@ -116,13 +121,16 @@ class SourceTables:
         if self._ignores_unknown:
             return "rows of unknown tables"
         raise PublicDataError(
-            f"{where}: a change of table {source}, which the channel does not have; its tables are "
-            f"{self._catalogue.names}; define it, or set unknown_tables: ignore at the source location"
+            Fault(
+                where,
+                f"a change of table {source}, which the channel does not have; its tables are "
+                f"{self._catalogue.names}; define it, or set unknown_tables: ignore at the source location",
+            )
         )
 
-    def _keep(self, table: Table, source: Source, where: str) -> None:
+    def _keep(self, table: Table, source: Source, where: Place) -> None:
         """Keep of which table of the source a table is. Raises DataError."""
         given = source._replace(name=table.base_name) if source.name == table.name else source
         known = self._known if table.name in self._known else self.new
-        if one_source(known, table.name, given, where) is given:
+        if check_one_source(known, table.name, given, where) is given:
             self.new[table.name] = given

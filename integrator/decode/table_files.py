@@ -19,7 +19,7 @@ from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Ints
 from integrator.engine.lines import find_blank
-from integrator.errors import DataError, PublicDataError, shown
+from integrator.errors import DataError, Fault, Place, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Type, arrow_type
 
@@ -56,7 +56,7 @@ def batches(
         if container == "csv":
             _check_rows(file)
         kind = "Parquet" if container == "parquet" else "CSV"
-        raise PublicDataError(f"{file}: is no {kind} file, or is broken; write it anew") from None
+        raise PublicDataError(Fault(Place(file), f"is no {kind} file, or is broken; write it anew")) from None
     except OSError as error:
         raise cut_off(file, error) from error
 
@@ -73,8 +73,11 @@ def _check_rows(file: str) -> None:
             line.decode()
         except UnicodeDecodeError as error:
             raise DataError(
-                f"{file}:{number}: not UTF-8: byte {error.start + 1} of the line is "
-                f"{line[error.start : error.start + 1]!r}; write change files in UTF-8"
+                Fault(
+                    Place(file, int(number)),
+                    f"not UTF-8: byte {error.start + 1} of the line is "
+                    f"{line[error.start : error.start + 1]!r}; write change files in UTF-8",
+                )
             ) from None
     limit = csv.field_size_limit(len(data) + 1)
     try:
@@ -83,7 +86,10 @@ def _check_rows(file: str) -> None:
         for row in rows:
             if row and len(row) != fields:
                 raise PublicDataError(
-                    f"{file}:{begin}: the row has {counted(len(row), 'field')}; expected {fields}, as in the first row"
+                    Fault(
+                        Place(file, int(begin)),
+                        f"the row has {counted(len(row), 'field')}; expected {fields}, as in the first row",
+                    )
                 )
             begin = rows.line_num + 1
     finally:
@@ -110,8 +116,10 @@ def control(file: str, lines: Ints, name: str, values: pa.Array, kind: Type) -> 
     except ValueRefused as error:
         value = shown(values[error.index].as_py())
         raise DataError(
-            f"{file}:{lines[error.index]}: {name} is {value}, of Arrow's type {values.type}; expected is "
-            f"{arrow_type(kind)}"
+            Fault(
+                Place(file, int(lines[error.index])),
+                f"{name} is {value}, of Arrow's type {values.type}; expected is {arrow_type(kind)}",
+            )
         ) from None
 
 
@@ -140,7 +148,7 @@ def first_row(file: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(start, newline="")), [])
     except csv.Error as error:
-        raise DataError(f"{file}:1: no CSV: {error}") from None
+        raise DataError(Fault(Place(file, 1), f"no CSV: {error}")) from None
     finally:
         csv.field_size_limit(limit)
 
@@ -155,18 +163,21 @@ def _check_blank(file: str) -> None:
         while block := stream.read(BLOCK_BYTES):
             line, state, blank, wrong = find_blank(np.frombuffer(block, np.uint8), line, state, blank)
             if wrong:
-                raise PublicDataError(f"{file}:{wrong}: the line is blank; remove it")
+                raise PublicDataError(Fault(Place(file, int(wrong)), "the line is blank; remove it"))
 
 
 def _csv(file: str, needed: str, only: list[str] | None, written: Csv) -> Iterator[pa.RecordBatch]:
     header = list(written.names) or first_row(file)
     twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
-        raise DataError(f"{file}:1: the header has {', '.join(map(shown, sorted(twice)[:_NAMED]))} twice")
+        raise DataError(Fault(Place(file, 1), f"the header has {', '.join(map(shown, sorted(twice)[:_NAMED]))} twice"))
     if needed and needed not in header and not written.names:
         raise DataError(
-            f"{file}:1: not JSON lines, not Parquet, and no CSV header with {needed}: its first line has "
-            f"{counted(len(header), 'field')}, of which none is called so"
+            Fault(
+                Place(file, 1),
+                f"not JSON lines, not Parquet, and no CSV header with {needed}: its first line has "
+                f"{counted(len(header), 'field')}, of which none is called so",
+            )
         )
     _check_blank(file)
     with open_file(file) as stream:

@@ -13,7 +13,7 @@ from integrator.arrow.arrays import mask
 from integrator.contracts.recipe import UnknownColumns
 from integrator.decode.refusal import report
 from integrator.engine.arrays import Ints
-from integrator.errors import ColumnsFound, DataError, PublicDataError, shown
+from integrator.errors import ColumnsFound, DataError, Fault, Place, PublicDataError, shown
 from integrator.names.numbers import counted
 from integrator.schema import Table
 
@@ -63,11 +63,11 @@ class Others:
             first = min(
                 ((int(line.min()), name, table) for line, name, table in self._refused), key=lambda one: one[:2]
             )
-            report(PublicDataError(self._refusal(*first)[1], lambda: list(self._refusals())))
+            report(PublicDataError(self._refusal(*first), lambda: list(self._refusals())))
             return {}  # the lines that have them are rejected
         if self._mistaken:
             every = sorted(self._mistakes())
-            report(PublicDataError(every[0][1], lambda: every))
+            report(PublicDataError(every[0], lambda: every))
             return {}
         if self._policy == "add":
             finds = Finds()
@@ -77,21 +77,21 @@ class Others:
             finds.report()
         return self._counts
 
-    def _refusals(self) -> Iterator[tuple[int, str]]:
+    def _refusals(self) -> Iterator[Fault]:
         for lines, name, table in self._refused:
             for line in np.unique(lines).tolist():
                 yield self._refusal(line, name, table)
 
-    def _mistakes(self) -> Iterator[tuple[int, str]]:
+    def _mistakes(self) -> Iterator[Fault]:
         for lines, name, column, table in self._mistaken:
             text = f"the record has {shown(name)}, which is not in its definition, and no value of {shown(column)}"
             for line in np.unique(lines).tolist():
-                yield line, f"{self._file}:{line}: table {table.name}: {text}; {_ONE_CASE}"
+                yield Fault(Place(self._file, line), f"table {table.name}: {text}; {_ONE_CASE}")
 
-    def _refusal(self, line: int, name: str, table: Table) -> tuple[int, str]:
+    def _refusal(self, line: int, name: str, table: Table) -> Fault:
         known = ", ".join(column.name for column in table.columns)
         text = f"column {shown(name)} is not in its definition, which has {known}; {ALLOW}"
-        return line, f"{self._file}:{line}: table {table.name}: {text}"
+        return Fault(Place(self._file, line), f"table {table.name}: {text}")
 
     def _tell(self, table: str, columns: Mapping[str, tuple[int, pa.DataType | None, str]]) -> None:
         for name, (line, kind, kinds) in columns.items():
@@ -132,8 +132,11 @@ def _kinds(values: pa.Array) -> dict[str, pa.DataType | None]:
 
 def _not_added(file: str, line: int, table: str, name: str, kinds: object) -> DataError:
     return PublicDataError(
-        f"{file}:{line}: table {table}: column {name!r} is not in its definition, and is not added by itself: its "
-        f"values are {kinds}; define it"
+        Fault(
+            Place(file, int(line)),
+            f"table {table}: column {name!r} is not in its definition, and is not added by itself: its "
+            f"values are {kinds}; define it",
+        )
     )
 
 

@@ -78,12 +78,12 @@ class Bundler:
         if final:
             left = last & ~passed & self._of(going_on, rows, starts)
             if self._kept_bytes(rows, starts, left) > MAX_HELD_BYTES:
-                self._add("transactions split at the cycle's end, for too much was held", int(left.sum()))
+                self._add("transactions split at the cycle's end, because too many bytes were held", int(left.sum()))
                 left[:] = False
         else:
             left = last & ~passed & self._open(rows, starts)
             if self._kept_bytes(rows, starts, left) > MAX_OPEN_BYTES:
-                self._add("messages closed early, for too many were open", int(left.sum()))
+                self._add("messages closed early, because too many bytes were open", int(left.sum()))
                 left[:] = False
         yield from self._closed(rows, starts, left, kinds)
 

@@ -18,7 +18,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode.framing import Framing
 from integrator.engine.arrays import Ints
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.names.numbers import counted
 from integrator.transform.columns import key_text
 
@@ -38,11 +38,14 @@ def place_of(changes: Changes, order: int) -> int:
 def refuse(changes: Changes, at: int, recipe: TableRecipe, size: int, limit: int) -> DataError:
     """Return the error for a row whose message has `size` bytes."""
     return DataError(
-        f"{changes.file}:{changes.line[at]}: table {changes.table}, key {key_text(changes, at, recipe)}: the "
-        f"message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
-        f"{_largest(changes, at)}; shorten them (ColumnProperties TrimDatatype), leave one out (Absent: true), choose "
-        "a compacter format, send such rows to a dead letter topic or as skeletons (Oversized_Rows), or raise the "
-        "limit here, in the topic (max.message.bytes) and at the broker (message.max.bytes)"
+        Fault(
+            Place(changes.file, int(changes.line[at])),
+            f"table {changes.table}, key {key_text(changes, at, recipe)}: the "
+            f"message has {size:,} bytes, and HVR_KAFKA_MSG_MAX_BYTES is {limit}; the largest columns are "
+            f"{_largest(changes, at)}; shorten them (ColumnProperties TrimDatatype), leave one out (Absent: true), "
+            "choose a compacter format, send such rows to a dead letter topic or as skeletons (Oversized_Rows), or "
+            "raise the limit here, in the topic (max.message.bytes) and at the broker (message.max.bytes)",
+        )
     )
 
 
@@ -118,7 +121,11 @@ def dead_letters(
         headers = [text if isinstance(text, bytes) else text.encode() for text in values]
         room = limit - RECORD_OVERHEAD - _NAMES - len(key) - sum(map(len, headers))
         if room < MIN_PART:
-            raise DataError(f"{changes.file}:{changes.line[source]}: table {changes.table}: the key alone is too large")
+            raise DataError(
+                Fault(
+                    Place(changes.file, int(changes.line[source])), f"table {changes.table}: the key alone is too large"
+                )
+            )
         count = max(1, -(-len(value) // room))
         for number in range(count):
             numbered = [*headers, str(number + 1).encode(), str(count).encode()]

@@ -18,7 +18,7 @@ from integrator.encode import messages
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import IMAGE, taken, with_image
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.formats.contract import Arrays, Encoder, InvalidValue, Missing
 from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
@@ -60,7 +60,7 @@ def refuse_missing(missing: Missing, changes: Changes) -> None:
     Each table is encoded alone then, so that no user sees this message.
     """
     if missing:
-        raise DataError(f"{changes.file}: {', '.join(missing)}: a computed field is missing")
+        raise DataError(Fault(Place(changes.file), f"{', '.join(missing)}: a computed field is missing"))
 
 
 class RowMaker:
@@ -145,7 +145,7 @@ class RowMaker:
         try:
             return replace(columns, values={IMAGE: self._encode(columns.values, {}), **columns.values})
         except InvalidValue as error:
-            raise DataError(f"{changes.file}: {error}") from None
+            raise DataError(Fault(Place(changes.file), f"{error}")) from None
 
     def _merged(self, changes: Changes, columns: Columns, counters: CycleCounters) -> Rows:
         """Return one row for each update, its old values beside the new ones: BeforeUpdateColumns."""

@@ -19,7 +19,7 @@ from integrator.encode.framing import Framing
 from integrator.encode.rows import RowMaker, Rows, refuse_missing
 from integrator.encode.tombstones import followed, tombstoned, tombstones
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError, PublicDataError
+from integrator.errors import DataError, Fault, Place, PublicDataError
 from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.finish import text_bytes
 from integrator.transform.capture_rules import captured
@@ -180,9 +180,13 @@ class TableEncoder:
             if at is not None and not self._recipe.missing_as_null:
                 line, column = changes.line[rows.at[at]], name.replace(PATH, ".")
                 raise PublicDataError(
-                    f"{changes.file}:{line}: table {changes.table}, column {column}: the record has no value, and "
-                    f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
-                    "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in JSON"
+                    Fault(
+                        Place(changes.file, int(line)),
+                        f"table {changes.table}, column {column}: the record has no value, and "
+                        f"{self._layout.format} cannot express that; record full rows (REPLICA IDENTITY FULL), send "
+                        "missing values as null (Missing_Values: NULL; {hvr_missing} names them), or use a format in "
+                        "JSON",
+                    )
                 )
         return {}
 
@@ -197,11 +201,11 @@ class TableEncoder:
                 return text_bytes(encoded, self._layout.options)
         except (UnsupportedValue, InvalidValue) as error:
             if self._joint is not None:  # of which row is found where each table is encoded alone
-                raise DataError(f"{changes.file}: {error}") from None
+                raise DataError(Fault(Place(changes.file), f"{error}")) from None
             at = error.index if chosen is None else int(chosen[error.index])
             column = f", column {error.column}" if isinstance(error, UnsupportedValue) else ""
-            where = f"{changes.file}:{changes.line[rows.at[at]]}: table {changes.table}{column}"
-            raise DataError(f"{where}: {error}") from None
+            place = Place(changes.file, int(changes.line[rows.at[at]]))
+            raise DataError(Fault(place, f"table {changes.table}{column}: {error}")) from None
         return encoded
 
     def above(self, fragments: pa.RecordBatch) -> tuple[Ints, Ints]:

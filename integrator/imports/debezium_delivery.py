@@ -17,7 +17,7 @@ PREFIX = "KAFKA"
 """Of the environment variables that have what is secret: a channel has no passwords."""
 _COUNTS = {"partitions": "Partitions", "replication.factor": "Replication_Factor"}
 _ERRORS = ("errors.log.enable", "errors.log.include.messages")
-_TOLERANT = "errors.tolerance=all: what is rejected is counted, and gone: errors.deadletterqueue.topic.name keeps it"
+_TOLERANT = "errors.tolerance=all: rejected records are only counted; errors.deadletterqueue.topic.name keeps them"
 
 
 def take(config: Config, topics: Sequence[str], draft: Draft) -> None:

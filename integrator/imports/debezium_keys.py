@@ -16,7 +16,7 @@ from integrator.imports.debezium_tables import Tables
 from integrator.imports.draft import Draft
 from integrator.schema import Boolean, Column, Integer, String, Table
 
-_CHANGE = "keys, and so partitions, are others than the connector's"
+_CHANGE = "keys, and so partitions, differ from the connector's"
 _MAY_CHANGE = "the key's schema may be another than the connector's: then its number, and so the partition, changes"
 _PRINTED = (Boolean, Integer)
 """Types whose text is the same in Java, in JSON and here."""

@@ -9,11 +9,11 @@ import re
 
 from integrator.imports.report import Report
 
-_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources.md)"
-_SHOWN = "the process shows how far it is, /status and metrics (docs/operation.md)"
+_CAPTURE = "another program captures the changes, which are read from files or a socket (docs/sources/index.md)"
+_SHOWN = "progress is shown at /status and /metrics (docs/operations/monitoring.md)"
 _REFRESH = "whole tables are sent by integrator refresh (docs/refresh.md)"
 _HISTORY = "the channel has the definitions of its tables; unknown_columns: add at the source adds new columns"
-_ERRORS = "errors.tolerance of the channel says what becomes of records that cannot be read"
+_ERRORS = "errors.tolerance of the channel sets what happens to records that cannot be read"
 _OF_CAPTURE = (
     r"(database|driver|plugin|slot|publication|binlog|gtid|log\.mining|lob|oracle|rac|xmin|ssl|streaming|data\.query"
     r"|connect\.(timeout|keep|backoff)|connection|event\.deserialization|flush\.lsn|status\.update|archive\.log"
@@ -34,7 +34,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"max\.batch\.size|max\.queue\..*|poll\.interval\.ms|query\.fetch\.size|snapshot\.fetch\.size",
      "a cycle takes the change files that are there, up to Integrate CycleByteLimit"),
     (r"event\.processing\.failure\.handling\.mode|inconsistent\.schema\.handling\.mode|errors\.max\.retries", _ERRORS),
-    (r"errors\.deadletterqueue\..*", "a source connector has none, and here errors.deadletterqueue.topic.name is one"),
+    (r"errors\.deadletterqueue\..*",
+     "Kafka Connect ignores it for source connectors; set it in errors: of the channel to keep rejected records"),
     (r"retriable\.restart\..*|.*\.retry\.(delay|timeout)\..*", "restart of the channel says when a failure is retried"),
     (r"(field\.name|schema\.name)\.adjustment\.mode|sanitize\.field\.names",
      "a name that a format cannot have is a problem that check reports; BaseName gives it another"),
@@ -49,9 +50,11 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 
 TODOS: tuple[tuple[str, str], ...] = (
-    (r"converters|post\.processors", "what classes of Java's mask or write otherwise is sent as records have it"),
-    (r"topic\.naming\.strategy", "topics may be called otherwise: compare with integrator plan; Integrate Topic"),
-    (r"column\..*", "it is no property of Debezium's that is known: if it keeps values back, they are sent"),
+    (r"converters|post\.processors",
+     "Java classes are not run: what they mask or convert is sent as it is in the records"),
+    (r"topic\.naming\.strategy",
+     "topics may have other names: compare them with integrator plan, and set Integrate Topic"),
+    (r"column\..*", "this property of Debezium is not known: if it hides values, they are sent"),
 )  # fmt: skip
 """Expressions for names, and what is to be done."""
 DIFFERENCES: tuple[tuple[str, str], ...] = (

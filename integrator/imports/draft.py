@@ -171,7 +171,7 @@ def refuse_existing(*files: Path) -> None:
 def check(draft: Draft, out: Path, timezone: str) -> Plan:
     """Return the plan of the channel that was written to `out`. Raises ConfigurationError with all problems."""
     with _environment(draft.secrets):
-        return plan.make(str(out), timezone, client=_unlooked if draft.guessed else refused)
+        return plan.build(str(out), timezone, client=_unlooked if draft.guessed else refused)
 
 
 def _unlooked(_: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ _CAPTURES = {
     "oracle": "Debezium or GoldenGate", "postgresql": "wal2json or Debezium", "mysql": "Maxwell, Canal or Debezium",
     "mariadb": "Maxwell, Canal or Debezium", "sqlserver": "Debezium or AWS DMS", "db2": "Debezium or AWS DMS",
 }  # fmt: skip
-"""What captures the changes of a database, as docs/sources.md has it."""
+"""What captures the changes of a database, as docs/sources/index.md has it."""
 _CAPITALS = ("oracle", "db2", "db2i")
 
 
@@ -128,7 +128,7 @@ def _one(what: str, found: list[str], name: str | None, option: str, file: Path)
 
 def _take_source(given: dict[str, Any], places: Places, draft: Draft) -> None:
     kind = str(given.get("Class", ALL)).lower()
-    captures = _CAPTURES.get(kind, "a capture that docs/sources.md names")
+    captures = _CAPTURES.get(kind, "a capture that docs/sources/index.md names")
     draft.remarks.append(f"Changes of {places.source}, in files of {captures}.")
     draft.source = {"group": places.source_group, "class": "files", "path": "changes"}
     if kind in _CAPITALS:
@@ -138,7 +138,7 @@ def _take_source(given: dict[str, Any], places: Places, draft: Draft) -> None:
         )
     draft.report.todo(
         f"location {places.source} ({kind}): HVR captured from it; have {captures} write files of changes, or send "
-        "lines to a socket (docs/sources.md)"
+        "lines to a socket (docs/sources/index.md)"
     )
     listed = ", ".join(name for name in given if name != "Class")
     if listed:

@@ -38,7 +38,7 @@ _REASONS = {
     "CaptureStartTimes": "changes are read as they are written",
     "RefreshStartTimes": "integrator refresh is started by cron, or another scheduler",
     "OnDropTable": "a dropped table has no more changes",
-    "StatsHistory": "metrics are at the HTTP endpoint (docs/operation.md)",
+    "StatsHistory": "metrics are at the HTTP endpoint (docs/operations/monitoring.md)",
     "Schedule": "IntegrateStartTimes says when the daemon integrates",
     "NoDuplicateRows": "a table without a key has all its columns as its key",
     "DuplicateRows": "a table without a key has all its columns as its key",

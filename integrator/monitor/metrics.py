@@ -62,9 +62,11 @@ class Metrics:
             LATENCIES_S,
         )
         self.lag_files = gauge("lag_files", "Change files that are there and not synced.")
-        self.lag_bytes = gauge("lag_bytes", "Bytes of change files that are there and not synced.")
+        self.lag_bytes = gauge("lag_bytes", "Bytes of change files that are not synced yet.")
         self.last_synced = gauge("last_synced_timestamp_seconds", "When the last cycle was synced; 0: never.")
-        self.last_beat = gauge("last_beat_timestamp_seconds", "When the channel last showed that it lives, since 1970.")
+        self.last_beat = gauge(
+            "last_beat_timestamp_seconds", "The time of the channel's last heartbeat, in seconds since 1970."
+        )
         self.state = gauge("state", "1 for what the channel does now, else 0.", "doing")
 
     def text(self) -> bytes:

@@ -134,8 +134,8 @@ def _channel(one: dict[str, Any], now: str, rates: Points, latencies: Points) ->
 def _failure(failure: dict[str, Any] | None, now: str) -> str:
     if failure is None:
         return ""
-    kind, who = escape(failure["kind"]), escape(failure["who"])
-    after = f"mended {_ago(failure['mended'], now)}" if failure["mended"] else f"to be acted on by {who}"
+    kind, action = escape(failure["kind"]), escape(failure["action"])
+    after = f"mended {_ago(failure['mended'], now)}" if failure["mended"] else action
     if not failure["mended"] and failure["again_in"] is not None:
         after += f"; starts again {failure['again_in']} s after it, number {failure['in_a_row']} in a row"
     mended = " mended" if failure["mended"] else ""

@@ -96,7 +96,7 @@ class _Server(ThreadingHTTPServer):
         log.info("monitor", url=f"http://{shown}:{self.server_address[1]}/")
         if not self.loopback:
             log.warning(
-                "whoever reaches the monitor's address can read the status: it has no authentication", host=host
+                "anyone who reaches the monitor's address can read the status: it has no authentication", host=host
             )
 
     def process_request(self, request: Any, client_address: Any) -> None:

@@ -68,7 +68,7 @@ PARAMETERS = {
     "RowGroupThreshold": "not there: a message is one row in Parquet",
     "SelectDistinct": "not there: a refresh sends the rows that are there",
     "SessionName": _DATABASES,
-    "StatsHistory": "nothing is kept here: Prometheus keeps the monitor's /metrics (docs/operation.md)",
+    "StatsHistory": "nothing is kept here: Prometheus keeps the monitor's /metrics (docs/operations/monitoring.md)",
     "TimeContext": "not there: LatencySLA holds always",
     "TrimWhiteSpace": "a parameter of TableProperties",
     "TxBundleSize": "for target databases; here Kafka_Message_Bundling",

@@ -40,32 +40,49 @@ def read_tables(channel: Channel, problems: Problems) -> Definitions:
     notes: list[str] = []
     before = len(problems)
     for index, entry in enumerate(channel.tables):
+        if problems.removed.is_consequence(("tables", index)):  # another entry is in its place
+            continue
         given = TableFile(file=entry) if isinstance(entry, str) else entry
         item = given.model_copy(update={"file": paths.as_known(given.file)})
-        if why := paths.no_file(item.file):  # where the channel names it, which is what is to be mended
-            place = ("tables", index) if isinstance(entry, str) else ("tables", index, "file")
-            problems.add(place, _absent(given.file, why, problems.source))
-            continue
-        refusal = ddl.refusal_of(item.sql_dialect)
-        if refusal:
-            problems.add(("tables", index, "sql_dialect"), refusal)
+        if not _is_readable(item, entry, index, problems):
             continue
         definition = definitions.read(item.file, item.sql_dialect, item.partitions, declared=_names_sql(entry))
         problems.extend(definition.problems)
-        if definition.skipped:
-            counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
-            notes.append(f"{item.file}: statements that say nothing of tables were skipped: {counted}")
-        database = item.sql_dialect if definitions.is_sql(item.file) or "sql_dialect" in item.model_fields_set else ""
-        of_database = [replace(table, database=database) for table in definition.tables]
-        whole = [table for table in of_database if not _is_partial(table, definition.problems)]
-        chosen = list(_chosen(whole, item, index, problems))
-        for table in chosen:
+        notes += _skipped(item.file, definition)
+        for table in _chosen(_whole(definition, item), item, index, problems):
             if table.name in tables:
                 other, file = tables[table.name]
                 problems.add(("tables", index), _twice(other, file, table, item.file, problems.source))
             tables[table.name] = (table, item.file)
             files.setdefault(table.name, index)
-    return Definitions([table for table, _ in tables.values()], notes, files, len(problems) == before)
+    complete = len(problems) == before and not problems.removed.lacks(("tables",))
+    return Definitions([table for table, _ in tables.values()], notes, files, complete)
+
+
+def _is_readable(item: TableFile, entry: str | TableFile, index: int, problems: Problems) -> bool:
+    """Return whether there is a file, in a dialect that is known; else that is a problem where the channel names it."""
+    if why := paths.no_file(item.file):
+        place = ("tables", index) if isinstance(entry, str) else ("tables", index, "file")
+        named = entry if isinstance(entry, str) else entry.file
+        problems.add(place, _absent(named, why, problems.source))
+        return False
+    refusal = ddl.refusal_of(item.sql_dialect)
+    if refusal:
+        problems.add(("tables", index, "sql_dialect"), refusal)
+    return not refusal
+
+
+def _skipped(file: str, definition: definitions.Definition) -> list[str]:
+    """Return what is noted of statements that define no table."""
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(definition.skipped.items()))
+    return [f"{file}: statements that say nothing of tables were skipped: {counted}"] if counted else []
+
+
+def _whole(definition: definitions.Definition, item: TableFile) -> list[Table]:
+    """Return the tables that could be read, with the database that they are of, where that is known."""
+    database = item.sql_dialect if definitions.is_sql(item.file) or "sql_dialect" in item.model_fields_set else ""
+    whole = (table for table in definition.tables if not _is_partial(table, definition.problems))
+    return [replace(table, database=database) for table in whole]
 
 
 def _names_sql(entry: str | TableFile) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 
@@ -40,10 +39,9 @@ OPERATIONS = {
 
 
 def operations_of(
-    values: dict[str, Any], expression: tuple[Part, ...], report: Callable[[str, str], None], *, deletes: bool
+    text: str | None, expression: tuple[Part, ...], report: Callable[[str, str], None], *, deletes: bool
 ) -> tuple[int, ...]:
-    """Return the operations of an ExpressionScope; none where there is none. deletes: such rows are sent."""
-    text = values.get("ExpressionScope")
+    """Return the operations of an ExpressionScope, `text`; none where there is none. deletes: such rows are sent."""
     if text is None:
         return ()
     names = [name.strip() for name in text.split(",")]

@@ -6,26 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from integrator.channel.actions import TableProperties
 from integrator.channel.reader import Path_
-from integrator.plan.parameters import PLACES, ChannelScope, effective
+from integrator.plan.parameters import ChannelScope, TableScope
 from integrator.schema import Table
 
 
-def in_database(scope: ChannelScope, table: Table) -> Table:
+def in_database(given: TableScope) -> Table:
     """Return a table with the schema and the name that records of it have: TableProperties at the source say them."""
-    properties, _ = effective(scope, table, TableProperties, "source")
-    schema = properties.get("Schema") or table.schema
-    given = [part.strip() for part in (properties.get("Partitions") or "").split("|") if part.strip()]
-    base_name = properties.get("BaseName") or table.base_name
-    return replace(table, schema=schema, base_name=base_name, partitions=(*table.partitions, *given))
+    table, properties = given.table, given.source.properties.values
+    schema, base_name = properties.Schema or table.schema, properties.BaseName or table.base_name
+    partitions = [part.strip() for part in (properties.Partitions or "").split("|") if part.strip()]
+    return replace(table, schema=schema, base_name=base_name, partitions=(*table.partitions, *partitions))
 
 
 def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
     """Add a problem for each two tables that a record could be of, and for names with a schema in them."""
     for table in tables:
         _check_base_name(scope, table)
-    found = [in_database(scope, table) for table in tables]
+    found = [in_database(scope.of(table)) for table in tables]
     by_base_name: dict[str, list[Table]] = {}
     for table in found:
         by_base_name.setdefault(table.base_name, []).append(table)
@@ -36,18 +34,23 @@ def check_names(scope: ChannelScope, tables: Sequence[Table]) -> None:
 
 
 def _check_base_name(scope: ChannelScope, table: Table) -> None:
-    for at in PLACES:
-        properties, places = effective(scope, table, TableProperties, at)
-        for parameter in ("BaseName", "Schema", "Partitions"):
-            given = properties.get(parameter) or ""
-            empty = next((name for name in given.split("|") if "" in name.strip().split(".")), "") if given else ""
-            if empty:
-                text = f"table {table.name}: {empty!r} has an empty part: write each name before and after its points"
-                _add(scope, ("actions", places[parameter], parameter), text)
-        schema, _, name = (properties.get("BaseName") or "").rpartition(".")
+    given = scope.of(table)
+    for properties in (given.source.properties, given.kafka.properties):
+        values, places = properties.values, properties.places
+        names = (("BaseName", values.BaseName), ("Schema", values.Schema), ("Partitions", values.Partitions))
+        for parameter, text in names:
+            if empty := _with_empty_part(text or ""):
+                wrong = f"table {table.name}: {empty!r} has an empty part: write each name before and after its points"
+                _add(scope, ("actions", places[parameter], parameter), wrong)
+        schema, _, name = (values.BaseName or "").rpartition(".")
         if schema and name:
             text = f"table {table.name}: a BaseName is without its schema: write Schema: {schema}, BaseName: {name}"
             _add(scope, ("actions", places["BaseName"], "BaseName"), text)
+
+
+def _with_empty_part(text: str) -> str:
+    """Return the first name, of those with | between, that has nothing before or after one of its points."""
+    return next((name for name in text.split("|") if "" in name.strip().split(".")), "") if text else ""
 
 
 def _check_schemas(scope: ChannelScope, one: Table, other: Table) -> None:

@@ -7,6 +7,7 @@ https://kafka.apache.org/documentation/#security_sasl_jaasconfig.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -71,33 +72,53 @@ def applied(location: KafkaAccess, report: Report, directory: str) -> KafkaAcces
     if words is None or len(words) < 2:
         report(KEY, 'is no JAAS text; MODULE required NAME="VALUE" …; is, as in Java\'s sasl.jaas.config')
         return location
-    module, options = words[0].rpartition(".")[2], dict(word.partition("=")[::2] for word in words[2:])
-    if module not in MODULES:
+    name, options = words[0].rpartition(".")[2], dict(word.partition("=")[::2] for word in words[2:])
+    if name not in MODULES:
         report(KEY, f"the login module {words[0]} is not there; {', '.join(MODULES)} are")
         return location
-    found = MODULES[module]
-    method: str = location.Kafka_Authentication_Method
-    if method == "NONE" and len(found.methods) == 1:
-        method = found.methods[0]
-    if method not in found.methods:
-        report(KEY, f"{module} goes with Kafka_Authentication_Method {' or '.join(found.methods)}; found {method}")
-    values: dict[str, object] = {"Kafka_Authentication_Method": method, KEY: None}
-    extensions = {}
-    for name, value in options.items():
-        ours = found.options.get(name)
+    values = _options(name, options, location, report)
+    if "Kafka_Kerberos_Keytab" in values:
+        values["Kafka_Kerberos_Keytab"] = paths.resolved(values["Kafka_Kerberos_Keytab"], directory)
+    update: dict[str, object] = {"Kafka_Authentication_Method": _method(name, location, report), KEY: None, **values}
+    extensions = _extensions(name, options)
+    return location.model_copy(update=update | ({"Kafka_Oauth_Extensions": extensions} if extensions else {}))
+
+
+def _method(name: str, location: KafkaAccess, report: Report) -> str:
+    """Return the method that a login module goes with: the location's, or else the only one."""
+    method, methods = location.Kafka_Authentication_Method, MODULES[name].methods
+    if method == "NONE" and len(methods) == 1:
+        return methods[0]
+    if method not in methods:
+        report(KEY, f"{name} goes with Kafka_Authentication_Method {' or '.join(methods)}; found {method}")
+    return method
+
+
+def _options(name: str, options: Mapping[str, str], location: KafkaAccess, report: Report) -> dict[str, str]:
+    """Return the options of a login module, as keys of the location; those that are not known are reported."""
+    module, values = MODULES[name], dict[str, str]()
+    for option, value in options.items():
+        ours = module.options.get(option)
         if ours is not None and getattr(location, ours) is not None:
-            report(ours, f"{KEY} has it too, as {name}; use one of them")
+            report(ours, f"{KEY} has it too, as {option}; use one of them")
         elif ours is not None:
             if SENSITIVE.search(ours) and is_too_short(value):
-                report(KEY, f"{name}: {TOO_SHORT}")
-            values[ours] = paths.resolved(value, directory) if ours == "Kafka_Kerberos_Keytab" else value
-        elif name.startswith("extension_") and "OAUTHBEARER" in found.methods:
-            extensions[name.removeprefix("extension_")] = value
-        elif name not in found.idle:
-            report(KEY, f"the option {name} of {module} is not known; {', '.join(found.options)} are")
-    if extensions:
-        values["Kafka_Oauth_Extensions"] = extensions
-    return location.model_copy(update=values)
+                report(KEY, f"{option}: {TOO_SHORT}")
+            values[ours] = value
+        elif option not in module.idle and not _is_extension(name, option):
+            report(KEY, f"the option {option} of {name} is not known; {', '.join(module.options)} are")
+    return values
+
+
+_EXTENSION = "extension_"
+
+
+def _is_extension(name: str, option: str) -> bool:
+    return option.startswith(_EXTENSION) and "OAUTHBEARER" in MODULES[name].methods
+
+
+def _extensions(name: str, options: Mapping[str, str]) -> dict[str, str]:
+    return {one.removeprefix(_EXTENSION): value for one, value in options.items() if _is_extension(name, one)}
 
 
 def hide(text: str | None, secrets: Secrets) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from integrator.channel import scope as scopes
 from integrator.channel.actions import Environment
 from integrator.channel.locations import KafkaLocation
+from integrator.channel.merge import Target, merge, of_kind
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
@@ -33,6 +33,7 @@ DEFAULTS = {
 }
 
 
+_REFUSED = "librdkafka refuses this: {}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
 _KEYS = {"bootstrap.servers": "Kafka_Brokers", "compression.type": "Kafka_Message_Compress"}
 _UNITS: dict[str, Unit] = {"HVR_KAFKA_MSG_MAX_BYTES": "bytes", "HVR_KAFKA_MSG_DELIVERY_TIMEOUT": "seconds"}
 """What variables count."""
@@ -57,65 +58,82 @@ def kafka_settings(
     channel: Channel, name: str, location: KafkaLocation, problems: Problems, client: Client
 ) -> KafkaSettings:
     """Return the settings for the Kafka location `name`; what is wrong is added to `problems`."""
-    source, before = problems.source, len(problems)
-    chosen: dict[str, str] = {}
-    places: dict[str, int] = {}
-    actions = [(place, action) for place, action in enumerate(channel.actions) if isinstance(action, Environment)]
-    _hide(actions, problems)
-    kafka_access.hide(location, source.secrets)
-    for variable in sorted({action.Name for _, action in actions}):
-        named = [(place, action) for place, action in actions if action.Name == variable]
-        values, set_at = scopes.merge(named, channel, (name,), "*", problems)
-        if values:
-            chosen[variable], places[variable] = values["Value"], set_at["Value"]
-    for place, action in actions:
-        if action.table != "*":
-            text = "an Environment holds for the whole job: table must be *"
-            problems.add(("actions", place, "table"), text)
-
-    def report(parameter: str, text: str, table: str = "") -> None:
-        problems.add(("actions", places[parameter], "Value"), f"{parameter}: {text}", table)
-
-    def number(variable: str, default: int, least: int, most: int) -> int:
-        text = chosen.get(variable, str(default))
-        if text.isascii() and text.isdigit() and least <= int(text) <= most:
-            return int(text)
-        counted = in_unit(text, _UNITS[variable]) if variable in _UNITS else None
-        remedy = f"; write {counted}" if isinstance(counted, int) and least <= counted <= most else ""
-        report(variable, f"{text!r} is not accepted; a whole number from {least} to {most} is{remedy}")
-        return default
-
-    max_bytes = number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES, 1_000_000_000)
-    timeout = number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1, 2_147_483)
-    if source.secrets.brings(chosen.get("HVR_KAFKA_PROPERTY", ""), ";"):
-        report("HVR_KAFKA_PROPERTY", "a value that comes in as ${…} has a semicolon, which would end the property")
-        chosen.pop("HVR_KAFKA_PROPERTY")
-    extra = extra_properties(chosen.get("HVR_KAFKA_PROPERTY", ""), report, source.directory)
-    _check_in_flight(extra, report)
+    before = len(problems)
+    variables = _variables(channel, name, location, problems)
+    max_bytes = variables.number("HVR_KAFKA_MSG_MAX_BYTES", DEFAULT_MAX_BYTES, MIN_MAX_BYTES, 1_000_000_000)
+    timeout = variables.number("HVR_KAFKA_MSG_DELIVERY_TIMEOUT", DEFAULT_DELIVERY_TIMEOUT_S, 1, 2_147_483)
+    extra = extra_properties(variables.properties(), variables.report, problems.source.directory)
+    _check_in_flight(extra, variables.report)
     exactly_once = channel.delivery == "exactly_once"
     if exactly_once:
-        _check_transactions(extra, report)
-
+        _check_transactions(extra, variables.report)
     brokers.check_brokers(location.Kafka_Brokers, name, problems)
-    access = kafka_access.access_properties(location, problems.at_location(name), source.directory)
-    kafka_access.check_beside(extra, access, report)
+    access = kafka_access.access_properties(location, problems.at_location(name), problems.source.directory)
+    kafka_access.check_beside(extra, access, variables.report)
     producer = _defaults(location, max_bytes, timeout, extra) | access | extra
     for refused, why in client(producer):
         if not refused and len(problems) > before:  # what does not go together is reported already
             continue
         if refused in extra:
-            report("HVR_KAFKA_PROPERTY", why)
+            variables.report("HVR_KAFKA_PROPERTY", why)
         else:
-            text = f"librdkafka refuses this: {why}; mend it, or what HVR_KAFKA_PROPERTY sets beside it"
             key = kafka_access.key_of(refused) or _KEYS.get(refused) or kafka_access.key_in(location, why)
-            problems.add(("locations", name, *filter(None, (key,))), text)
-    return KafkaSettings(
-        producer=producer,
-        max_bytes=max_bytes,
-        delivery_timeout_s=timeout,
-        rate_limit=number("HVR_KAFKA_RATE_LIMIT", 1, 1, 10_000_000) if "HVR_KAFKA_RATE_LIMIT" in chosen else 0,
-        exactly_once=exactly_once,
-    )
+            problems.add(("locations", name, *filter(None, (key,))), _REFUSED.format(why))
+    rate_limit = variables.number("HVR_KAFKA_RATE_LIMIT", 0, 1, 10_000_000)
+    return KafkaSettings(producer, max_bytes, timeout, rate_limit, exactly_once)
+
+
+@dataclass(frozen=True)
+class _Variables:
+    """What Environment actions set: each variable's text, and the place in the channel of the action that sets it."""
+
+    texts: Mapping[str, str]
+    places: Mapping[str, int]
+    problems: Problems
+
+    def report(self, parameter: str, text: str, table: str = "") -> None:
+        """Add a problem of a variable."""
+        self.problems.add(("actions", self.places[parameter], "Value"), f"{parameter}: {text}", table)
+
+    def number(self, variable: str, default: int, least: int, most: int) -> int:
+        """Return a variable's number, or the default where it is not set or wrong, which is reported."""
+        text = self.texts.get(variable)
+        if text is None:
+            return default
+        if text.isascii() and text.isdigit() and least <= int(text) <= most:
+            return int(text)
+        counted = in_unit(text, _UNITS[variable]) if variable in _UNITS else None
+        remedy = f"; write {counted}" if isinstance(counted, int) and least <= counted <= most else ""
+        self.report(variable, f"{text!r} is not accepted; a whole number from {least} to {most} is{remedy}")
+        return default
+
+    def properties(self) -> str:
+        """Return HVR_KAFKA_PROPERTY; nothing where it is not set or wrong, which is reported."""
+        text = self.texts.get("HVR_KAFKA_PROPERTY", "")
+        if self.problems.source.secrets.brings(text, ";"):
+            wrong = "a value that comes in as ${…} has a semicolon, which would end the property"
+            self.report("HVR_KAFKA_PROPERTY", wrong)
+            return ""
+        return text
+
+
+def _variables(channel: Channel, name: str, location: KafkaLocation, problems: Problems) -> _Variables:
+    """Return what Environment actions set for the Kafka location `name`; secrets in them are known from then on."""
+    actions = of_kind(Environment, enumerate(channel.actions))
+    _hide(actions, problems)
+    kafka_access.hide(location, problems.source.secrets)
+    texts: dict[str, str] = {}
+    places: dict[str, int] = {}
+    for variable in sorted({action.Name for _, action in actions}):
+        named = [(place, action) for place, action in actions if action.Name == variable]
+        given = merge(Environment, named, Target(channel, (name,)), problems)
+        if given.places:
+            texts[variable], places[variable] = given.values.Value, given.places["Value"]
+    for place, action in actions:
+        if action.table != "*":
+            text = "an Environment holds for the whole job: table must be *"
+            problems.add(("actions", place, "table"), text)
+    return _Variables(texts, places, problems)
 
 
 def _hide(actions: list[tuple[int, Environment]], problems: Problems) -> None:

@@ -86,34 +86,39 @@ def access_properties(location: KafkaAccess, report: Report, directory: str) -> 
     of the channel's file.
     """
     location = jaas.applied(location, report, directory)
-    method = location.Kafka_Authentication_Method
-    mechanism = MECHANISMS.get(method)
+    mechanism = MECHANISMS.get(location.Kafka_Authentication_Method)
     tls = location.Kafka_Tls or location.Stream_Public_Certificate is not None
     _check_method(location, report)
     _check_tls(location, report, tls=tls)
     _check_aws(location, report, tls=tls)
-    for key, kind in _FILES.items():
-        path = getattr(location, key)
-        if path is not None and PEM_TEXT not in path and (why := no_file(path)):
-            other = (
-                ", or Kafka_Tls: true where the system knows the authority"
-                if key == "Stream_Public_Certificate"
-                else ""
-            )
-            report(key, f"{why} {as_known(path)!r}; {kind} is expected{other}")
+    _check_files(location, report)
     if not tls and mechanism is None:
         return {}
-    user = {**_OAUTH_USER, **_OAUTH} if method == "OAUTHBEARER" else _USER
-    given = {
-        name: getattr(location, key) for name, key in {**user, **_AWS, **_KERBEROS, **_AUTHORITY, **_CLIENT}.items()
-    }
     properties = {"security.protocol": ("SASL_" if mechanism else "") + ("SSL" if tls else "PLAINTEXT")}
     if mechanism:
         properties["sasl.mechanism"] = mechanism
-    if method == "OAUTHBEARER":
-        properties["sasl.oauthbearer.method"] = "oidc"
+    return properties | {_named(name, value): value for name, value in _given(location).items() if value is not None}
+
+
+def _given(location: KafkaAccess) -> dict[str, str | None]:
+    """Return what the location gives for librdkafka's properties, by their names."""
+    by_token = location.Kafka_Authentication_Method == "OAUTHBEARER"
+    user = {**_OAUTH_USER, **_OAUTH} if by_token else _USER
+    keys = {**user, **_AWS, **_KERBEROS, **_AUTHORITY, **_CLIENT}
+    given: dict[str, str | None] = {name: getattr(location, key) for name, key in keys.items()}
+    if by_token:
+        given["sasl.oauthbearer.method"] = "oidc"
         given["sasl.oauthbearer.extensions"] = _joined(location.Kafka_Oauth_Extensions)
-    return properties | {_named(name, value): value for name, value in given.items() if value is not None}
+    return given
+
+
+def _check_files(location: KafkaAccess, report: Report) -> None:
+    for key, kind in _FILES.items():
+        path = getattr(location, key)
+        if path is not None and PEM_TEXT not in path and (why := no_file(path)):
+            is_authority = key == "Stream_Public_Certificate"
+            other = ", or Kafka_Tls: true where the system knows the authority" if is_authority else ""
+            report(key, f"{why} {as_known(path)!r}; {kind} is expected{other}")
 
 
 def _named(name: str, value: str) -> str:

@@ -8,32 +8,31 @@ from integrator import schema
 from integrator.plan.parameters import ColumnParameters
 from integrator.schema import Table
 
-DISTRIBUTION_KEY_LIMIT = 1  # HVR's default of TableProperties DistributionKeyLimit
 UNHASHED = (schema.Array, schema.Struct, schema.Interval)
 """Types that cannot be in a key."""
 
 
-def explicit_key(table: Table, merged: ColumnParameters) -> tuple[str, ...]:
+def explicit_key(table: Table, columns: ColumnParameters) -> tuple[str, ...]:
     """Return the replication key that is defined: surrogate columns alone, else the table's and those added."""
-    surrogate = tuple(name for name, (values, _) in merged.items() if values.get("SurrogateKey"))
-    added = tuple(name for name, (values, _) in merged.items() if values.get("Key"))
+    surrogate = tuple(name for name, column in columns.items() if column.values.SurrogateKey)
+    added = tuple(name for name, column in columns.items() if column.values.Key)
     return surrogate or (*table.key, *(name for name in added if name not in table.key))
 
 
-def implicit_key(table: Table, merged: ColumnParameters) -> tuple[str, ...]:
+def implicit_key(table: Table, columns: ColumnParameters) -> tuple[str, ...]:
     """Return the key of a table that has none: all columns but long and absent ones, as HVR takes it."""
-    absent = {name for name, (values, _) in merged.items() if values.get("Absent")}
+    absent = {name for name, column in columns.items() if column.values.Absent}
     return tuple(
         c.name for c in table.columns if c.name not in absent and not isinstance(c.type, (schema.Bytes, *UNHASHED))
     )
 
 
-def distribution_key(merged: ColumnParameters, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
+def distribution_key(columns: ColumnParameters, key: tuple[str, ...], limit: int, avoid: str | None) -> tuple[str, ...]:
     """Return the columns hashed for Kafka: those flagged, else the first `limit` of the key (0 is all).
 
     Columns that match one of the patterns in `avoid`, with | between, are passed over while there are enough others.
     """
-    flagged = tuple(name for name, (values, _) in merged.items() if values.get("DistributionKey"))
+    flagged = tuple(name for name, column in columns.items() if column.values.DistributionKey)
     if flagged or not limit:
         return flagged or key
     patterns = [pattern.strip() for pattern in (avoid or "").split("|") if pattern.strip()]

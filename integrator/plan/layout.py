@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Literal
 
-from integrator.channel import scope as scopes
 from integrator.channel.actions import FileFormat
 from integrator.channel.locations import KafkaLocation
+from integrator.channel.merge import Parameters, whole_location
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
-from integrator.contracts.message_format import Csv, MessageFormat, Options
+from integrator.contracts.message_format import Csv, JsonMode, MessageFormat, Options
 from integrator.encode.envelopes import ENVELOPES
 from integrator.formats import FORMATS
 from integrator.plan.bundling import bundling_of, check_format
 
-KINDS = ("Json", "Avro", "Csv", "Xml", "Parquet")
 BELONGS = {
     "JsonMode": ("Json",),
     "AvroVersion": ("Avro",),
@@ -32,6 +32,7 @@ BELONGS = {
 """Which formats a parameter belongs to; with others it would do nothing, which is a problem of the channel."""
 
 _BLOCKS = {"Avro": ("DEFLATE", "NONE"), "Parquet": ("GZIP", "LZ4", "NONE")}
+_DEFAULT_BLOCKS: dict[str, Literal["NONE", "DEFLATE", "GZIP", "LZ4"]] = {"Avro": "DEFLATE", "Parquet": "GZIP"}
 _OWN_ENCODING = ("SCHEMA_PAYLOAD", "PAYLOAD")
 """Connect's converters read UTF-8 only."""
 
@@ -40,52 +41,77 @@ def layout_of(
     channel: Channel, name: str, location: KafkaLocation, max_bytes: int, problems: Problems
 ) -> MessageFormat:
     """Return how messages are laid out, of `max_bytes` at most; what is wrong is added to `problems`."""
-    values, places = scopes.whole_location(FileFormat, channel, name, problems)
-    report, at_location = problems.at_actions(places), problems.at_location(name)
-    chosen = [kind for kind in KINDS if values.get(kind)]
-    if len(chosen) > 1:
-        report(chosen[1], f"a location has one format, and {chosen[0]} is another; leave one of them out")
-    kind = chosen[0] if chosen else "Json"
-    if location.Kafka_Schema_Registry is not None:
-        for parameter in (*chosen, *(p for p in values if p in BELONGS and "Json" not in BELONGS[p])):
-            report(parameter, "with a schema registry the format is Kafka_Schema_Registry_Format: leave it out")
-        for parameter in ("JsonMode", "Compress", "Encoding", "ConvertNewlinesTo"):
-            if parameter in values:
-                report(parameter, f"{parameter} is for formats without a schema registry: leave it out")
-        kind = "Registry"
-    else:
-        _check_belongs(kind, values, report)
-    envelope = values.get("Envelope") or ""
-    before = values.get("BeforeUpdateColumns") or ""
-    if envelope and before:
-        report("BeforeUpdateColumns", f"the {envelope} envelope has both images of an update: leave it out")
-    if values.get("BeforeUpdateColumnsWhenChanged") and not before:
-        report("BeforeUpdateColumnsWhenChanged", 'needs BeforeUpdateColumns beside it, such as "old&"')
-    mode = values.get("JsonMode") or ("SCHEMA_PAYLOAD" if not envelope else ENVELOPES[envelope].format)
-    mode = "ROW_FRAGMENTS" if mode == "JSON" else mode
+    given = whole_location(FileFormat, channel, name, problems)
+    report, at_location = problems.at_actions(given.places), problems.at_location(name)
+    kind, envelope = _kind(given, location, report), given.values.Envelope or ""
+    mode = _mode(given.values)
     format_name = _format(kind, mode, location)
-    if values.get("BeforeUpdateColumnsWhenChanged") and FORMATS[format_name].missing != "omit":
-        report(
-            "BeforeUpdateColumnsWhenChanged", f"{format_name} has one schema for all rows; use a plain JsonMode or Xml"
-        )
-    if format_name in _OWN_ENCODING and values.get("Encoding", "UTF-8") != "UTF-8":
+    _check_before(given.values, format_name, report)
+    if format_name in _OWN_ENCODING and given.values.Encoding != "UTF-8":
         report("Encoding", "Connect's converters read UTF-8; choose a plain JsonMode, Csv or Xml")
     _check_location(location, format_name, envelope, at_location)
-    block = values.get("BlockCompress")
+    block = given.values.BlockCompress
     if block and kind in _BLOCKS and block not in _BLOCKS[kind]:
         report("BlockCompress", f"{kind} has {', '.join(_BLOCKS[kind])}")
-    options = _options(kind, mode, values, location, envelope)
-    _check_csv(options.csv, report if kind == "Csv" else None)
+    options = _options(kind, mode, given.values, location)
+    if kind == "Csv":
+        _check_csv(options.csv, report)
     layout = MessageFormat(
         format=format_name,
         options=options,
         envelope=envelope,
-        before=before,
-        before_changed=bool(values.get("BeforeUpdateColumnsWhenChanged")),
+        before=given.values.BeforeUpdateColumns or "",
+        before_changed=given.values.BeforeUpdateColumnsWhenChanged,
         bundling=bundling_of(location, max_bytes, at_location),
     )
     check_format(layout, at_location)
     return layout
+
+
+def _kind(given: Parameters[FileFormat], location: KafkaLocation, report: Report) -> str:
+    """Return the kind of format; parameters that do not belong to it are reported."""
+    values = given.values
+    is_chosen = {
+        "Json": values.Json,
+        "Avro": values.Avro,
+        "Csv": values.Csv,
+        "Xml": values.Xml,
+        "Parquet": values.Parquet,
+    }
+    chosen = [kind for kind, is_set in is_chosen.items() if is_set]
+    if len(chosen) > 1:
+        report(chosen[1], f"a location has one format, and {chosen[0]} is another; leave one of them out")
+    kind = chosen[0] if chosen else "Json"
+    if location.Kafka_Schema_Registry is None:
+        _check_belongs(kind, given.places, report)
+        return kind
+    for parameter in (*chosen, *(one for one in given.places if one in BELONGS and "Json" not in BELONGS[one])):
+        report(parameter, "with a schema registry the format is Kafka_Schema_Registry_Format: leave it out")
+    for parameter in ("JsonMode", "Compress", "Encoding", "ConvertNewlinesTo"):
+        if parameter in given.places:
+            report(parameter, f"{parameter} is for formats without a schema registry: leave it out")
+    return "Registry"
+
+
+def _mode(values: FileFormat) -> JsonMode:
+    """Return the mode of JSON: its own, or the envelope's."""
+    if values.JsonMode:
+        return values.JsonMode
+    if not values.Envelope:
+        return "SCHEMA_PAYLOAD"
+    return "ROW_FRAGMENTS" if ENVELOPES[values.Envelope].format == "JSON" else "SCHEMA_PAYLOAD"
+
+
+def _check_before(values: FileFormat, format_name: str, report: Report) -> None:
+    """Report columns of values before an update where these are there already, or cannot be."""
+    if values.Envelope and values.BeforeUpdateColumns:
+        text = f"the {values.Envelope} envelope has both images of an update: leave it out"
+        report("BeforeUpdateColumns", text)
+    if values.BeforeUpdateColumnsWhenChanged and not values.BeforeUpdateColumns:
+        report("BeforeUpdateColumnsWhenChanged", 'needs BeforeUpdateColumns beside it, such as "old&"')
+    if values.BeforeUpdateColumnsWhenChanged and FORMATS[format_name].missing != "omit":
+        text = f"{format_name} has one schema for all rows; use a plain JsonMode or Xml"
+        report("BeforeUpdateColumnsWhenChanged", text)
 
 
 USED = {
@@ -104,9 +130,9 @@ def _check_location(location: KafkaLocation, format_name: str, envelope: str, re
         report("Missing_Values", f"{format_name} leaves missing values out; NULL belongs to formats that cannot")
 
 
-def _check_belongs(kind: str, values: dict[str, Any], report: Report) -> None:
+def _check_belongs(kind: str, places: Mapping[str, int], report: Report) -> None:
     for parameter, kinds in BELONGS.items():
-        if parameter in values and kind not in kinds:
+        if parameter in places and kind not in kinds:
             report(parameter, f"{parameter} belongs to {' and '.join(kinds)}, and the format is {kind}; leave it out")
 
 
@@ -122,38 +148,35 @@ def _format(kind: str, mode: str, location: KafkaLocation) -> str:
             return kind.upper()
 
 
-def _options(kind: str, mode: Any, values: dict[str, Any], location: KafkaLocation, envelope: str) -> Options:
+def _options(kind: str, mode: JsonMode, values: FileFormat, location: KafkaLocation) -> Options:
     connect = kind == "Json" and mode in _OWN_ENCODING
-    default_block = {"Avro": "DEFLATE", "Parquet": "GZIP"}.get(kind, "NONE")
     return Options(
         decimals=location.Json_Decimals or ("BASE64" if connect else "NUMERIC"),
-        times=location.Json_Times or ("DEBEZIUM" if envelope == "DEBEZIUM" else "ADAPTIVE"),
+        times=location.Json_Times or ("DEBEZIUM" if values.Envelope == "DEBEZIUM" else "ADAPTIVE"),
         binary="COPY" if kind == "Csv" else "BASE64",
         json_mode=mode,
         csv=Csv(
-            header_line=values.get("HeaderLine", False),
-            field_separator=values.get("FieldSeparator", ","),
-            line_separator=values.get("LineSeparator", "\n"),
-            quote=values.get("QuoteCharacter", '"'),
-            escape=values.get("EscapeCharacter", '"'),
-            file_terminator=values.get("FileTerminator", ""),
-            null=values.get("NullRepresentation", ""),
+            header_line=values.HeaderLine,
+            field_separator=values.FieldSeparator,
+            line_separator=values.LineSeparator,
+            quote=values.QuoteCharacter,
+            escape=values.EscapeCharacter,
+            file_terminator=values.FileTerminator,
+            null=values.NullRepresentation,
         ),
-        compact=values.get("Compact", False),
+        compact=values.Compact,
         array=kind == "Registry" and location.Schema_Registry.Bundle_As_Array,
-        avro_basic=values.get("AvroVersion", "v1_8") != "v1_8",
-        block_compress=values.get("BlockCompress") or default_block,  # type: ignore[arg-type]
-        parquet_version=values.get("ParquetVersion", "v2"),
-        page_size=values.get("PageSize", Options.page_size),
-        encoding=values.get("Encoding", "UTF-8"),
-        newlines=values.get("ConvertNewlinesTo") or "",
-        compress=values.get("Compress") or "",
+        avro_basic=values.AvroVersion != "v1_8",
+        block_compress=values.BlockCompress if values.BlockCompress is not None else _DEFAULT_BLOCKS.get(kind, "NONE"),
+        parquet_version=values.ParquetVersion,
+        page_size=values.PageSize,
+        encoding=values.Encoding,
+        newlines=values.ConvertNewlinesTo or "",
+        compress=values.Compress or "",
     )
 
 
-def _check_csv(csv: Csv, report: Any) -> None:
-    if report is None:
-        return
+def _check_csv(csv: Csv, report: Report) -> None:
     if csv.field_separator in (csv.quote, csv.escape):
         report("FieldSeparator", "the field separator cannot be the quote or the escape character too")
     special = (csv.field_separator, csv.quote, *csv.line_separator, "\n", "\r")

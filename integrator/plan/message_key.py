@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 from integrator import schema
+from integrator.channel.actions import Integrate
 from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.table_recipe import Field, KeyRecipe
@@ -23,7 +24,7 @@ _LONE = "_COLUMN"
 
 
 def key_of(
-    values: dict[str, Any],
+    integrate: Integrate,
     table: Table,
     fields: tuple[Field, ...],
     layout: MessageFormat,
@@ -31,18 +32,31 @@ def key_of(
     *,
     registry: bool,
 ) -> KeyRecipe:
-    """Return how the keys of `table` are made; `values` are its Integrate parameters."""
+    """Return how the keys of `table` are made; what is wrong is reported."""
     if layout.bundling.keyless:
-        for parameter in ("MessageKey", "MessageKeySerializer"):
-            if values.get(parameter) not in (None, "NONE"):
-                report(
-                    parameter,
-                    f"a message of {layout.bundling.mode} holds rows of many keys, and has none: leave it out",
-                )
+        _check_keyless(integrate, layout, report)
         return KeyRecipe("NONE")
-    serializer = values.get("MessageKeySerializer") or _default(values, layout, registry=registry)
+    serializer = integrate.MessageKeySerializer or _default(integrate, layout, registry=registry)
+    _check_serializer(serializer, integrate.MessageKey, report, registry=registry)
+    if serializer == "NONE":
+        return KeyRecipe("NONE")
+    if KEYS[serializer].text:
+        text = integrate.MessageKey if integrate.MessageKey is not None else _default_expression(layout)
+        return KeyRecipe(serializer, expression=_parsed("MessageKey", text, table, report))
+    return _of_columns(serializer, table, fields, layout, report)
+
+
+def _check_keyless(integrate: Integrate, layout: MessageFormat, report: Report) -> None:
+    given = (("MessageKey", integrate.MessageKey), ("MessageKeySerializer", integrate.MessageKeySerializer))
+    for parameter, value in given:
+        if value not in (None, "NONE"):
+            text = f"a message of {layout.bundling.mode} holds rows of many keys, and has none: leave it out"
+            report(parameter, text)
+
+
+def _check_serializer(serializer: str, expression: str | None, report: Report, *, registry: bool) -> None:
+    """Report what a serializer needs, or has no use for."""
     key_format = KEYS[serializer]
-    expression = values.get("MessageKey")
     if key_format.schema_type and not registry:
         report(
             "MessageKeySerializer",
@@ -50,13 +64,15 @@ def key_of(
         )
     if not key_format.text and expression is not None:
         report("MessageKey", f"{serializer} writes the key columns of the row: leave the expression out")
-    if serializer == "NONE":
-        if expression is not None:
-            report("MessageKey", "MessageKeySerializer NONE sends no key: leave the expression out")
-        return KeyRecipe("NONE")
-    if key_format.text:
-        text = expression if expression is not None else _default_expression(layout)
-        return KeyRecipe(serializer, expression=_parsed("MessageKey", text, table, report))
+    if serializer == "NONE" and expression is not None:
+        report("MessageKey", "MessageKeySerializer NONE sends no key: leave the expression out")
+
+
+def _of_columns(
+    serializer: str, table: Table, fields: tuple[Field, ...], layout: MessageFormat, report: Report
+) -> KeyRecipe:
+    """Return how keys are made of the columns of the table's key; what the serializer cannot write is reported."""
+    key_format = KEYS[serializer]
     by_column = {field.column: field for field in fields if field.column is not None}
     of_key = [by_column[name] for name in table.key if name in by_column]
     columns = tuple(field.as_column(nullable=field.nullable) for field in of_key)
@@ -78,11 +94,11 @@ def _default_expression(layout: MessageFormat) -> str:
     return ENVELOPES[layout.envelope].key_expression if layout.envelope else DEFAULT_KEY
 
 
-def _default(values: dict[str, Any], layout: MessageFormat, *, registry: bool) -> str:
+def _default(integrate: Integrate, layout: MessageFormat, *, registry: bool) -> str:
     """Return the serializer where the channel names none: HVR's, or the envelope's."""
     if registry:
         return "KAFKA_AVRO"
-    if values.get("MessageKey") is not None:
+    if integrate.MessageKey is not None:
         return "STRING"
     if not layout.envelope:
         return "CONNECT"
@@ -103,10 +119,10 @@ def _entries(text: str) -> list[str]:
     return [one for one in (text[:end].strip(), *reversed(entries)) if one]
 
 
-def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:
+def headers_of(integrate: Integrate, table: Table, report: Report) -> tuple[tuple[str, tuple[Part, ...]], ...]:
     """Return the headers' names and expressions: `name=template;name=template`."""
     headers = []
-    for entry in _entries(values.get("MessageHeaders") or ""):
+    for entry in _entries(integrate.MessageHeaders or ""):
         name, equals, text = entry.partition("=")
         if not equals or not name.strip():
             report("MessageHeaders", f"{entry!r} is no header; write name=template;name=template")
@@ -115,7 +131,9 @@ def headers_of(values: dict[str, Any], table: Table, report: Report) -> tuple[tu
     return tuple(headers)
 
 
-def _parsed(parameter: Any, text: str, table: Table, report: Report) -> tuple[Part, ...]:
+def _parsed(
+    parameter: Literal["MessageKey", "MessageHeaders"], text: str, table: Table, report: Report
+) -> tuple[Part, ...]:
     try:
         parts = parse(text, table, parameter)
         sql_types.check(parts, table, schema.String())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
 
 from integrator.channel import scope as scopes
-from integrator.channel.actions import ColumnProperties, TableProperties
+from integrator.channel.actions import Capture, ColumnProperties, Integrate, Restrict, TableProperties
 from integrator.channel.base import Scoped
 from integrator.channel.locations import KafkaLocation
+from integrator.channel.merge import Kind, Parameters, Target, merge, of_kind, unset
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, named
 from integrator.channel.reader import Path_
@@ -19,53 +19,10 @@ from integrator.names import listed, nearest
 from integrator.plan.datatype_match import matcher
 from integrator.schema import Table
 
-Parameters = tuple[dict[str, Any], dict[str, int]]
-"""Parameters that hold, and the places in the channel that set them."""
-
-ColumnParameters = dict[str, Parameters]
+ColumnParameters = dict[str, Parameters[ColumnProperties]]
 """The parameters by column name."""
-
-
-@dataclass(frozen=True)
-class PlacedParameters:
-    """The parameters of a kind of action that hold at the source, at Kafka, and at either of them."""
-
-    source: Parameters
-    kafka: Parameters
-    either: Parameters
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return a parameter that means the same wherever it is defined."""
-        return self.either[0].get(name, default)
-
-    def place(self, name: str) -> int | None:
-        """Return where `get` found it."""
-        return self.either[1].get(name)
-
-
-@dataclass(frozen=True)
-class TableParameters:
-    """The parameters of one table. keyed: it has a key of its own, or was given one."""
-
-    table: Table
-    keyed: bool
-    columns_at_source: ColumnParameters
-    columns: ColumnParameters
-    extra: frozenset[str]
-    properties: PlacedParameters
-    capture: PlacedParameters
-    restrict: PlacedParameters
-    actions: list[Scoped]
-    problems: Problems
-
-    def report(self, place: int | None, parameter: str, text: str) -> None:
-        """Add a problem of a parameter of the action at `place`."""
-        self.problems.add_at(place, parameter, text, self.table.name)
-
-
-At = Literal["source", "kafka", "either"]
-PLACES: tuple[At, ...] = ("source", "kafka", "either")
-"""Where an action is to hold. Either: for what means the same wherever it is defined."""
+UNSET = unset(ColumnProperties)
+"""Those of a column of which no action gives any."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +44,13 @@ class ChannelScope:
     """What is reported of columns that a table has not, and others may: by their names, for many tables."""
     notes: list[str] = field(default_factory=list)
     """What is to be known of the plan and is not wrong."""
+
+    table_scopes: dict[str, TableScope] = field(default_factory=dict)
+    """What actions give for tables, by their names, as far as it was asked for."""
+
+    def of(self, table: Table) -> TableScope:
+        """Return what actions give for a table."""
+        return self.table_scopes.setdefault(table.name, TableScope(self, table))
 
     def definition(self, table: str) -> Path_:
         """Return the path of the channel at which a table is defined."""
@@ -132,61 +96,113 @@ class ChannelScope:
         return self.location.Kafka_Schema_Registry is not None
 
 
-def column_properties(scope: ChannelScope, table: Table, at: At) -> ColumnParameters:
-    """Return for each column name the merged properties that hold for it, and their places."""
-    names: dict[str, list[tuple[int, ColumnProperties]]] = {}
-    scoped = scopes.tables_of(scope.channel, table.name)
-    for place, action in enumerate(scope.channel.actions):
-        if not isinstance(action, ColumnProperties) or action.table not in scoped:
-            continue
-        for name in _meant(scope, table, place, action):
-            names.setdefault(name, []).append((place, action))
-    merged = {name: _merged(scope, table, actions, at) for name, actions in names.items()}
-    return {name: (values, places) for name, (values, places) in merged.items() if values}
+@dataclass(frozen=True)
+class TableScope:
+    """What actions give for one table: at its source, at Kafka, and at either of them."""
+
+    scope: ChannelScope
+    table: Table
+
+    @cached_property
+    def source(self) -> ActionsAt:
+        """What they give at the source."""
+        names = (self.scope.cap_loc,)
+        return ActionsAt(self, Target(self.scope.channel, names, self.table.name, only_named=scopes.NAMED_AT_SOURCE))
+
+    @cached_property
+    def kafka(self) -> ActionsAt:
+        """What they give at the Kafka location."""
+        return ActionsAt(self, Target(self.scope.channel, (self.scope.kafka,), self.table.name))
+
+    @cached_property
+    def either(self) -> ActionsAt:
+        """What they give wherever they are defined: of parameters that mean the same at either location."""
+        names = (self.scope.cap_loc, self.scope.kafka)
+        return ActionsAt(self, Target(self.scope.channel, names, self.table.name, ignored=scopes.NAMED_AT_SOURCE))
+
+    @cached_property
+    def actions(self) -> list[tuple[int, Scoped]]:
+        """The actions that are for the table, at whatever location, with their places in the channel."""
+        names = scopes.tables_of(self.scope.channel, self.table.name)
+        return [(place, one) for place, one in enumerate(self.scope.channel.actions) if one.table in names]
+
+    @cached_property
+    def column_actions(self) -> dict[str, list[tuple[int, ColumnProperties]]]:
+        """The ColumnProperties among them, by the names of the columns that they mean."""
+        by_column: dict[str, list[tuple[int, ColumnProperties]]] = {}
+        for place, action in of_kind(ColumnProperties, self.actions):
+            for name in self._meant(place, action):
+                by_column.setdefault(name, []).append((place, action))
+        return by_column
+
+    def _meant(self, place: int, action: ColumnProperties) -> list[str]:
+        """Return the columns that an action means."""
+        if action.DatatypeMatch is None:
+            return [action.Name] if action.Name is not None and not self._is_of_others(action) else []
+        try:
+            matches = matcher(action.DatatypeMatch)
+        except ValueError as error:
+            self.scope.problems.add(("actions", place, "DatatypeMatch"), str(error))
+            return []
+        return [column.name for column in self.table.columns if matches(column)]
+
+    def _is_of_others(self, action: ColumnProperties) -> bool:
+        """Return whether an action is for several tables, and names a column that only others of them have."""
+        name, channel = action.Name or "", self.scope.channel
+        if not scopes.is_of_several(action, channel) or name in self.scope.extra or self.table.column(name) is not None:
+            return False
+        return any(scopes.holds(action, channel, other) for other in self.scope.having(name))
+
+    def report(self, place: int | None, parameter: str, text: str) -> None:
+        """Add a problem of a parameter of the action at `place`."""
+        self.scope.problems.add_at(place, parameter, text, self.table.name)
 
 
-def _meant(scope: ChannelScope, table: Table, place: int, action: ColumnProperties) -> list[str]:
-    """Return the columns that an action means."""
-    if action.DatatypeMatch is None:
-        return [action.Name] if action.Name is not None and not _is_of_others(scope, table, action) else []
-    try:
-        matches = matcher(action.DatatypeMatch)
-    except ValueError as error:
-        scope.problems.add(("actions", place, "DatatypeMatch"), str(error))
-        return []
-    return [column.name for column in table.columns if matches(column)]
+@dataclass(frozen=True)
+class ActionsAt:
+    """What the actions of each kind give for a table at one place."""
+
+    of: TableScope
+    target: Target
+
+    @cached_property
+    def properties(self) -> Parameters[TableProperties]:
+        """What TableProperties give."""
+        return self._merged(TableProperties)
+
+    @cached_property
+    def integrate(self) -> Parameters[Integrate]:
+        """What Integrate gives."""
+        return self._merged(Integrate)
+
+    @cached_property
+    def capture(self) -> Parameters[Capture]:
+        """What Capture gives."""
+        return self._merged(Capture)
+
+    @cached_property
+    def restrict(self) -> Parameters[Restrict]:
+        """What Restrict gives."""
+        return self._merged(Restrict)
+
+    @cached_property
+    def columns(self) -> ColumnParameters:
+        """What ColumnProperties give, by the names of the columns for which they give something."""
+        problems = self.of.scope.problems
+        merged = {
+            name: merge(ColumnProperties, actions, self.target, problems)
+            for name, actions in self.of.column_actions.items()
+        }
+        return {name: parameters for name, parameters in merged.items() if parameters.places}
+
+    def _merged(self, kind: type[Kind]) -> Parameters[Kind]:
+        return merge(kind, of_kind(kind, self.of.actions), self.target, self.of.scope.problems)
 
 
-def _is_of_others(scope: ChannelScope, table: Table, action: ColumnProperties) -> bool:
-    """Return whether an action says that it is for several tables, and names a column that only others of them have."""
-    name = action.Name or ""
-    if not scopes.is_of_several(action, scope.channel) or name in scope.extra or table.column(name) is not None:
-        return False
-    return any(scopes.holds(action, scope.channel, other) for other in scope.having(name))
-
-
-def effective(scope: ChannelScope, table: Table, kind: type[Scoped], at: At = "kafka") -> Parameters:
-    """Return the parameters of the actions of a kind that hold for `table`, and their places."""
-    return _merged(scope, table, [(n, a) for n, a in enumerate(scope.channel.actions) if isinstance(a, kind)], at)
-
-
-def _merged(scope: ChannelScope, table: Table, actions: Iterable[tuple[int, Scoped]], at: At) -> Parameters:
-    locations = {"source": (scope.cap_loc,), "kafka": (scope.kafka,), "either": (scope.cap_loc, scope.kafka)}[at]
-    ignored = {"source": scopes.elsewhere, "kafka": lambda _: frozenset(), "either": lambda _: scopes.NAMED_AT_SOURCE}[
-        at
-    ]
-    return scopes.merge(actions, scope.channel, locations, table.name, scope.problems, ignored)
-
-
-def effective_by_place(scope: ChannelScope, table: Table, kind: type[Scoped]) -> PlacedParameters:
-    """Return what the actions of a kind say of `table`, at its source, at Kafka, and at either."""
-    return PlacedParameters(*(effective(scope, table, kind, at) for at in PLACES))
-
-
-def absent_tables(scope: ChannelScope, tables: Sequence[Table]) -> tuple[Table, ...]:
+def absent_tables(scope: ChannelScope) -> tuple[Table, ...]:
     """Return the tables that TableProperties Absent says are not at the source, or not at Kafka."""
-    return tuple(
-        table
-        for table in tables
-        if any(effective(scope, table, TableProperties, at)[0].get("Absent") for at in ("source", "kafka"))
-    )
+    return tuple(table for table in scope.tables if _is_absent(scope.of(table)))
+
+
+def _is_absent(table: TableScope) -> bool:
+    return any(at.properties.values.Absent for at in (table.source, table.kafka))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from integrator.channel.actions import Restrict
-from integrator.plan.parameters import ChannelScope, effective
-from integrator.schema import Table
+from integrator.plan.parameters import TableScope
 
 
 @dataclass(frozen=True)
@@ -18,8 +16,7 @@ class Conditions:
     series: str | None = None
 
 
-def conditions_of(scope: ChannelScope, table: Table) -> Conditions:
+def conditions_of(given: TableScope) -> Conditions:
     """Return the conditions that hold for a table at its source."""
-    values, _ = effective(scope, table, Restrict, "source")
-    names = ("RefreshCondition", "SliceCountCondition", "SliceSeriesCondition")
-    return Conditions(*(values.get(name) for name in names))
+    restrict = given.source.restrict.values
+    return Conditions(restrict.RefreshCondition, restrict.SliceCountCondition, restrict.SliceSeriesCondition)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import urlsplit
 
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.paths import as_known, no_file
-from integrator.channel.problems import Problems, named
+from integrator.channel.problems import Problems, Report, named
+from integrator.channel.secret import Secrets
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
 from integrator.formats.keys import SchemaType
@@ -22,7 +22,8 @@ class RegistrySettings:
     """How the registry is reached (the vendor's client's properties) and used."""
 
     urls: tuple[str, ...]
-    client: dict[str, Any] = field(repr=False)  # I7: has passwords
+    client: dict[str, str | float] = field(repr=False)  # I7: has passwords
+    timeout_s: float
     auto_register: bool = True
     use_latest: bool = False
     normalize: bool = False
@@ -57,21 +58,44 @@ the first is HVR's."""
 
 def settings_of(location: KafkaLocation, name: str, problems: Problems) -> RegistrySettings | None:
     """Return the settings, or None for a location without a registry; what is wrong is added to `problems`."""
-    access = location.Schema_Registry
-    user, password = location.Kafka_Schema_User, location.Kafka_Schema_Registry_Password
-    report, secrets = problems.at_location(name), problems.source.secrets
+    access, report = location.Schema_Registry, problems.at_location(name)
     if location.Kafka_Schema_Registry is None:
-        for key in (
-            "Kafka_Schema_Registry_Format",
-            "Kafka_Schema_User",
-            "Kafka_Schema_Registry_Password",
-            "Schema_Registry",
-        ):
-            if key in location.model_fields_set:
-                report(key, "needs Kafka_Schema_Registry, the registry's URL, beside it")
+        _check_unused(location, report)
         return None
     given = location.Kafka_Schema_Registry
     urls = tuple(url.strip().rstrip("/") for url in ([given] if isinstance(given, str) else given))
+    _check_urls(urls, problems.source.secrets, report)
+    _check_user(location, report)
+    _check_files(location, name, problems)
+    for secret in (location.Kafka_Schema_Registry_Password, access.Bearer_Token, access.Client_Private_Key_Password):
+        problems.source.secrets.add(secret or "")
+    return RegistrySettings(
+        urls=urls,
+        client=_client(location, urls),
+        timeout_s=access.Timeout_Seconds,
+        auto_register=access.Auto_Register,
+        use_latest=access.Use_Latest_Version,
+        normalize=access.Normalize,
+        in_header=access.Schema_Id_In == "HEADER",
+    )
+
+
+_OF_REGISTRY = (
+    "Kafka_Schema_Registry_Format",
+    "Kafka_Schema_User",
+    "Kafka_Schema_Registry_Password",
+    "Schema_Registry",
+)
+"""The keys of a Kafka location that are for a registry."""
+
+
+def _check_unused(location: KafkaLocation, report: Report) -> None:
+    for key in _OF_REGISTRY:
+        if key in location.model_fields_set:
+            report(key, "needs Kafka_Schema_Registry, the registry's URL, beside it")
+
+
+def _check_urls(urls: Iterable[str], secrets: Secrets, report: Report) -> None:
     for url in urls:
         if "@" in url:  # I7: user and password stand before it
             secrets.add(url.rpartition("@")[0].rpartition("/")[2].partition(":")[2])
@@ -79,19 +103,26 @@ def settings_of(location: KafkaLocation, name: str, problems: Problems) -> Regis
             report("Kafka_Schema_Registry", text)
         elif wrong := _wrong_url(url):
             report("Kafka_Schema_Registry", f"{url!r} {wrong}")
+
+
+def _check_user(location: KafkaLocation, report: Report) -> None:
+    """Report a user without password, or one beside a token."""
+    user, password = location.Kafka_Schema_User, location.Kafka_Schema_Registry_Password
     if (user is None) != (password is None):
         there, absent = ("Kafka_Schema_User", "Kafka_Schema_Registry_Password")[:: 1 if password is None else -1]
         report(there, f"needs {absent} beside it")
-    if user is not None and access.Bearer_Token is not None:
+    if user is not None and location.Schema_Registry.Bearer_Token is not None:
         report("Schema_Registry", "user and password, or a Bearer_Token, but not both")
-    _check_files(location, name, problems)
-    for secret in (password, access.Bearer_Token, access.Client_Private_Key_Password):
-        secrets.add(secret or "")
-    client: dict[str, Any] = {
+
+
+def _client(location: KafkaLocation, urls: Iterable[str]) -> dict[str, str | float]:
+    """Return the properties of the vendor's client."""
+    access, user = location.Schema_Registry, location.Kafka_Schema_User
+    client: dict[str, str | float | None] = {
         "url": ",".join(urls),
         "timeout": access.Timeout_Seconds,
         "max.retries": access.Retries,
-        "basic.auth.user.info": f"{user}:{password}" if user is not None else None,
+        "basic.auth.user.info": f"{user}:{location.Kafka_Schema_Registry_Password}" if user is not None else None,
         "ssl.ca.location": access.CA_Certificate,
         "ssl.certificate.location": access.Client_Certificate,
         "ssl.key.location": access.Client_Private_Key,
@@ -103,14 +134,7 @@ def settings_of(location: KafkaLocation, name: str, problems: Problems) -> Regis
             "bearer.auth.token": access.Bearer_Token,
             "bearer.auth.logical.cluster": "",
         }
-    return RegistrySettings(
-        urls=urls,
-        client={key: value for key, value in client.items() if value is not None},
-        auto_register=access.Auto_Register,
-        use_latest=access.Use_Latest_Version,
-        normalize=access.Normalize,
-        in_header=access.Schema_Id_In == "HEADER",
-    )
+    return {key: value for key, value in client.items() if value is not None}
 
 
 def _wrong_url(url: str) -> str:

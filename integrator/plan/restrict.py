@@ -7,45 +7,70 @@ from dataclasses import replace
 from integrator import schema
 from integrator.contracts.table_recipe import CaptureRecipe
 from integrator.expressions.parse import SQL, fixed_text, parse, sql
+from integrator.expressions.parts import Part, Sql
 from integrator.expressions.substitutions import ExpressionError
-from integrator.plan.parameters import TableParameters
+from integrator.plan.parameters import TableScope
 from integrator.schema import Table
 from integrator.transform import sql_types as engine
 from integrator.transform.restrict import reaching
 
 
-def restricted(
-    capture: CaptureRecipe, parameters: TableParameters, in_records: Table, names: tuple[str, str]
-) -> CaptureRecipe:
+def restricted(capture: CaptureRecipe, given: TableScope, in_records: Table, names: tuple[str, str]) -> CaptureRecipe:
     """Return how rows are captured, with Restrict's condition and addresses for them.
 
     names: the Kafka location's and its group's. What is wrong is reported, by place and parameter.
     """
-    values, places = parameters.restrict.source
+    condition = _condition(given, in_records)
+    addresses = _addresses(given, in_records)
+    if addresses:
+        capture = replace(capture, addresses=addresses, subscribed=(*names, *_subscribed(given)))
+        _check_reached(given, capture, names)
+    return capture if condition is None else replace(capture, condition=condition)
+
+
+def _condition(given: TableScope, in_records: Table) -> Sql | None:
+    """Return CaptureCondition; None where there is none, or a wrong one, which is reported."""
+    restrict = given.source.restrict
+    if restrict.values.CaptureCondition is None:
+        return None
+    text = restrict.values.CaptureCondition.strip()
+    is_prefixed = text.lower().startswith(SQL)
     try:
-        if values.get("CaptureCondition") is not None:
-            text = values["CaptureCondition"].strip()
-            is_prefixed = text.lower().startswith(SQL)
-            condition = sql(text[len(SQL) :].strip() if is_prefixed else text, in_records, "CaptureExpression")
-            engine.check_condition(condition, in_records)
-            capture = replace(capture, condition=condition)
+        condition = sql(text[len(SQL) :].strip() if is_prefixed else text, in_records, "CaptureExpression")
+        engine.check_condition(condition, in_records)
     except ExpressionError as error:
-        parameters.report(places["CaptureCondition"], "CaptureCondition", str(error))
-    subscribed = parameters.restrict.kafka[0].get("AddressSubscribe")
+        given.report(restrict.places["CaptureCondition"], "CaptureCondition", str(error))
+        return None
+    return condition
+
+
+def _addresses(given: TableScope, in_records: Table) -> tuple[Part, ...]:
+    """Return AddressTo; none where there is none, or a wrong one, which is reported."""
+    restrict, at_kafka = given.source.restrict, given.kafka.restrict
+    if restrict.values.AddressTo is None:
+        if at_kafka.values.AddressSubscribe is not None:
+            place = at_kafka.places["AddressSubscribe"]
+            given.report(place, "AddressSubscribe", "needs AddressTo at the source: no row has an address")
+        return ()
     try:
-        if values.get("AddressTo") is not None:
-            aliases = tuple(part.strip() for part in (subscribed or "").replace(";", ",").split(",") if part.strip())
-            addresses = parse(values["AddressTo"], in_records, "AddressTo")
-            engine.check(addresses, in_records, schema.String())
-            capture = replace(capture, addresses=addresses, subscribed=(*names, *aliases))
-            constant = fixed_text(addresses)
-            if constant is not None and not reaching(capture.subscribed)(constant):
-                kafka, group = names
-                text = f"{constant!r} does not match {kafka}, {group} or an alias (AddressSubscribe): no row is sent"
-                parameters.report(places["AddressTo"], "AddressTo", text)
-        elif subscribed is not None:
-            place = parameters.restrict.kafka[1]["AddressSubscribe"]
-            parameters.report(place, "AddressSubscribe", "needs AddressTo at the source: no row has an address")
+        addresses = parse(restrict.values.AddressTo, in_records, "AddressTo")
+        engine.check(addresses, in_records, schema.String())
     except ExpressionError as error:
-        parameters.report(places["AddressTo"], "AddressTo", str(error))
-    return capture
+        given.report(restrict.places["AddressTo"], "AddressTo", str(error))
+        return ()
+    return addresses
+
+
+def _subscribed(given: TableScope) -> tuple[str, ...]:
+    """Return the further addresses whose rows the Kafka location gets."""
+    text = (given.kafka.restrict.values.AddressSubscribe or "").replace(";", ",")
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _check_reached(given: TableScope, capture: CaptureRecipe, names: tuple[str, str]) -> None:
+    """Report an address that is the same for all rows, and is not the Kafka location's."""
+    constant = fixed_text(capture.addresses)
+    if constant is not None and not reaching(capture.subscribed)(constant):
+        kafka, group = names
+        text = f"{constant!r} does not match {kafka}, {group} or an alias (AddressSubscribe): no row is sent"
+        given.report(given.source.restrict.places["AddressTo"], "AddressTo", text)

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from cronsim import CronSim, CronSimError
 
-from integrator.channel import scope as scopes
 from integrator.channel.actions import Scheduling
+from integrator.channel.merge import whole_location
 from integrator.channel.model import Channel
 from integrator.channel.problems import Problems
 
@@ -40,11 +40,12 @@ class Schedule:
 
 def schedule_of(channel: Channel, kafka: str, problems: Problems) -> Schedule:
     """Return the schedule of the integrate job; what is wrong is added to `problems`."""
-    values, places = scopes.whole_location(Scheduling, channel, kafka, problems)
-    times = tuple(part.strip() for part in (values.get("IntegrateStartTimes") or "").split("|") if part.strip())
+    given = whole_location(Scheduling, channel, kafka, problems)
+    values = given.values
+    times = tuple(part.strip() for part in (values.IntegrateStartTimes or "").split("|") if part.strip())
     for why in filter(None, map(_refusal, times)):
-        problems.add(("actions", places["IntegrateStartTimes"], "IntegrateStartTimes"), why)
-    return Schedule(times, bool(values.get("IntegrateOnceOnStart")), values.get("LatencySLA") or 0)
+        problems.add(("actions", given.places["IntegrateStartTimes"], "IntegrateStartTimes"), why)
+    return Schedule(times, values.IntegrateOnceOnStart, values.LatencySLA or 0)
 
 
 def _refusal(text: str) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from integrator.channel.model import Channel
 from integrator.channel.paths import as_known, no_file
@@ -61,15 +60,15 @@ def money_notes(source: Source, tables: Sequence[TableRecipe]) -> Iterator[str]:
         for column in table.in_source.columns:
             if isinstance(column.type, Decimal) and column.type.role == "money":
                 yield (
-                    f"table {table.table.name}, column {column.name}: wal2json writes money as lc_monetary has it "
-                    "($1,234.50), which is refused: declare the column as text in the table's definition"
+                    f"table {table.table.name}, column {column.name}: wal2json writes money in the format of "
+                    "lc_monetary ($1,234.50), which is refused: declare the column as text in the table's definition"
                 )
 
 
 def check_sources(channel: Channel, tables: Sequence[Table], problems: Problems) -> None:
     """Add the problems of all sources of a channel; `tables` are the channel's."""
     of_tables = table_sources(channel)
-    sources: dict[str, Any] = change_sources(channel) | of_tables
+    sources: dict[str, Source | TableSource] = {**change_sources(channel), **of_tables}
     for name in filter(sources.__contains__, channel.locations):
         sources[name].check(tables, problems.at_location(name))
         for at, jar in enumerate(of_tables[name].location.jars if name in of_tables else ()):

@@ -2,108 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Literal
 
-from integrator.channel.actions import Capture, Integrate, Restrict, TableProperties
-from integrator.channel.problems import Report
 from integrator.channel.reader import Path_
 from integrator.contracts.fragments import Shape
+from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Messages, Read, Recipe
-from integrator.contracts.table_recipe import CaptureRecipe, Coercion, TableRecipe
+from integrator.contracts.table_recipe import CaptureRecipe, Coercion, Field, TableRecipe
 from integrator.encode import messages
-from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.messages import format_of
 from integrator.formats.contract import refusals
 from integrator.formats.keys import KEYS
 from integrator.names import meant
-from integrator.plan.capture import capture_of
+from integrator.plan.capture import TableParameters, capture_of
 from integrator.plan.fields import Rules, fields_of
 from integrator.plan.identity import in_database
-from integrator.plan.keys import DISTRIBUTION_KEY_LIMIT, distribution_key, explicit_key, implicit_key
+from integrator.plan.keys import distribution_key, explicit_key, implicit_key
 from integrator.plan.message_key import headers_of, key_of
-from integrator.plan.parameters import (
-    ChannelScope,
-    ColumnParameters,
-    PlacedParameters,
-    TableParameters,
-    column_properties,
-    effective,
-    effective_by_place,
-)
+from integrator.plan.parameters import ChannelScope, ColumnParameters, TableScope
 from integrator.plan.registry import DEFAULT_STRATEGY, Strategies
 from integrator.plan.tombstones import Keys, tombstones_of
 from integrator.plan.topic import topic_of
-from integrator.schema import Bytes, Table
+from integrator.schema import Bytes, Column, Table
 from integrator.transform.coerce import TYPES
 
 
-def table_recipe(scope: ChannelScope, table: Table, strategies: Strategies) -> TableRecipe | None:
-    """Return how `table` is sent, or None where a problem stands in the way; its subject strategies are noted."""
-    problems, before = scope.problems, len(scope.problems)
-    merged = column_properties(scope, table, "kafka")
-    properties, set_at = effective(scope, table, TableProperties)
-    definition, table = table, replace(table, schema=properties.get("Schema") or table.schema)
-    coercion = _coercion(scope, table, properties, set_at)
-    sends_deletes = _style(merged) != "Standard" or bool(scope.layout.envelope)
-    rules = Rules(coercion, scope.location.Expression_Scopes == "APPLY", deletes=sends_deletes)
-    fields = fields_of(table, merged, rules, scope)
-    own_key = explicit_key(table, merged)
-    keyed = replace(table, key=own_key or implicit_key(table, merged))
-    named = replace(keyed, base_name=properties.get("BaseName") or table.base_name)
-    in_source = in_database(scope, definition)
-    integrate, places = effective(scope, table, Integrate)
-    capture = effective_by_place(scope, table, Capture)
-
-    report = problems.at_actions(places)
-    message_key = key_of(integrate, keyed, fields, scope.layout, report, registry=scope.registry)
-    strategies |= _strategies(integrate, table, message_key.serializer, report, registry=scope.registry)
-    envelope = ENVELOPES.get(scope.layout.envelope)
-    limit, avoid = properties.get("DistributionKeyLimit"), properties.get("DistributionKeyAvoidPattern")
-    hashed = distribution_key(merged, keyed.key, DISTRIBUTION_KEY_LIMIT if limit is None else limit, avoid)
-    flagged = any(values.get("DistributionKey") for values, _ in merged.values())
-    if not own_key:
-        scope.notes.append(_keyless(keyed))
-    keys = Keys(keyed, bool(own_key), message_key, fields, hashed, flagged)
-    made = TableRecipe(
-        table=named,
-        topic=topic_of(scope, named, integrate.get("Topic"), places.get("Topic")),
-        style="TimeKey" if envelope else _style(merged),  # an envelope says every change
-        key=keyed.key,
-        keyless=not own_key,
-        distribution_key=hashed,
-        fields=fields,
-        message_key=message_key,
-        headers=headers_of(integrate, keyed, report),
-        tombstones=tombstones_of(integrate, keys, scope.layout, report),
-        truncates=not capture.get("NoTruncate"),
-        before_updates=not capture.get("NoBeforeUpdate"),
-        missing_as_null=scope.location.Missing_Values == "NULL",
-        capture=_captured(scope, keyed, merged, capture, keyed=bool(own_key)),
-        in_database=(in_source.schema, in_source.base_name, in_source.partitions),
-        coercion=coercion,
-        midnight_is_date=properties.get("TrimTime") == "MIDNIGHT",
-        binary=_binary(scope, properties, set_at),
-    )
+def table_recipe(scope: ChannelScope, definition: Table, strategies: Strategies) -> TableRecipe | None:
+    """Return how a table is sent, or None where a problem stands in the way; its subject strategies are noted."""
+    before, given = len(scope.problems), scope.of(definition)
+    table = replace(definition, schema=given.kafka.properties.values.Schema or definition.schema)
+    coercion = _coercion(given)
+    fields = fields_of(table, given.kafka.columns, _rules(given, coercion), scope)
+    keys = _keys_of(given, table, fields)
+    strategies |= _strategies(given, keys.key.serializer)
+    if not keys.own:
+        scope.notes.append(_keyless(keys.table))
+    made = _recipe(given, keys, coercion)
     if not scope.channel.errors.log_messages:
         made = replace(made, masked=_masked(made))
-    _check_sayable(scope, made, _made_at(merged))
+    _check_supported(scope, made, _made_at(given.kafka.columns))
     if not made.distribution_key and not all(field.extra for field in fields):
-        problems.add(scope.definition(table.name), _NO_KEY, table.name)
-    return made if len(problems) == before else None
+        scope.problems.add(scope.definition(table.name), _NO_KEY, table.name)
+    return made if len(scope.problems) == before else None
 
 
 _NO_KEY = "none of its columns can be its key; give it one, {action: ColumnProperties, Name: …, Key: true}"
 
 
-def _made_at(merged: ColumnParameters) -> dict[str, Path_]:
+def _rules(given: TableScope, coercion: Coercion) -> Rules:
+    scope = given.scope
+    sends_deletes = _style(given.kafka.columns) != "Standard" or bool(scope.layout.envelope)
+    return Rules(coercion, scope.location.Expression_Scopes == "APPLY", deletes=sends_deletes)
+
+
+def _keys_of(given: TableScope, table: Table, fields: tuple[Field, ...]) -> Keys:
+    """Return how the keys of a table's messages are made; `fields` are those of the messages."""
+    scope, at_kafka, properties = given.scope, given.kafka, given.kafka.properties.values
+    columns = at_kafka.columns
+    own_key = explicit_key(table, columns)
+    keyed = replace(table, key=own_key or implicit_key(table, columns))
+    report = scope.problems.at_actions(at_kafka.integrate.places)
+    message_key = key_of(at_kafka.integrate.values, keyed, fields, scope.layout, report, registry=scope.registry)
+    limit, avoid = properties.DistributionKeyLimit, properties.DistributionKeyAvoidPattern
+    hashed = distribution_key(columns, keyed.key, limit, avoid)
+    flagged = any(column.values.DistributionKey for column in columns.values())
+    return Keys(keyed, bool(own_key), message_key, fields, hashed, flagged)
+
+
+def _recipe(given: TableScope, keys: Keys, coercion: Coercion) -> TableRecipe:
+    """Return the recipe of a table, whose messages have these keys."""
+    scope, properties, integrate = given.scope, given.kafka.properties.values, given.kafka.integrate
+    report = scope.problems.at_actions(integrate.places)
+    in_source, capture = in_database(given), given.either.capture.values
+    named = replace(keys.table, base_name=properties.BaseName or keys.table.base_name)
+    return TableRecipe(
+        table=named,
+        topic=topic_of(scope, named, integrate.values.Topic, integrate.place("Topic")),
+        style="TimeKey" if scope.layout.envelope else _style(given.kafka.columns),  # an envelope says every change
+        key=keys.table.key,
+        keyless=not keys.own,
+        distribution_key=keys.hashed,
+        fields=tuple(keys.fields),
+        message_key=keys.key,
+        headers=headers_of(integrate.values, keys.table, report),
+        tombstones=tombstones_of(integrate.values, keys, scope.layout, report),
+        truncates=not capture.NoTruncate,
+        before_updates=not capture.NoBeforeUpdate,
+        missing_as_null=scope.location.Missing_Values == "NULL",
+        capture=_captured(given, keys),
+        in_database=(in_source.schema, in_source.base_name, in_source.partitions),
+        coercion=coercion,
+        midnight_is_date=properties.TrimTime == "MIDNIGHT",
+        binary=_binary(given),
+    )
+
+
+def _made_at(columns: ColumnParameters) -> dict[str, Path_]:
     """Return the actions that make columns of messages, by the columns' names there."""
     made: dict[str, Path_] = {}
-    for name, (values, places) in merged.items():
+    for name, column in columns.items():
         for parameter in ("BaseName", "Datatype", "Extra"):
-            if parameter in places:
-                made.setdefault(values.get("BaseName") or name, ("actions", places[parameter], parameter))
+            if parameter in column.places:
+                made.setdefault(column.values.BaseName or name, ("actions", column.places[parameter], parameter))
     return made
 
 
@@ -115,18 +117,19 @@ def _masked(table: TableRecipe) -> tuple[str, ...]:
     return tuple(column.name for column in table.table.columns if column.name not in sent)
 
 
-def _strategies(
-    integrate: dict[str, Any], table: Table, serializer: str, report: Report, *, registry: bool
-) -> Strategies:
+def _strategies(given: TableScope, serializer: str) -> Strategies:
     """Return under which subjects the schemas of keys and values are registered."""
-    chosen: Strategies = {}
-    for part, parameter in (("key", "KeySubjectStrategy"), ("value", "ValueSubjectStrategy")):
-        if parameter in integrate and not registry:
+    integrate, table, registry = given.kafka.integrate, given.table.name, given.scope.registry
+    report = given.scope.problems.at_actions(integrate.places)
+    for parameter in ("KeySubjectStrategy", "ValueSubjectStrategy"):
+        if parameter in integrate.places and not registry:
             report(parameter, f"{parameter} needs a schema registry (Kafka_Schema_Registry)")
-        elif parameter in integrate and part == "key" and not KEYS[serializer].schema_type:
-            report(parameter, f"{serializer} keys have no schema, and so no subject")
-        chosen[table.name, part] = integrate.get(parameter) or DEFAULT_STRATEGY
-    return chosen
+    if "KeySubjectStrategy" in integrate.places and registry and not KEYS[serializer].schema_type:
+        report("KeySubjectStrategy", f"{serializer} keys have no schema, and so no subject")
+    return {
+        (table, "key"): integrate.values.KeySubjectStrategy or DEFAULT_STRATEGY,
+        (table, "value"): integrate.values.ValueSubjectStrategy or DEFAULT_STRATEGY,
+    }
 
 
 def _keyless(table: Table) -> str:
@@ -136,79 +139,71 @@ def _keyless(table: Table) -> str:
     return f"{text} ({', '.join(table.key)}); give it one, if there is one: {action}"
 
 
-def _binary(scope: ChannelScope, properties: dict[str, Any], places: dict[str, int]) -> Any:
-    binary = properties.get("MapBinary", "")
-    if binary and scope.layout.format not in ("JSON", "CSV"):
-        text = f"belongs to plain JSON and Csv; the format is {scope.layout.format}"
-        scope.problems.add_at(places["MapBinary"], "MapBinary", text)
-    return binary
+def _binary(given: TableScope) -> Literal["", "COPY", "HEX", "BASE64"]:
+    properties, written = given.kafka.properties, given.scope.layout.format
+    if properties.values.MapBinary and written not in ("JSON", "CSV"):
+        text = f"belongs to plain JSON and Csv; the format is {written}"
+        given.scope.problems.add_at(properties.places["MapBinary"], "MapBinary", text)
+    return properties.values.MapBinary or ""
 
 
-def _coercion(scope: ChannelScope, table: Table, values: dict[str, Any], places: dict[str, int]) -> Coercion:
-    policy, text = values.get("CoerceErrorPolicy", "FATAL"), values.get("CoerceErrorType")
+def _coercion(given: TableScope) -> Coercion:
+    properties = given.kafka.properties
+    policy, text = properties.values.CoerceErrorPolicy, properties.values.CoerceErrorType
     types = tuple(part.strip() for part in text.split(",")) if text is not None else TYPES
     unknown = [name for name in types if name not in TYPES]
     for name in unknown:
-        scope.problems.add_at(
-            places["CoerceErrorType"],
-            "CoerceErrorType",
-            f"{name!r} is no such misfit; {meant(name, TYPES)}",
-            table.name,
-        )
+        wrong = f"{name!r} is no such misfit; {meant(name, TYPES)}"
+        given.report(properties.places["CoerceErrorType"], "CoerceErrorType", wrong)
     if not unknown and text is not None and policy == "FATAL":
         wrong = "has no effect while CoerceErrorPolicy is FATAL; write CoerceErrorPolicy: WARNING beside it"
-        scope.problems.add_at(places["CoerceErrorType"], "CoerceErrorType", wrong, table.name)
+        given.report(properties.places["CoerceErrorType"], "CoerceErrorType", wrong)
     return Coercion(policy, types)
 
 
-def _captured(
-    scope: ChannelScope, table: Table, merged: ColumnParameters, capture: PlacedParameters, *, keyed: bool
-) -> CaptureRecipe:
-    parameters = TableParameters(
-        table=table,
-        keyed=keyed,
-        columns_at_source=column_properties(scope, table, "source"),
-        columns=column_properties(scope, table, "either"),
-        extra=frozenset(name for name, (values, _) in merged.items() if values.get("Extra")),
-        properties=effective_by_place(scope, table, TableProperties),
-        capture=capture,
-        restrict=effective_by_place(scope, table, Restrict),
-        actions=list(scope.channel.actions),
-        problems=scope.problems,
-    )
-    return capture_of(parameters, scope.kafka, scope.location.group)
+def _captured(given: TableScope, keys: Keys) -> CaptureRecipe:
+    extra = frozenset(name for name, column in given.kafka.columns.items() if column.values.Extra)
+    parameters = TableParameters(keys.table, keys.own, extra, given)
+    return capture_of(parameters, given.scope.kafka, given.scope.location.group)
 
 
-def _style(merged: ColumnParameters) -> str:
-    if any(values.get("TimeKey") for values, _ in merged.values()):
+def _style(columns: ColumnParameters) -> str:
+    if any(column.values.TimeKey for column in columns.values()):
         return "TimeKey"
-    return "SoftDelete" if any(values.get("SoftDelete") for values, _ in merged.values()) else "Standard"
+    return "SoftDelete" if any(column.values.SoftDelete for column in columns.values()) else "Standard"
 
 
-def _check_sayable(scope: ChannelScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
-    """Add a problem for what the format cannot say: column, reason and remedy. places: of columns that actions make."""
-    fmt, layout = format_of(scope.layout), scope.layout
+def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[str, Path_]) -> None:
+    """Add a problem for what the format cannot write, with a remedy. places: of columns that actions make."""
+    fmt, layout, name = format_of(scope.layout), scope.layout, table.table.name
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
-    columns = messages.columns(table, probe, Shape())
+    columns, options = messages.columns(table, probe, Shape()), messages.options_of(table, probe)
 
     def report(text: str, column: str = "") -> None:
-        scope.problems.add(places.get(column, scope.definition(table.table.name)), text, table.table.name)
+        scope.problems.add(places.get(column, scope.definition(name)), text, name)
 
-    name = messages.record(table, probe)
-    unnamed = fmt.record_refusal(name)
+    record = messages.record(table, probe)
+    unnamed = fmt.record_refusal(record)
     if unnamed:
-        report(f"{layout.format}, record {name}: {unnamed}")
-    options = messages.options_of(table, probe)
+        report(f"{layout.format}, record {record}: {unnamed}")
     for column, why in refusals(fmt, columns, options):
-        action = f"{{action: ColumnProperties, table: {table.table.name}, Name: {column}, BaseName: …}}"
+        action = f"{{action: ColumnProperties, table: {name}, Name: {column}, BaseName: …}}"
         report(f"column {column}, {layout.format}: {why.replace('(BaseName)', action)}", column)
-    names = [column.name for column in columns]
-    of_fields = {field.name for field in table.fields}
-    for twice in sorted({name for name in names if names.count(name) > 1}):
-        if layout.before or twice not in of_fields:  # else the fields' own check reports it
-            report(f"column {twice}: another would have the same name; choose another BeforeUpdateColumns", twice)
-    text = layout.options.encoding != "UTF-8" or layout.options.newlines
-    if layout.format == "CSV" and options.binary == "COPY" and text:
+    for twice in _twice(columns, table, layout):
+        report(f"column {twice}: another would have the same name; choose another BeforeUpdateColumns", twice)
+    if options.binary == "COPY" and _is_recoded(layout):
         for blob in columns:
             if isinstance(blob.type, Bytes):
                 report(f"column {blob.name}: bytes copied into CSV cannot be recoded; use MapBinary: BASE64 or HEX")
+
+
+def _twice(columns: Sequence[Column], table: TableRecipe, layout: MessageFormat) -> list[str]:
+    """Return the names that several columns of messages have, but for two fields: their own check reports those."""
+    names, of_fields = [column.name for column in columns], {field.name for field in table.fields}
+    twice = sorted({name for name in names if names.count(name) > 1})
+    return [name for name in twice if layout.before or name not in of_fields]
+
+
+def _is_recoded(layout: MessageFormat) -> bool:
+    """Return whether the text of messages is CSV in another encoding, or with other line ends."""
+    return layout.format == "CSV" and (layout.options.encoding != "UTF-8" or layout.options.newlines != "")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from integrator.channel.actions import Integrate
 from integrator.channel.problems import Report
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.table_recipe import Field, KeyRecipe
@@ -33,10 +33,10 @@ class Keys:
     flagged: bool
 
 
-def tombstones_of(values: dict[str, Any], keys: Keys, layout: MessageFormat, report: Report) -> bool:
-    """Return whether the deletes of a table are followed by tombstones; `values` are its Integrate parameters."""
+def tombstones_of(integrate: Integrate, keys: Keys, layout: MessageFormat, report: Report) -> bool:
+    """Return whether the deletes of a table are followed by tombstones."""
     key, table = keys.key, keys.table
-    asked, envelope = values.get("OnDeleteSendTombstone"), ENVELOPES.get(layout.envelope)
+    asked, envelope = integrate.OnDeleteSendTombstone, ENVELOPES.get(layout.envelope)
     keyless = key.serializer == "NONE"
     if asked and keyless:
         report("OnDeleteSendTombstone", "a tombstone is for a key, and messages have none; leave it out, or have keys")

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from integrator.contracts.report import Report, largest
 from integrator.contracts.shards import Shards
 from integrator.deliver.kafka.topic_limits import refused
-from integrator.errors import DataError, DeliveryError, from_wire, shortened
+from integrator.errors import DataError, DeliveryError, shortened
 from integrator.names.numbers import counted
 from integrator.refresh.rows import Rows, fragments
 from integrator.refresh.tables import unreadable
@@ -35,7 +35,7 @@ def deliver(source: DataFrame, rows: Rows, state: str, tasks: int, shards: Shard
     try:
         collected = source.mapInArrow(passes, REPORT_DDL).collect()
     except (PySparkException, Py4JError) as error:
-        raise from_wire(str(error)) or classify(error) or _of_data(rows, str(error)) or error from None
+        raise classify(error) or _of_data(rows, str(error)) or error from None
     reports = [Report.of_json(row.report) for row in collected]
     large = largest(reports)
     if large is not None:

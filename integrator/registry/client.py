@@ -79,7 +79,7 @@ def _client(settings: RegistrySettings) -> SchemaRegistryClient:
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"the schema registry's client cannot be made: {error}; see Schema_Registry") from None
     rest: Any = client._rest_client  # noqa: SLF001 - the client has no other door to its HTTP session
-    rest.session = BoundedSession(rest.session, settings.client["timeout"])
+    rest.session = BoundedSession(rest.session, settings.timeout_s)
     return client
 
 

@@ -15,11 +15,11 @@ from integrator.contracts.fragments import FILE_SUMMARY, REJECTED_OP, Checkpoint
 from integrator.deliver.kafka.properties import client_properties
 from integrator.deliver.kafka.read_back import Begin, each_read_back
 from integrator.encode.framing import framing_of
-from integrator.errors import from_wire
 from integrator.plan import Plan
 from integrator.replay.job import Given, Rejection, plan_of, write
 from integrator.replay.letters import Letter
 from integrator.run.passes.first_pass import first_pass
+from integrator.run.spark.failures import classify
 from integrator.sources.files.reader import slice_of
 from integrator.sources.slices import rows_of
 
@@ -78,7 +78,7 @@ def _encoded(plan: Plan, files: Sequence[Path]) -> tuple[pa.Table, list[FileSumm
     try:
         batches = list(run(iter([slices])))
     except RuntimeError as error:
-        raise from_wire(str(error)) or error from None
+        raise classify(error) or error from None
     made = pa.Table.from_batches(batches)
     ops = made["op"].to_pylist()
     texts = made["payload"].filter(pa.array([op == FILE_SUMMARY for op in ops])).to_pylist()

@@ -16,11 +16,12 @@ from integrator.contracts.report import Report, largest
 from integrator.deliver.kafka.topic_limits import refused
 from integrator.deliver.kafka.unacknowledged import Reasons
 from integrator.durable import Damaged
-from integrator.errors import DeliveryError, from_wire
+from integrator.errors import DeliveryError
 from integrator.plan import Plan
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.second_pass import REPORT_DDL, second_pass
+from integrator.run.spark.failures import classify
 from integrator.run.state import consistency
 from integrator.run.state.directory import State
 from integrator.run.state.shards import CycleShards
@@ -74,7 +75,7 @@ def cycle(
         try:
             rows = reported.collect()
         except PySparkException as error:
-            raise from_wire(str(error)) or error from None
+            raise classify(error) or error from None
         sent = time.monotonic()
         reports = [Report.of_json(row.report) for row in rows]
         deferred = [bytes(row.deferred) for row in rows]

@@ -12,7 +12,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from integrator.errors import from_wire
 from integrator.run.spark.failures import classify
 
 _POLL_S = 0.1
@@ -80,4 +79,4 @@ class CycleGate:
         if self.error is not None and not isinstance(self.error, (PySparkException, Py4JError, OSError)):
             raise self.error  # of this process; the stream's failure has it as text only
         if failure is not None:
-            raise from_wire(str(failure)) or classify(failure) or failure
+            raise classify(failure) or failure

@@ -22,7 +22,7 @@ from integrator.decode.dialects import DIALECTS
 from integrator.deliver.kafka import topics
 from integrator.deliver.kafka.topic_limits import fitting
 from integrator.errors import ColumnsFound, DataError, EnvironmentFault
-from integrator.plan import Plan
+from integrator.plan import Plan, replan
 from integrator.run.after_cycle import AfterCycle
 from integrator.run.cycle import cycle
 from integrator.run.gate import CycleGate
@@ -195,7 +195,7 @@ class Job:
     def _add(self, found: ColumnsFound) -> None:
         """Make the plan anew, with the columns that records have; the cycle is sent again. Raises IntegratorError."""
         known = discovered_columns.with_found(discovered_columns.read(self.state.path), found)
-        plan = self.plan.again(known)
+        plan = replan(self.plan, known)
         tables = {one.in_source.name: one.in_source for one in plan.recipe.tables}
         if any(tables[table].column(name) is None for table, columns in found.tables.items() for name in columns):
             raise DataError(f"{found}; a column of that name is there under another one; define it")

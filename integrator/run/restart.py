@@ -105,7 +105,7 @@ class RetriedCycles:
                 try:
                     return integrate_cycle(batch, number)
                 except Exception as error:
-                    failure = error if isinstance(error, IntegratorError) else classify(error) or error
+                    failure = classify(error) or error
                     seconds = None if self._ending() else self._restarts.after(failure)
                     if seconds is None and failure is error:
                         raise

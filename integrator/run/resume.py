@@ -75,7 +75,7 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
     if holder is None:
         if reason is not None:
             return f"channel {channel} is no longer suspended ({reason}); no process integrates it now: start one"
-        why = f"; the last one failed at {last.time}: {last.error} ({last.who} acts)" if last and failed else ""
+        why = f"; the last one failed at {last.time}: {last.error} ({last.action})" if last and failed else ""
         raise EnvironmentFault(f"no process integrates channel {channel}, which is not suspended: start one{why}")
     doing = _doing(state)
     if doing == "failed" and last is not None:
@@ -84,8 +84,8 @@ def resume(state: State, channel: str, wait_s: float = _WAIT_S) -> str:
         if now == "failed":
             forget_request(state)
             raise EnvironmentFault(
-                f"process {holder} has not taken note within {wait_s:.0f} s that channel {channel} is to start again: "
-                "see its log; if it ends now, start it again"
+                f"process {holder} has not reacted within {wait_s:.0f} s that channel {channel} is to start again: "
+                "see its log; if the process ends, start it again"
             )
         return f"channel {channel}, which had failed ({last.kind}), starts again in process {holder}: {now}"
     if reason is not None:

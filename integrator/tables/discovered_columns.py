@@ -27,8 +27,8 @@ def read(state: str | Path) -> Added:
                 known.setdefault(table, {})[name] = (datatype, int(file), int(line))
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise EnvironmentFault(
-            f"{path}: is damaged ({error!r}), and has the columns that were added as the channel ran; restore it, or "
-            "remove it: columns are added again where records have them"
+            f"{path}: is damaged ({error!r}), and it records the columns that were added while the channel ran; "
+            "restore it, or remove it: then columns are added again when records have them"
         ) from error
     return known
 

@@ -165,7 +165,9 @@ def _zero(kind: Type, wanted: pa.DataType) -> pa.Scalar:
         case schema.Date() | schema.Time() | schema.Timestamp():
             return pa.scalar(0, pa.int32() if wanted.bit_width == 32 else pa.int64()).cast(wanted)
         case schema.Struct():
-            raise Refused(f"{describe(kind)} has no value that stands for none; let it be null", valued=False)
+            raise Refused(
+                f"{describe(kind)} has no value that can replace null; make the column nullable", valued=False
+            )
         case _:
             return pa.scalar(0).cast(wanted)
 

@@ -19,7 +19,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import hexadecimal
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.engine.arrays import Mask
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text
 from integrator.expressions.substitutions import op_mapping
 from integrator.schema import String
@@ -29,7 +29,7 @@ from integrator.transform.key_hash import key_hash
 from integrator.transform.row_uuid import row_uuid
 
 _MASKED = (
-    "the expression has no value that fits, and none is shown: it is of columns that the channel masks "
+    "the result of the expression does not fit, and is not shown: it is made of columns that the channel masks "
     "(errors.log.include.messages has it shown)"
 )
 
@@ -64,9 +64,9 @@ class EvaluationContext:
 
     def error(self, what: str, refused: Refused, parts: Iterable[Part] = ()) -> DataError:
         """Return the error for a value that was refused; it is not shown where its expression has masked columns."""
-        line = f":{self.changes.line[refused.index]}" if refused.index is not None else ""
+        line = int(self.changes.line[refused.index]) if refused.index is not None else 0
         text = _MASKED if refused.valued and any(map(self._has_masked, parts)) else refused
-        return DataError(f"{self.changes.file}{line}: table {self.changes.table}, {what}: {text}")
+        return DataError(Fault(Place(self.changes.file, line), f"table {self.changes.table}, {what}: {text}"))
 
     def _has_masked(self, part: Part) -> bool:
         masked = self.recipe.masked
@@ -193,7 +193,7 @@ def _missing(scope: EvaluationContext, _spec: str) -> pa.Array:
 def _integ_key(scope: EvaluationContext, _spec: str) -> pa.Array:
     rows = scope.changes.order + scope.clock.rows
     if len(rows) and int(rows.max()) >= 1 << FILE_BITS:
-        raise Refused(f"{{hvr_integ_key}} has numbers for {1 << FILE_BITS} rows of a file; write smaller ones")
+        raise Refused(f"{{hvr_integ_key}} can number only {1 << FILE_BITS} rows of one file; write smaller files")
     return hexadecimal((rows + scope.clock.integ_key).astype(np.uint64), 16)
 
 

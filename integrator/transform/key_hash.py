@@ -22,7 +22,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.engine.rows import DIGITS, write_digests
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 
 NULL = "-"
 
@@ -50,8 +50,11 @@ def require_key(changes: Changes, names: tuple[str, ...]) -> None:
         at = None if gone is None else first(gone & mask(pc.not_equal(changes.op, TRUNCATE)))
         if at is not None:
             raise PublicDataError(
-                f"{changes.file}:{changes.line[at]}: table {changes.table}: the record has no value for {name}, which "
-                "the message key is made of; record full before images, or distribute by the table's key"
+                Fault(
+                    Place(changes.file, int(changes.line[at])),
+                    f"table {changes.table}: the record has no value for {name}, which "
+                    "the message key is made of; record full before images, or distribute by the table's key",
+                )
             )
 
 

@@ -12,7 +12,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import Part
 from integrator.formats.contract import Encoder, UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
@@ -50,8 +50,8 @@ def _of_columns(changes: Changes, columns: Columns, recipe: TableRecipe, encoder
         keys = encoder({column.name: columns.values[column.name] for column in recipe.message_key.columns}, {})
         keys = keys.cast(pa.binary())
     except UnsupportedValue as error:
-        where = f"{changes.file}:{changes.line[error.index]}: table {changes.table}, key column {error.column}"
-        raise DataError(f"{where}: {error}") from None
+        place = Place(changes.file, int(changes.line[error.index]))
+        raise DataError(Fault(place, f"table {changes.table}, key column {error.column}: {error}")) from None
     truncate = pc.equal(changes.op, TRUNCATE)  # the whole table has no key
     return pc.if_else(truncate, pa.scalar(None, pa.binary()), keys) if pc.any(truncate).as_py() else keys
 

@@ -110,7 +110,8 @@ def names(sql: Sql, table: Table) -> tuple[str, ...]:
         if refused is not None:
             clock = "; the time of integration is {hvr_integ_tstamp}, without sql:" if "clock" in refused else ""
             raise ExpressionError(
-                f"sql: {refused} is not possible: an expression sees its row alone, and gives the same again{clock}"
+                f"sql: {refused} is not possible: an expression can use only its own row, and must give the same "
+                f"result each time{clock}"
             )
     found = tuple(dict.fromkeys(column.name for column in tree.find_all(exp.Column)))
     for name in found:

@@ -10,7 +10,7 @@ import numpy as np
 from integrator.contracts.changes import Changes, together
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 
 OLD = (BEFORE_KEY_UPDATE, BEFORE_UPDATE)
 
@@ -62,8 +62,11 @@ class UpdatePairs:
         """Record that the file ends. Raises DataError for a before image that is still deferred."""
         for changes in self._held.values():
             raise PublicDataError(
-                f"{changes.file}:{changes.line[0]}: table {changes.table}: the file ends with the before image of an "
-                "update; write its after image into the same file, after it"
+                Fault(
+                    Place(changes.file, int(changes.line[0])),
+                    f"table {changes.table}: the file ends with the before image of an "
+                    "update; write its after image into the same file, after it",
+                )
             )
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.message_format import Mode
 from integrator.contracts.report import Report
-from integrator.plan import make
+from integrator.plan import build
 from integrator.run.passes.first_pass import first_pass
 from integrator.run.passes.second_pass import second_pass
 from integrator.sources.files.reader import FileReader, slice_of
@@ -58,7 +58,7 @@ def main() -> None:
                     kafka=f", Kafka_Message_Bundling: {mode}",
                 )
                 (directory / "bench.yaml").write_text(text)
-                recipes[mode] = make(str(directory / "bench.yaml"), "UTC").recipe
+                recipes[mode] = build(str(directory / "bench.yaml"), "UTC").recipe
             rates: dict[str, list[float]] = {mode: [] for mode in MODES}
             for run in range(-1, options.runs):
                 for mode, recipe in recipes.items():

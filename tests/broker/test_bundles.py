@@ -158,7 +158,7 @@ def test_dead_letters_and_all_else_rebuild_the_tables(broker, integrate_once, tm
     channel = channels.shop(tmp_path, broker.servers, name, more=more, kafka=kafka)
     channels.cut(DATA / "changes.wal2json-v2.jsonl", tmp_path / "in", 3)
     integrate_once(channel)
-    recipe = plan.make(str(channel), "UTC").recipe
+    recipe = plan.build(str(channel), "UTC").recipe
     columns = {table.table.name: columns_of(table, recipe, Shape()) for table in recipe.tables}
     read: dict[str, list[bytes]] = {table: [] for table in channels.SHOP_TABLES}
     parts: dict[tuple[str, bytes], list[tuple[int, bytes]]] = {}

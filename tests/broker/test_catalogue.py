@@ -238,7 +238,7 @@ def test_init_takes_a_database(of_mariadb, run, tmp_path, monkeypatch):
     code, out, said = run(*given, command="init")
     assert code == 0, said
     assert "shop.yaml: channel shop, 1 table of shop.sql (mysql)" in out
-    assert [table.topic for table in plan.make("shop.yaml", "UTC").recipe.tables] == ["shop.no_key"]
+    assert [table.topic for table in plan.build("shop.yaml", "UTC").recipe.tables] == ["shop.no_key"]
     assert set(read(tmp_path / "shop.sql", "mysql")) == {(None, "no_key")}
     code, _, said = run("--tables", "shop.sql", "--user", "me", "--channel", "other.yaml", command="init")
     assert (code, "go with --tables jdbc:…" in said) == (2, True)

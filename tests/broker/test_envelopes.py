@@ -27,7 +27,7 @@ def sent(broker, integrate_once, directory, name, fmt, kafka=""):
     integrate_once(channel)
     columns = {
         table.table.name: [field.as_column(nullable=True) for field in table.fields if not field.extra]
-        for table in plan.make(str(channel), "UTC").recipe.tables
+        for table in plan.build(str(channel), "UTC").recipe.tables
     }
     messages = kafka_io.read_all(broker.servers, channels.shop_topics(name))
     return {

@@ -10,7 +10,7 @@ from rich.console import Console
 from integrator.cli import show
 from integrator.deliver.kafka import topics
 from integrator.errors import ConfigurationError, DataError, EnvironmentFault
-from integrator.plan import make
+from integrator.plan import build
 from tests.parts import channels, kafka_io
 from tests.parts.brokers import free_port
 
@@ -138,13 +138,13 @@ def test_missing_topics_are_named_or_created(real_broker, tmp_path, name, integr
     assert partitions == dict.fromkeys(partitions, 3) | {f"{name}.orders": 5}
     received = kafka_io.read_all(real_broker.servers, [f"{name}.audit"])
     assert len(received) == 1
-    assert topics.missing(make(str(channel), "UTC").recipe.send.producer, channels.shop_topics(name)) == []
+    assert topics.missing(build(str(channel), "UTC").recipe.send.producer, channels.shop_topics(name)) == []
 
 
 def test_an_unreachable_broker_is_named_before_a_row_is_read(tmp_path, name):
     address = f"127.0.0.1:{free_port()}"
     channel = channels.shop(tmp_path, address, name)
-    plan = make(str(channel), "UTC")
+    plan = build(str(channel), "UTC")
     with pytest.raises(EnvironmentFault, match=f"no broker of {address} answers .* mend Kafka_Brokers"):
         topics.ensure(plan.recipe.send.producer, plan.topics, None)
 
@@ -158,7 +158,7 @@ def test_all_problems_of_a_channel_and_its_ddl_come_at_once(tmp_path):
         f"tables: [{tmp_path}/bad.sql, {tmp_path}/worse.sql]\nactions: []\nactions: []\n"
     )
     with pytest.raises(ConfigurationError) as raised:
-        make(str(channel), "UTC")
+        build(str(channel), "UTC")
     told = str(raised.value)
     assert "channel.yaml:3: $.locations.src.dialect: 'wal2jsn' is no dialect; do you mean wal2json?" in told
     assert "channel.yaml:6: $.actions: the key is given twice" in told
@@ -175,9 +175,9 @@ def test_i7_a_password_is_in_no_text(tmp_path, name, monkeypatch):
 
     for password, more in (("pa55word", ";nonsense pa55word"), ("pa55;hush", ""), ("pa55;hu=sh", "")):
         with pytest.raises(ConfigurationError) as raised:
-            make(channel(password, more), "UTC")
+            build(channel(password, more), "UTC")
         assert not [part for part in ("pa55", "hu=", "hush") if part in str(raised.value)]
-    plan = make(channel("pa55word"), "UTC")
+    plan = build(channel("pa55word"), "UTC")
     console = Console(record=True, width=1000, file=io.StringIO())
     show.plan(plan, [], console)
     shown = console.export_text()

@@ -148,7 +148,7 @@ def test_a_copy_of_the_state_from_before_it_was_gone_back_is_refused(path, broke
     shutil.rmtree(state)
     (tmp_path / "old").rename(state)
     write(tmp_path, 2)
-    with pytest.raises(EnvironmentFault, match="that was gone back, or into which a backup was imported"):
+    with pytest.raises(EnvironmentFault, match="that one was moved back, or a backup was imported into it"):
         integrate_once(path)
 
 

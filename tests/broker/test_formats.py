@@ -34,7 +34,7 @@ FORMATS = {
 
 def rebuilt(broker, channel, prefix, decoder):
     """The tables that a consumer makes of all messages."""
-    recipe = plan.make(str(channel), "UTC").recipe
+    recipe = plan.build(str(channel), "UTC").recipe
     columns = {table.topic: messages.columns(table, recipe, Shape()) for table in recipe.tables}
     rows = {table: [] for table in channels.SHOP_TABLES}
     for message in kafka_io.read_all(broker.servers, channels.shop_topics(prefix)):

@@ -160,7 +160,7 @@ def test_who_may_not_is_told_why_and_nothing_arrives(case, guarded, channel, nam
 
 def test_a_wrong_password_of_the_key_is_found_without_a_broker(channel):
     wrong = CERTIFICATE | {"Stream_Client_Private_Key_Password": "${THE_WRONG_KEY_PASSWORD}"}
-    made = plan.make(str(channel("MUTUAL", AUTHORITY | wrong)), "UTC")
+    made = plan.build(str(channel("MUTUAL", AUTHORITY | wrong)), "UTC")
     [(_, why)] = refused(made.recipe.send.producer)
     assert "ssl.key.location failed" in why
     assert OTHER not in why  # I7

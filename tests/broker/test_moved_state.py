@@ -29,7 +29,7 @@ def test_a_channel_goes_on_with_it(remedy, broker, tmp_path, name, integrate_onc
     path.write_text(with_state.replace(f"state: {tmp_path}/state\n", ""))
     monkeypatch.chdir(tmp_path / "before")
     with pytest.raises(ConfigurationError) as raised:
-        plan.make(str(path), "UTC")
+        plan.build(str(path), "UTC")
     first, last = WORDS[remedy]
     words = str(raised.value).rpartition(first)[2].partition(last)[0]
     if remedy == "it is moved":

@@ -95,7 +95,7 @@ def test_the_whole_job_by_aws_credentials(msk, channel, name, credentials, deliv
 def test_credentials_that_msk_does_not_know_are_named(msk, channel, integrate_once, credentials, monkeypatch):
     credentials("an0ther-s3cret")
     monkeypatch.setattr(topics, "TIMEOUT_S", 3.0)
-    with pytest.raises(EnvironmentFault, match="the brokers do not accept who we are: mend Kafka_Aws_Region"):
+    with pytest.raises(EnvironmentFault, match="the brokers reject our credentials: correct Kafka_Aws_Region"):
         integrate_once(channel)
 
 

@@ -68,7 +68,7 @@ def refresh(spark):
 
     def run(path, variables=(), **options):
         return job.send(
-            plan.make(str(path), "UTC", RunOptions(frozenset(), tuple(variables)), refreshing=True),
+            plan.build(str(path), "UTC", RunOptions(frozenset(), tuple(variables)), refreshing=True),
             job.Options(**options),
             spark,
         )

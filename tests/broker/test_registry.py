@@ -35,7 +35,7 @@ actions:
 """
     )
     (directory / "in").mkdir(exist_ok=True)
-    return plan.make(str(path), "UTC")
+    return plan.build(str(path), "UTC")
 
 
 def ids(resolved):
@@ -146,7 +146,7 @@ def test_hvrs_suffix_strategy_names_the_table_where_the_topic_does_not(tmp_path)
     assert [one.subject for one in said.registrations] == ["x.orders-value", "x.orders-key"]
     path = tmp_path / "channel.yaml"
     path.write_text(path.read_text().replace(".{hvr_tbl_name}", ""))
-    said = plan.make(str(path), "UTC")
+    said = plan.build(str(path), "UTC")
     assert [one.subject for one in said.registrations] == ["x-orders-value", "x-orders-key"]
 
 
@@ -157,7 +157,7 @@ def test_two_tables_cannot_share_a_subject_with_different_schemas(tmp_path):
     strategy = "\n  - {action: Integrate, ValueSubjectStrategy: TopicNameStrategy}\n"
     path.write_text(path.read_text().replace(".{hvr_tbl_name}", "") + strategy)
     with pytest.raises(ConfigurationError, match="would share the subject x-value"):
-        plan.make(str(path), "UTC")
+        plan.build(str(path), "UTC")
 
 
 def test_a_registry_that_does_not_answer_is_the_operators(tmp_path, name):

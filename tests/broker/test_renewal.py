@@ -45,7 +45,7 @@ def test_the_journal_is_renewed_while_the_channel_runs(broker, spark, tmp_path, 
             new.with_suffix(".tmp").rename(new)
 
     stopping = threading.Event()
-    job = Job(plan.make(str(file), "UTC"), stopping)
+    job = Job(plan.build(str(file), "UTC"), stopping)
     write(5)
     job.prepare()
     thread = threading.Thread(target=lambda: job.integrate(spark, once=False))

@@ -213,7 +213,7 @@ def main() -> None:
     spark = session.start("restored states")
 
     def integrate(channel: Path) -> None:
-        made = dataclasses.replace(plan.make(str(channel), "UTC"), restart=Restart(tries=0))
+        made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
         job = Job(made, threading.Event())
         try:
             job.prepare()

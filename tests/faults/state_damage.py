@@ -92,7 +92,7 @@ class Line:
         return set(ids)
 
     def run(self) -> None:
-        job = Job(planning.make(str(self.channel), "UTC"), threading.Event())
+        job = Job(planning.build(str(self.channel), "UTC"), threading.Event())
         try:
             job.prepare()
             job.run(self.spark, once=True)  # type: ignore[arg-type]

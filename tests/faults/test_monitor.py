@@ -69,7 +69,7 @@ def test_all_that_is_shown_of_a_failed_channel_agrees(broker, tmp_path, name):
     until(lambda: json.loads(heartbeat.read_text())["doing"] == "failed")
     shown = run("state", failing).stdout
     assert "failed since" in shown
-    assert "(data), not mended, to be acted on by" in shown
+    assert "(data), not mended, the owner of the source data must act" in shown
     status = {one["channel"]: one for one in json.loads(get(url + "status")[1])["channels"]}
     assert (status["failing"]["doing"], status["failing"]["failure"]["kind"]) == ("failed", "data")
     assert (status["good"]["doing"], status["good"]["counts"]["rows"]) == ("integrating", 2102)

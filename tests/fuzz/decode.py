@@ -12,7 +12,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import File, Reading, reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.plan import make
+from integrator.plan import build
 from tests.fuzz.oracle.verdict import MISSING, Row
 from tests.fuzz.setups import Setup
 
@@ -36,7 +36,7 @@ actions:
 """,
         encoding="utf-8",
     )
-    return reading_of(make(str(channel), "UTC", None).recipe)
+    return reading_of(build(str(channel), "UTC", None).recipe)
 
 
 def decode(setup: Setup, reading: Reading, path: Path) -> dict[int, list[Row]]:

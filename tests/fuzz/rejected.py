@@ -23,7 +23,7 @@ from tests.fuzz.setups import SETUPS, Setup
 OF_LINES = [setup for setup in SETUPS if not setup.is_csv]
 _OTHERS_FAULT = (
     "came before: both would be sent as table",
-    "one image of an update, of which the other is not there",
+    "one image of an update whose other image is missing",
     "the other row of this update is rejected",
 )
 """Reasons for which a line is rejected that is right alone."""

@@ -87,7 +87,7 @@ class Fuzzed:
 
     def rows_by_line(self, channel: Path) -> tuple[dict[tuple[str, int], int], int]:
         """Return how many rows each line of each file has, as decoded apart from the job; and how many are counted."""
-        reading = replace(reading_of(plan.make(str(channel), "UTC").recipe), tolerant=True)
+        reading = replace(reading_of(plan.build(str(channel), "UTC").recipe), tolerant=True)
         found, counted = Counter[tuple[str, int]](), 0
         for number, path in enumerate(sorted((self.directory / "in").iterdir()), 1):
             for batch in DIALECTS[self.setup.dialect].read(File(str(path), number), OpenTransaction, reading):
@@ -118,7 +118,7 @@ def run(kafka: Broker, directory: Path, lines: int, seed: int, setups: list[Setu
     for number in range(2):
         channels = [one.channel(kafka.servers, number) for one in fuzzed]
         with capture_logs() as logs:
-            daemon.integrate([plan.make(str(path), "UTC") for path in channels], once=True)
+            daemon.integrate([plan.build(str(path), "UTC") for path in channels], once=True)
         for one, path in zip(fuzzed, channels, strict=True):
             name = one.name
             synced = [log for log in logs if log["event"] == "cycle synced" and log["channel"] == name]

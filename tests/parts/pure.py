@@ -17,7 +17,7 @@ from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.deliver.bundle import Bundler
 from integrator.errors import ConfigurationError, DataError, IntegratorError, from_wire
-from integrator.plan import make
+from integrator.plan import build
 from integrator.run.passes.first_pass import first_pass
 from integrator.sources.files.reader import FileReader, slice_of
 from integrator.sources.slices import rows_of
@@ -53,7 +53,7 @@ actions:
 {actions}
 """
     )
-    return make(str(channel), "Europe/Berlin", run).recipe
+    return build(str(channel), "Europe/Berlin", run).recipe
 
 
 PLAIN = "{action: FileFormat, Json: true, JsonMode: ROW_FRAGMENTS}"

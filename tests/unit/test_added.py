@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from integrator.errors import ColumnsFound, ConfigurationError, DataError, from_wire
-from integrator.plan import make
+from integrator.plan import build
 from integrator.run.state.directory import State
 from integrator.schema import Column, Decimal, Integer, Table
 from integrator.tables import discovered_columns
@@ -201,7 +201,7 @@ def test_a_column_is_null_before_it_came_and_missing_after_that(tmp_path):
     State(str(state)).mark_added(discovered_columns.with_found(discovered_columns.read(state), raised.value))
     text = (tmp_path / "channel.yaml").read_text()
     (tmp_path / "channel.yaml").write_text(text.replace("channel: pure", f"channel: pure\nstate: {tmp_path}/state"))
-    plan = make(str(tmp_path / "channel.yaml"), "UTC")
+    plan = build(str(tmp_path / "channel.yaml"), "UTC")
     assert plan.notes[-1] == "t.n (bigint) was added when records came that had it"
     assert pure.read(plan.recipe, first, second, third) == [
         {"k": 1, "v": "a", "n": None},
@@ -211,7 +211,7 @@ def test_a_column_is_null_before_it_came_and_missing_after_that(tmp_path):
         {"k": 5, "v": "e"},
     ]
     (tmp_path / "tables.sql").write_text("create table t(k int primary key, v text, n decimal(9,2));")
-    [table] = make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables
+    [table] = build(str(tmp_path / "channel.yaml"), "UTC").recipe.tables
     assert table.table.columns[2] == Column("n", Decimal(9, 2))
 
 

@@ -37,7 +37,7 @@ def test_the_good_channel_is_good(check):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_problem_is_printed_once_with_its_line_and_a_remedy_that_mends_it(case, check):
     code, printed = check(case.mistake, case.arguments)
-    assert (code, printed[-1]) == (2, "(configuration: to be acted on by the author of the channel)")
+    assert (code, printed[-1]) == (2, "(configuration: the author of the channel must act)")
     problems = printed[:-1]
     assert len(problems) == len(case.says), problems
     for expected, line in zip(case.says, problems, strict=True):

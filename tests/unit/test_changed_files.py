@@ -32,10 +32,10 @@ def replaced(path):
 
 
 CHANGES = {
-    "written anew with the same size": (written_anew, "bytes as when it was taken, and was written again since"),
-    "replaced by one of the same size": (replaced, "bytes as when it was taken, and was written again since"),
-    "written on": (lambda path: path.write_bytes(path.read_bytes() * 2), "it was written on"),
-    "cut": (lambda path: os.truncate(path, 0), "it was written on"),
+    "written anew with the same size": (written_anew, "bytes as when it was taken, but was written again since"),
+    "replaced by one of the same size": (replaced, "bytes as when it was taken, but was written again since"),
+    "written on": (lambda path: path.write_bytes(path.read_bytes() * 2), "it has changed"),
+    "cut": (lambda path: os.truncate(path, 0), "it has changed"),
     "removed": (lambda path: path.unlink(), "the change file is gone; put it back"),
     "a link to itself now": (
         lambda path: (path.unlink(), path.symlink_to(path)),

@@ -1,8 +1,15 @@
 """What may be written in a channel, and what is said of the rest: file, line, path, what is accepted."""
 
+import pickle
+
 import pytest
 
 from integrator import plan
+from integrator.channel.actions import TableProperties
+from integrator.channel.merge import Target, merge
+from integrator.channel.model import Channel
+from integrator.channel.problems import Problems
+from integrator.channel.reader import Source
 from integrator.errors import ConfigurationError
 from tests.conftest import ROOT
 from tests.parts.channels import SHOP_SQL
@@ -159,7 +166,7 @@ ACTIONS = [
 def make(tmp_path, **other):
     path = tmp_path / "channel.yaml"
     path.write_text("\n".join({**BASE, **other}.values()) + "\n")
-    return plan.make(str(path), "UTC")
+    return plan.build(str(path), "UTC")
 
 
 @pytest.mark.parametrize(("other", "expected"), CASES)
@@ -232,8 +239,23 @@ def test_librdkafka_has_safe_defaults_and_the_channels_properties(tmp_path):
     assert "hush" not in repr(made)
 
 
-def test_a_plan_is_data_that_compares(tmp_path):
-    assert make(tmp_path) == make(tmp_path)
+def test_a_plan_is_data_that_compares_and_can_be_kept(tmp_path):
+    made = make(tmp_path)
+    assert made == make(tmp_path)
+    assert pickle.dumps(made)  # which a function in it would refuse
+    assert made == plan.replan(made, {}) != plan.replan(made, {"audit": {"more": ("integer", 0, 1)}})
+
+
+def test_what_actions_give_is_typed_and_has_its_place():
+    actions = [
+        (0, TableProperties(action="TableProperties", TrimWhiteSpace=True, BaseName="A")),
+        (3, TableProperties(action="TableProperties", table="audit", BaseName="B")),
+    ]
+    channel = Channel.model_construct(locations={}, table_groups={})
+    given = merge(TableProperties, actions, Target(channel, (), "audit"), Problems(Source("c.yaml", {})))
+    assert isinstance(given.values, TableProperties)
+    assert (given.values.BaseName, given.values.TrimWhiteSpace, given.values.TrimTime) == ("B", True, "NO")
+    assert (given.place("BaseName"), given.place("TrimWhiteSpace"), given.place("TrimTime")) == (3, 0, None)
 
 
 @pytest.mark.parametrize("state", ["s3a://bucket/state", "hdfs://nn/state", "file:///var/state", "file:/var/state"])
@@ -244,4 +266,4 @@ def test_a_state_directory_that_is_no_local_path_is_a_problem(state, tmp_path):
         f"  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\ntables: [{SHOP_SQL}]\n"
     )
     with pytest.raises(ConfigurationError, match=r"channel.yaml:2: \$.state: .* is no local path"):
-        plan.make(str(path), "UTC")
+        plan.build(str(path), "UTC")

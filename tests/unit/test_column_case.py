@@ -8,7 +8,7 @@ import json
 import pytest
 
 from integrator.errors import DataError
-from integrator.plan import make
+from integrator.plan import build
 from tests.parts import pure
 
 DDL = 'create table shop.rates (id integer not null primary key, rate decimal(13,9), "Note" varchar(9));\n'
@@ -28,7 +28,7 @@ def recipe(directory, dialect, source, sql_dialect, ddl=DDL):
         "  kaf: {class: kafka, Kafka_Brokers: [localhost]}\n"
         f"tables: [{{file: tables.sql, sql_dialect: {sql_dialect}}}]\nactions:\n  - {pure.PLAIN}\n"
     )
-    return make(str(directory / "channel.yaml"), "UTC").recipe
+    return build(str(directory / "channel.yaml"), "UTC").recipe
 
 
 def event(after, fields=None):

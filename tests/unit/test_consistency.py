@@ -287,7 +287,10 @@ def test_what_spark_says_of_its_checkpoint_has_a_remedy(said, tmp_path):
 
 
 DAMAGED_FILES = {
-    "refreshed.json": (lambda state: state.refreshed(), "remove it: then changes that a refresh's rows have already"),
+    "refreshed.json": (
+        lambda state: state.refreshed(),
+        "remove it: then changes that the rows of a refresh contain already",
+    ),
     "added.json": (lambda state: discovered_columns.read(state.path), "columns are added again"),
 }
 

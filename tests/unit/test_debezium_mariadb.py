@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from integrator.plan import make
+from integrator.plan import build
 from tests.conftest import ROOT
 from tests.parts import pure
 from tests.unit.test_debezium import META, event, tables_of
@@ -40,7 +40,7 @@ actions:
 {META}
 """
     )
-    return make(str(channel), "Europe/Berlin", None).recipe
+    return build(str(channel), "Europe/Berlin", None).recipe
 
 
 def without(line, columns):

@@ -71,9 +71,9 @@ def test_channels_of_the_pages_pass_check(text, block, tmp_path, monkeypatch):
     (tmp_path / "shop.sql").write_text(OTHER_DDL.get(str(block.page.relative_to(pages.ROOT)), DDL))
     (tmp_path / "page.yaml").write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert plan.make("page.yaml", "UTC").recipe.tables
+    assert plan.build("page.yaml", "UTC").recipe.tables
     if re.search(r"class: (jdbc|snapshot)", text):
-        assert plan.make("page.yaml", "UTC", RunOptions(), refreshing=True).recipe.tables
+        assert plan.build("page.yaml", "UTC", RunOptions(), refreshing=True).recipe.tables
 
 
 def parse(words: list[str], command: Any, parent: Any = None) -> None:

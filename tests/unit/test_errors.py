@@ -18,7 +18,7 @@ from integrator.channel.secret import Secrets
 from integrator.cli import main as cli
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import SHOWN, DataError, Defect, IntegratorError, crossing, from_wire, shown
+from integrator.errors import SHOWN, DataError, Defect, DeliveryError, IntegratorError, crossing, from_wire, shown
 from integrator.run import daemon
 from integrator.run.gate import CycleGate
 from integrator.run.seen.failures import Failures
@@ -140,9 +140,14 @@ def test_the_daemon_tells_a_defect_as_one() -> None:
         (
             DataError("a.jsonl:1: hunter2"),
             3,
-            "a.jsonl:1: ********\n(data: to be acted on by the owner of the source data)\n",
+            "a.jsonl:1: ********\n(data: the owner of the source data must act)\n",
         ),
-        (KeyError("hunter2"), 1, "(defect: to be acted on by the maintainers of the integrator)\n"),
+        (
+            DeliveryError("0 of 3 messages acknowledged"),
+            4,
+            "(delivery: retryable, no action needed unless it happens again; then the operator of Kafka must act)\n",
+        ),
+        (KeyError("hunter2"), 1, "(defect: the maintainers of the integrator must act)\n"),
     ],
 )
 def test_the_command_tells_who_acts_and_no_secrets(
@@ -175,7 +180,7 @@ def test_a_run_ends_with_one_event_where_no_person_reads_its_log(
     event = json.loads(line)
     assert (event["event"], event["kind"], event["exit_code"]) == ("the process ends", "configuration", 2)
     assert says in event["error"]
-    assert event["error"].endswith("(configuration: to be acted on by the author of the channel)")
+    assert event["error"].endswith("(configuration: the author of the channel must act)")
 
 
 LONG_TEXT = "é" * 1_000_000

@@ -54,5 +54,5 @@ def test_sample_channels_are_good(path, monkeypatch):
     monkeypatch.setenv("KAFKA_BROKERS", "localhost:9092")
     monkeypatch.setenv("KAFKA_USER", "u")
     monkeypatch.setenv("KAFKA_PASSWORD", "a password")
-    assert plan.make(str(path), "UTC").recipe.tables
+    assert plan.build(str(path), "UTC").recipe.tables
     jsonschema.validate(yaml.safe_load(path.read_text()), json.loads(SCHEMA.read_text()))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from integrator.errors import ConfigurationError
-from integrator.plan import make
+from integrator.plan import build
 from tests.parts.channels import SHOP_SQL
 
 BASE = f"""channel: shop
@@ -70,7 +70,7 @@ def test_a_hostile_channel_is_an_error(text, place, problem, tmp_path):
     (tmp_path / "c.yaml").write_text(text)
     started = time.monotonic()
     with pytest.raises(ConfigurationError) as raised:
-        make(str(tmp_path / "c.yaml"), "UTC")
+        build(str(tmp_path / "c.yaml"), "UTC")
     assert time.monotonic() - started < SECONDS
     assert f"{tmp_path}/c.yaml{place}" in str(raised.value)
     assert problem in str(raised.value)
@@ -84,11 +84,11 @@ def test_a_hostile_definition_is_an_error(column, tmp_path):
     (tmp_path / "t.sql").write_text(f"create table a(id int primary key);\ncreate table b({column});")
     (tmp_path / "c.yaml").write_text(BASE.replace(SHOP_SQL, str(tmp_path / "t.sql")))
     with pytest.raises(ConfigurationError, match=r"t\.sql:2: .*nested too deeply"):
-        make(str(tmp_path / "c.yaml"), "UTC")
+        build(str(tmp_path / "c.yaml"), "UTC")
 
 
 def test_a_text_as_long_as_a_column_may_be_repeated(tmp_path):
     (tmp_path / "t.sql").write_text("create table orders(id int primary key, note text);")
     channel = BASE.replace(SHOP_SQL, str(tmp_path / "t.sql")) + SQL.format("length(repeat(''*'', length(note)))")
     (tmp_path / "c.yaml").write_text(channel)
-    assert make(str(tmp_path / "c.yaml"), "UTC").recipe.tables[0].fields[-1].name == "z"
+    assert build(str(tmp_path / "c.yaml"), "UTC").recipe.tables[0].fields[-1].name == "z"

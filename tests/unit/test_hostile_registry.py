@@ -72,7 +72,7 @@ locations:
 tables: [{directory}/t.sql]
 """
     )
-    return plan.make(str(directory / "c.yaml"), "UTC")
+    return plan.build(str(directory / "c.yaml"), "UTC")
 
 
 def endless(handler, status=200):

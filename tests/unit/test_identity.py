@@ -5,7 +5,7 @@ import re
 import pytest
 
 from integrator.errors import ConfigurationError
-from integrator.plan import make
+from integrator.plan import build
 
 ORDERS = "create table public.orders (id int primary key); create table ops.orders (id int primary key);"
 VEHICLES = 'create table vehicle (id int primary key); create table "Vehicle" (id int primary key);'
@@ -24,7 +24,7 @@ locations:
 tables: [{{file: {directory}/t.sql, sql_dialect: {dialect}{entry}}}]
 actions:
 {said}""")
-    return make(str(directory / "channel.yaml"), "UTC")
+    return build(str(directory / "channel.yaml"), "UTC")
 
 
 def names(made):

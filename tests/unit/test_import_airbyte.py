@@ -32,7 +32,7 @@ def run(tmp_path, monkeypatch, capsys):
 def test_a_plain_configuration(run):
     code, printed, file = run(COMMON)
     assert code == 0, printed
-    made = plan.make(str(file), "UTC")
+    made = plan.build(str(file), "UTC")
     assert made.brokers == "b1:9092,b2:9092"
     assert made.recipe.messages.layout.envelope == "AIRBYTE"
     assert {table.topic for table in made.recipe.tables} >= {"_orders_sample"}
@@ -51,7 +51,7 @@ def test_one_with_tls_and_a_password(run, monkeypatch):
     assert "pl4nted" not in printed + file.read_text()  # I7
     assert "sasl_jaas_config is not written down: give it in the environment as AIRBYTE_JAAS" in printed
     monkeypatch.setenv("AIRBYTE_JAAS", LOGIN)
-    made = plan.make(str(file), "UTC")
+    made = plan.build(str(file), "UTC")
     wanted = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "me"}
     found = {
         name: value.lower() if name == "security.protocol" else value

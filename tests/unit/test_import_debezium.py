@@ -178,8 +178,8 @@ NOTES = [
     ({"column.mask.hash.SHA-256.with.salt.pl4nted": "public.orders.sku"}, "column.mask.hash.SHA-256.with.salt.…: the hash is of salt and text"),
     ({"skipped.operations": "u,t"}, "skipped.operations: u: let the capture skip them, or such changes are sent"),
     ({"skip.messages.without.change": "true"}, "skip.messages.without.change: an update that changes nothing is sent, too"),
-    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may be called otherwise"),
-    ({"converters": "own", "own.type": "org.example.Mask"}, "converters: what classes of Java's mask or write otherwise is sent as records have it"),
+    ({"topic.naming.strategy": "org.example.Ours"}, "topic.naming.strategy: topics may have other names"),
+    ({"converters": "own", "own.type": "org.example.Mask"}, "converters: Java classes are not run: what they mask or convert is sent as it is in the records"),
     ({"transforms": "own", "transforms.own.type": "org.example.Hide"}, "transforms.own (Hide) is not followed: what it hides or drops is sent, until an action does the same"),
     (FLAT, "transforms.unwrap names no delete.tombstone.handling.mode: deletes are tombstones"),
     (FLAT | {"transforms.unwrap.add.fields": "source.lsn"}, "transforms.unwrap.add.fields: source.lsn is not added: positions differ by database"),
@@ -296,7 +296,7 @@ def test_two_tables_of_one_name_have_names_of_their_own(run, tmp_path):
     channel, printed, code = run(POSTGRES, tables=ddl)
     assert code == 0, printed
     assert "names: {public.orders: public_orders, ops.orders: ops_orders}" in channel
-    topics = {table.topic for table in plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe.tables}
+    topics = {table.topic for table in plan.build(str(tmp_path / "channel.yaml"), "UTC").recipe.tables}
     assert topics == {"shop.public.orders", "shop.ops.orders"}
 
 
@@ -313,7 +313,7 @@ def test_flattened_rows_are_those_that_debezium_made(run, tmp_path):
     assert code == 0, printed
     changes = tmp_path / "changes.jsonl"
     changes.write_text("".join(f"{event.line}\n" for event in debezium.events("plain")))
-    made = plan.make(str(tmp_path / "channel.yaml"), "UTC").recipe
+    made = plan.build(str(tmp_path / "channel.yaml"), "UTC").recipe
     got = debezium.by_key(
         (m.topic, m.key.decode(), debezium.parsed(m.value.decode())) for m in pure.messages(made, changes)
     )

@@ -94,8 +94,8 @@ UNMATCHED = [
     # what a snapshot did not read, and a property that is misspelt
     ({"snapshot.select.statement.overrides": "app.orders", "snapshot.select.statement.overrides.app.orders": "select 1"},
      "snapshot.select.statement.overrides: app.orders was read by a statement, and a refresh sends all of it"),
-    ({"column.mask.5.chars": "app.orders.note"}, "column.mask.5.chars: it is no property of Debezium's that is known"),
-    ({"column.mask.hash.MD5.salt.pl4nted": "app.orders.note"}, "column.mask.hash.…: it is no property of Debezium's that is known"),
+    ({"column.mask.5.chars": "app.orders.note"}, "column.mask.5.chars: this property of Debezium is not known"),
+    ({"column.mask.hash.MD5.salt.pl4nted": "app.orders.note"}, "column.mask.hash.…: this property of Debezium is not known"),
 ]  # fmt: skip
 
 

@@ -112,7 +112,7 @@ JSON_SCHEMA = "io.confluent.connect.json.JsonSchemaConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
 TEXT = "org.apache.kafka.connect.storage.StringConverter"
-CHANGE = "keys, and so partitions, are others than the connector's"
+CHANGE = "keys, and so partitions, differ from the connector's"
 KEYS = [
     # the converter of keys; the table's columns, of which ExtractField$Key takes k; the key's serializer; the report
     (AVRO, "k int primary key", "MessageKeySerializer: KAFKA_AVRO_SCHEMA_COLUMN}", ""),

@@ -32,7 +32,7 @@ def test_whose_sql_it_is_is_found_out(name, dialect, run):
     code, printed, file = run("--tables", DDL / name)
     assert code == 0, printed
     assert f"channel my_shop_2, 1 table of {DDL / name} ({dialect})" in printed
-    [table] = plan.make(str(file), "UTC").recipe.tables
+    [table] = plan.build(str(file), "UTC").recipe.tables
     assert table.topic == "my_shop_2.customers"
 
 
@@ -40,7 +40,7 @@ def test_what_is_given_is_in_it(run):
     brokers = "a:1, b:2"
     code, printed, file = run("--tables", ROOT / "schemas" / "shop.sql", "--changes", "in box", "--brokers", brokers)
     assert code == 0, printed
-    made = plan.make(str(file), "UTC")
+    made = plan.build(str(file), "UTC")
     assert (made.brokers, made.source.location.path, len(made.recipe.tables)) == ("a:1,b:2", str(ROOT / "in box"), 4)
     assert f"integrator check --channel {file} --connect" in printed
     assert "mkdir -p 'in box'" in printed
@@ -134,7 +134,7 @@ def test_tables_have_names_that_topics_can_have(script, names, run, tmp_path):
     (tmp_path / "x.sql").write_text(script)
     code, printed, file = run("--tables", tmp_path / "x.sql", "--sql-dialect", "postgres")
     assert code == 0, printed
-    made = plan.make(str(file), "UTC").recipe.tables
+    made = plan.build(str(file), "UTC").recipe.tables
     assert [table.table.name for table in made] == names
     assert len({table.topic for table in made}) == len(made)
 
@@ -150,7 +150,7 @@ def test_problems_of_some_tables_are_comments_in_the_channel_of_the_others(run, 
         assert "x.sql:3: b.id: the type duck is not known" in text
         assert "x.sql:5: 'create tabel c ( id int …' is not understood as postgres" in text
     (tmp_path / "x.sql").write_text("create table a (id serial primary key);")
-    assert [table.table.name for table in plan.make(str(file), "UTC").recipe.tables] == ["a"]
+    assert [table.table.name for table in plan.build(str(file), "UTC").recipe.tables] == ["a"]
 
 
 @pytest.mark.parametrize("text", ["create tabel t (a int);", "select 1;"])

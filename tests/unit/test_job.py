@@ -89,7 +89,7 @@ LATE, LOST = ProcessLate("a Python process of Spark's did not begin"), ProcessLo
 def test_once_goes_on_after_processes_that_were_late_and_after_nothing_else(
     failures, runs, raised, tmp_path, monkeypatch
 ):
-    """The quickstart on a busy machine ended with "a Python process did not begin", to be acted on by nobody yet."""
+    """The quickstart on a busy machine ended with "a Python process did not begin", which a retry solves."""
     run = []
 
     def fail(_job, _spark, *, once):

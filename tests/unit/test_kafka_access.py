@@ -336,7 +336,7 @@ def make(tmp_path):
             "channel: shop\nlocations:\n  src: {class: files, path: in, dialect: hvr, table: audit}\n"
             f"  kaf: {{{given.replace('FILE', str(file))}}}\ntables: [{SHOP_SQL}]\nactions:{action}\n"
         )
-        return plan.make(str(path), "UTC")
+        return plan.build(str(path), "UTC")
 
     made.file = str(file)
     return made

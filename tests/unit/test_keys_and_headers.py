@@ -347,14 +347,14 @@ def test_a_compacted_topic_of_a_table_without_a_key_is_remarked(tmp_path):
     topics = ", Create_Topics: {Topic_Config: {cleanup.policy: 'compact,delete'}}"
     for ddl, remarked in (("create table t(v text);", True), (SINGLE, False)):
         pure.recipe(tmp_path, ddl, kafka=topics)
-        notes = plan.make(str(tmp_path / "channel.yaml"), "UTC").notes
+        notes = plan.build(str(tmp_path / "channel.yaml"), "UTC").notes
         assert any("table t: new topics are compacted" in one for one in notes) is remarked
 
 
 @pytest.mark.parametrize(("more", "remarked"), [("", True), (TIMEKEY, False), (NO_TRUNCATE, False)])
 def test_truncates_that_are_not_sent_beside_tombstones_are_remarked(more, remarked, tmp_path):
     pure.recipe(tmp_path, SINGLE, "  - {action: Integrate, OnDeleteSendTombstone: true}\n" + more)
-    notes = plan.make(str(tmp_path / "channel.yaml"), "UTC").notes
+    notes = plan.build(str(tmp_path / "channel.yaml"), "UTC").notes
     assert any("the rows of a truncated table stay in its topic" in one for one in notes) is remarked
 
 

@@ -13,7 +13,7 @@ from integrator.engine.grammar import MAX_DEPTH
 from integrator.sources.sockets.line_gate import first_wrong
 
 NO_RECORD = "no JSON record in one line"
-DEEP = f"more than {MAX_DEPTH} brackets stand inside each other"
+DEEP = f"more than {MAX_DEPTH} brackets are nested"
 TWICE = "the member 'a' stands twice in one object"
 
 

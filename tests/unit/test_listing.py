@@ -225,6 +225,6 @@ def test_check_names_a_path_that_this_user_may_not_read(what, shut, tmp_path, mo
     )
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError) as raised:
-        check.look_at([plan.make("c.yaml", "UTC", refreshing=what == "whole tables")])
+        check.look_at([plan.build("c.yaml", "UTC", refreshing=what == "whole tables")])
     text = str(raised.value).replace(str(shut), "shut")
     assert expected.format("shut") in text

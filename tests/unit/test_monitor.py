@@ -27,7 +27,7 @@ def made(directory, name="shop", monitor='{listen: "127.0.0.1:0"}'):
     directory.mkdir(exist_ok=True)
     path = channels.shop(directory, "localhost:9092", "t")
     path.write_text(path.read_text().replace("channel: shop", f"channel: {name}\nmonitor: {monitor}"))
-    return plan.make(str(path), "UTC")
+    return plan.build(str(path), "UTC")
 
 
 def cycle(number=0):

@@ -78,7 +78,7 @@ def planned(data, tmp_path, monkeypatch):
     write(tmp_path)
     (tmp_path / CHANNEL).write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     try:
-        plan.make(CHANNEL, "UTC")
+        plan.build(CHANNEL, "UTC")
     except ConfigurationError as error:
         return error.problems
     return ()

@@ -41,7 +41,7 @@ def said(tmp_path, **words):
         text = text.replace(place, str(written))
     path.write_text(text)
     with pytest.raises(ConfigurationError) as raised:
-        plan.make(str(path), "UTC")
+        plan.build(str(path), "UTC")
     return str(raised.value)
 
 

@@ -70,9 +70,9 @@ def test_structs_are_read_and_sent(tmp_path):
     pure.recipe(tmp_path, "create table t(id int primary key);")
     channel = tmp_path / "channel.yaml"
     channel.write_text(channel.read_text().replace("tables.sql", "t.yaml"))
-    from integrator.plan import make
+    from integrator.plan import build
 
-    recipe = make(str(channel), "UTC").recipe
+    recipe = build(str(channel), "UTC").recipe
     records = [
         {"id": 1, "at": {"day": "2026-11-20", "id": 7}, "spans": ["1 mon", None]},
         {"id": 2, "at": None, "spans": None},
@@ -89,9 +89,9 @@ def test_a_column_named_like_a_field_of_a_struct_is_missing_where_it_is_missing(
     pure.recipe(tmp_path, "create table t(id int primary key);")
     channel = tmp_path / "channel.yaml"
     channel.write_text(channel.read_text().replace("tables.sql", "t.yaml"))
-    from integrator.plan import make
+    from integrator.plan import build
 
-    recipe = make(str(channel), "UTC").recipe
+    recipe = build(str(channel), "UTC").recipe
     [payload] = pure.payloads(recipe, pure.hvr(tmp_path, {"id": 1, "at": {"day": "2026-11-20", "id": 7}}))
     assert "day" not in payload
 

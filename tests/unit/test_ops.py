@@ -30,7 +30,7 @@ def test_the_channel_of_the_manifests_passes_check(kubernetes, tmp_path, monkeyp
         (tmp_path / name).touch()
     for name, text in kubernetes["ConfigMap"]["data"].items():
         (tmp_path / name).write_text(re.sub("/etc/integrator(-tls)?", str(tmp_path), text))
-    made = plan.make(str(tmp_path / "shop.yaml"), "UTC")
+    made = plan.build(str(tmp_path / "shop.yaml"), "UTC")
     assert [table.topic for table in made.recipe.tables] == ["shop.customers"]
     [container] = kubernetes["StatefulSet"]["spec"]["template"]["spec"]["containers"]
     mounted = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}

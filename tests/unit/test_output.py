@@ -95,7 +95,7 @@ def test_a_cell_goes_on_in_further_lines_on_a_narrow_terminal(channel):
     assert COLUMN in "".join(cells)
 
 
-READ_BY = {"check": (planning, "make"), "plan": (planning, "make")}
+READ_BY = {"check": (planning, "build"), "plan": (planning, "build")}
 """What a command reads a channel with, where that is not its progress alone."""
 
 

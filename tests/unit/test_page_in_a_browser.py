@@ -26,7 +26,13 @@ CYCLE = Cycle(
     seconds=1.5, not_sent={}, checkpoint=Checkpoint(1), warnings={}, steps={},
 )  # fmt: skip
 FAILURE = Failure(
-    "2026-01-02T03:04:05+00:00", "delivery", "nobody yet", "no broker of <b>localhost</b>:9092 answers", False, 3, 8.0
+    "2026-01-02T03:04:05+00:00",
+    "delivery",
+    "retryable, no action needed unless it happens again",
+    "no broker of <b>localhost</b>:9092 answers",
+    False,
+    3,
+    8.0,
 )
 
 
@@ -42,7 +48,7 @@ def seen(tmp_path, monkeypatch):
             (tmp_path / "many.sql").write_text(tables)
             text = re.sub(r"tables: .*", f"tables: [{tmp_path}/many.sql]", text)
         path.write_text(text)
-        with capture_logs() as logs, serving([plan.make(str(path), "UTC")]) as observer:
+        with capture_logs() as logs, serving([plan.build(str(path), "UTC")]) as observer:
             happened(observer, monkeypatch)
             [url] = [log["url"] for log in logs if log["event"] == "monitor"]
             picture = tmp_path / f"{name}.png"

@@ -71,7 +71,7 @@ def test_words_of_commands(text, words):
 
 
 LINKS = [
-    ("../ops/alerts.yml", "operation.md", "ops/alerts.yml"),
+    ("../../ops/alerts.yml", "operations/monitoring.md", "../ops/alerts.yml"),
     ("../../ops/alerts.yml", "howto/x.md", "../ops/alerts.yml"),
     ("../speed.md#a", "contributing/speed.md", "../speed.md#a"),
     ("docs/speed.md", "CONTRIBUTING.md", "speed.md"),

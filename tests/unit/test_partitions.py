@@ -82,7 +82,7 @@ def made(directory, dialect, ddl=DUMP, actions="", partitions="", lines=()):
     named = f"{{file: {directory}/tables.sql{partitions}}}"
     text = path.read_text().replace(f"tables: [{directory}/tables.sql]", f"tables: [{named}]")
     path.write_text(text + actions)
-    return plan.make(str(path), "UTC").recipe
+    return plan.build(str(path), "UTC").recipe
 
 
 def sent(directory, dialect, *lines, **more):

@@ -103,7 +103,7 @@ def written(directory, source=FILES, kafka=TLS, variable="", tables="shop.sql", 
 
 def refusal(channel):
     with pytest.raises(ConfigurationError) as raised:
-        plan.make(str(channel), "UTC")
+        plan.build(str(channel), "UTC")
     return str(raised.value)
 
 
@@ -116,7 +116,7 @@ def test_each_path_is_relative_to_the_channels_file(
     channel = written(tmp_path / "conf", source, kafka, variable, tables)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / here)
-    made = plan.make(os.path.relpath(channel), "UTC", refreshing=refreshing)
+    made = plan.build(os.path.relpath(channel), "UTC", refreshing=refreshing)
     place = made.recipe.send.producer[of] if isinstance(of, str) else of(made)
     assert place == str(tmp_path / "conf" / "ca.pem")
     assert made.state == str(tmp_path / "conf" / "state" / "shop")
@@ -127,7 +127,7 @@ def test_a_secrets_file_is_beside_the_channel(tmp_path, monkeypatch):
     channel = written(tmp_path / "conf", kafka="Kafka_Default_Topic: '${file:topic}.{hvr_tbl_name}'")
     (tmp_path / "conf" / "topic").write_text("mine\n")
     monkeypatch.chdir(tmp_path)
-    assert plan.make(str(channel), "UTC").topics[0] == "mine.audit"
+    assert plan.build(str(channel), "UTC").topics[0] == "mine.audit"
 
 
 WRITTEN = [
@@ -159,7 +159,7 @@ def test_a_channel_has_the_same_places_by_whatever_way_it_is_reached(tmp_path, m
     (tmp_path / "link").symlink_to(tmp_path / "conf")
     monkeypatch.chdir(tmp_path)
     ways = [str(channel), "conf/shop.yaml", "link/shop.yaml", f"{tmp_path}/link/../conf/shop.yaml"]
-    assert {plan.make(way, "UTC").recipe.read.path for way in ways} == {f"{tmp_path}/conf/in"}
+    assert {plan.build(way, "UTC").recipe.read.path for way in ways} == {f"{tmp_path}/conf/in"}
 
 
 def test_messages_name_files_as_they_may_be_opened_here(tmp_path, monkeypatch):
@@ -232,7 +232,7 @@ def test_what_is_written_for_it_is_the_path_that_it_had(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     named = refusal(channel).rpartition("write ")[2].split()[0]
     channel.write_text(channel.read_text().replace("path: old", f"path: {named}"))
-    assert plan.make(str(channel), "UTC").recipe.read.path == str(Path("old").absolute())
+    assert plan.build(str(channel), "UTC").recipe.read.path == str(Path("old").absolute())
 
 
 @pytest.fixture
@@ -283,7 +283,7 @@ def test_each_remedy_of_it_is_one(remedy, old_state, tmp_path, capsys, monkeypat
     (tmp_path / "conf" / "in").mkdir()
     code, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
     assert (code, "no problems" in printed) == (0, True)
-    kept = Path(plan.make(str(old_state), "UTC").state)
+    kept = Path(plan.build(str(old_state), "UTC").state)
     assert (kept / "synced").exists() == (remedy in ("the old place is written", "it is moved"))
 
 
@@ -298,7 +298,7 @@ def test_a_place_that_may_not_be_read_is_no_error(place, old_state, tmp_path, mo
         return listed(path)
 
     monkeypatch.setattr(Path, "iterdir", iterdir)
-    assert plan.make(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
+    assert plan.build(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
 
 
 def test_a_command_may_be_started_where_the_directory_is_gone(tmp_path, monkeypatch):
@@ -306,7 +306,7 @@ def test_a_command_may_be_started_where_the_directory_is_gone(tmp_path, monkeypa
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    assert plan.make(str(channel), "UTC").recipe.read.path == str(tmp_path / "conf" / "in")
+    assert plan.build(str(channel), "UTC").recipe.read.path == str(tmp_path / "conf" / "in")
 
 
 NOT_FORGOTTEN = {
@@ -320,7 +320,7 @@ NOT_FORGOTTEN = {
 @pytest.mark.parametrize("case", NOT_FORGOTTEN)
 def test_no_progress_is_thought_forgotten(case, old_state, tmp_path):
     NOT_FORGOTTEN[case](tmp_path)
-    assert plan.make(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
+    assert plan.build(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
 
 
 @pytest.mark.parametrize("wrong", [("channel: shop", "channel: [shop, two]"), ("channel: shop", "chnl: [shop]")])

@@ -57,7 +57,7 @@ def test_an_unknown_template_is_named_with_those_there_are(tmp_path, monkeypatch
 
 def first_pass(written, *records):
     """How many rows of records of the table audit are read, and how many lines are rejected into dead letters."""
-    made = plan.make(str(written / "shop.yaml"), "UTC").recipe
+    made = plan.build(str(written / "shop.yaml"), "UTC").recipe
     known = {"hvr_tbl_name": "audit", "what": "x", "big": None}
     filled = [{"hvr_tx_seq": f"{at:X}", "id": at, **known, **record} for at, record in enumerate(records, 1)]
     _, notes = pure.fragments(made, pure.hvr(written / "changes", *filled))

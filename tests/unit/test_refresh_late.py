@@ -12,7 +12,7 @@ from integrator.contracts.fragments import FileSummary
 from integrator.contracts.report import Report
 from integrator.contracts.sequence import OpenTransaction
 from integrator.errors import DataError, DeliveryError, IntegratorError, ProcessLate
-from integrator.plan import make
+from integrator.plan import build
 from integrator.refresh import job
 from integrator.run.state.directory import State
 
@@ -64,7 +64,7 @@ locations:
 tables: [tables.sql]
 actions: []
 """)
-    made = make(str(tmp_path / "channel.yaml"), "UTC", None, refreshing=True)
+    made = build(str(tmp_path / "channel.yaml"), "UTC", None, refreshing=True)
     monkeypatch.setattr(job.topics, "ensure", lambda *_: [])
     monkeypatch.setattr(job, "fitting", lambda recipe, _topics: recipe)
 

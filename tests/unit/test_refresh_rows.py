@@ -8,7 +8,7 @@ import pytest
 
 from integrator.contracts.fragments import FILE_SUMMARY
 from integrator.errors import DataError, from_wire
-from integrator.plan import make
+from integrator.plan import build
 from integrator.refresh.rows import BEGINNING, Rows, fragments
 from tests.parts import pure
 
@@ -34,7 +34,7 @@ actions:
   - {pure.PLAIN}
 """
     )
-    recipe = make(str(path), "UTC", None, refreshing=True).recipe
+    recipe = build(str(path), "UTC", None, refreshing=True).recipe
     asked = Rows(recipe, "t", 1, BEGINNING, STARTED, str(directory))
     columns = {column.name: pa.string() for column in recipe.tables[0].in_source.columns}
     batches = pa.Table.from_pylist(rows, schema=pa.schema(columns)).to_batches()
@@ -59,7 +59,7 @@ def test_numbers_that_wal2json_has_no_word_for_are_null_in_both(word, tmp_path):
     path.write_text(
         "\n".join(map(json.dumps, (begin, {**changes, "columns": columns}, {**begin, "action": "C"}))) + "\n"
     )
-    assert pure.read(make(str(tmp_path / "channel.yaml"), "UTC", None).recipe, path) == refreshed(
+    assert pure.read(build(str(tmp_path / "channel.yaml"), "UTC", None).recipe, path) == refreshed(
         tmp_path, NUMBERS, [row]
     )
 

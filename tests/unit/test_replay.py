@@ -111,7 +111,7 @@ def test_a_letter_that_is_there_twice_is_refused(tmp_path):
 def test_no_row_of_a_letter_waits_for_the_rest_of_its_transaction(replayed, unfinished, tmp_path):
     ddl = "create table t(id int primary key);"
     pure.recipe(tmp_path, ddl, dialect="wal2json", kafka=", Kafka_Message_Bundling: TRANSACTION")
-    plan = planning.make(str(tmp_path / "channel.yaml"), "UTC")
+    plan = planning.build(str(tmp_path / "channel.yaml"), "UTC")
     path = tmp_path / "a.jsonl"
     row = '"table": "t", "columns": [{"name": "id", "type": "integer", "value": 1}]'
     path.write_text(f'{{"action": "B", "xid": 7, "nextlsn": "0/1"}}\n{{"action": "I", {row}}}\n')
@@ -125,7 +125,7 @@ def test_letters_count_as_given_with_their_change_file(tmp_path):
     pure.recipe(tmp_path, "create table t(id int primary key);")
     path = tmp_path / "channel.yaml"
     path.write_text(f"{path.read_text()}state: {tmp_path}/state\n")
-    plan = planning.make(str(path), "UTC")
+    plan = planning.build(str(path), "UTC")
     two = [letter("a", b"{}\n{}"), letter("b", b"[]", 2)]
     assert Given(plan).take([*two, letter("c", b" ")]) == 2
     [file] = Given(plan).directory.glob("*.jsonl")
@@ -164,7 +164,7 @@ POSITIONS = [
 @pytest.mark.parametrize("dialect", ["wal2json", "auto"])
 def test_letters_of_a_transaction_come_with_the_line_that_begins_it(dialect, tmp_path):
     pure.recipe(tmp_path, "create table t(id int primary key);", f"  - {pure.PLAIN}\n{SEQ}", dialect=dialect)
-    plan = planning.make(str(tmp_path / "channel.yaml"), "UTC")
+    plan = planning.build(str(tmp_path / "channel.yaml"), "UTC")
     other = BEGIN.replace("7", "8").replace("0/1", "0/2")
     lines = [BEGIN, wal2json(0), "{", wal2json(2), "[]", END, "x", other, "{{", wal2json(4)]
     path = tmp_path / "a.jsonl"
@@ -193,7 +193,7 @@ def test_rows_of_letters_have_positions_of_their_own_after_the_others_of_their_t
     dialect, sent, letters, expected, tmp_path
 ):
     pure.recipe(tmp_path, "create table t(id int primary key);", f"  - {pure.PLAIN}\n{SEQ}", dialect=dialect)
-    plan = planning.make(str(tmp_path / "channel.yaml"), "UTC")
+    plan = planning.build(str(tmp_path / "channel.yaml"), "UTC")
     files = []
     for number, lines in enumerate([sent, *letters]):
         files.append(tmp_path / f"{number}.jsonl")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from integrator.errors import DataError
-from integrator.plan import make
+from integrator.plan import build
 from tests.conftest import ROOT
 from tests.parts import pure
 
@@ -39,7 +39,7 @@ def _recipe(case: dict[str, Any], directory: Path) -> Any:
     }
     path = directory / "channel.yaml"
     path.write_text(yaml.safe_dump(channel), encoding="utf-8")
-    return make(str(path), case.get("timezone", "UTC"), None).recipe
+    return build(str(path), case.get("timezone", "UTC"), None).recipe
 
 
 def _changes(case: dict[str, Any], directory: Path) -> Path:

@@ -44,14 +44,14 @@ def test_plan_does_not_show_a_secret_in_sql(tmp_path, monkeypatch, capsys):
         assert main.main() == 0
         printed = capsys.readouterr()
         assert SECRET not in printed.out + printed.err
-    assert SECRET in str(plan.make(str(file), "UTC").recipe)  # where it is needed
+    assert SECRET in str(plan.build(str(file), "UTC").recipe)  # where it is needed
 
 
 @pytest.mark.parametrize("path", [f"s3://KEY:{SECRET}@bucket/in", f"https://host/in?sv=2024&sig={SECRET}"])
 def test_a_path_of_changes_has_no_key(path, tmp_path):
     file = channel(tmp_path, source=f"class: files, path: '{path}', dialect: hvr")
     with pytest.raises(ConfigurationError, match="a path has no password or key") as raised:
-        plan.make(str(file), "UTC")
+        plan.build(str(file), "UTC")
     assert SECRET not in str(raised.value)
 
 
@@ -64,7 +64,7 @@ SOCKETS = [
 
 @pytest.mark.parametrize(("listen", "note"), SOCKETS)
 def test_a_secret_that_goes_over_a_network_in_clear_is_a_warning(listen, note, tmp_path):
-    made = plan.make(
+    made = plan.build(
         str(channel(tmp_path, f"class: socket, dialect: hvr, listen: '{listen}', secret: {SECRET}")), "UTC"
     )
     found = [one for one in made.notes if "without TLS" in one]
@@ -139,7 +139,7 @@ RETRIES = [
 
 @pytest.mark.parametrize(("errors", "timeout", "most", "first"), RETRIES)
 def test_names_of_kafka_connect_say_how_failures_are_retried(errors, timeout, most, first, tmp_path):
-    made = plan.make(str(channel(tmp_path, more=f"errors: {errors}\n")), "UTC").restart
+    made = plan.build(str(channel(tmp_path, more=f"errors: {errors}\n")), "UTC").restart
     assert (made.most_seconds, made.first_seconds) == (most, first)
     assert made.timeout_seconds == (timeout if timeout is not None else type(made)().timeout_seconds)
 

@@ -27,7 +27,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def made(directory, action):
     pure.recipe(directory, "create table t(k int primary key);", f"  - {{{action}}}")
-    return plan.make(str(directory / "channel.yaml"), "Europe/Berlin")
+    return plan.build(str(directory / "channel.yaml"), "Europe/Berlin")
 
 
 def at(text):

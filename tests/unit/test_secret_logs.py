@@ -105,8 +105,8 @@ def test_a_traceback_of_a_defect_has_no_secrets(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--to", "192.0.2.1:7010"], 2, "give --authority, the PEM file of who signed its certificate, for TLS"),
-        (["--to", "agent.example:7010"], 2, "or --without-tls, where the network itself is protected"),
+        (["--to", "192.0.2.1:7010"], 2, "give --authority, the PEM file of the authority that signed its certificate"),
+        (["--to", "agent.example:7010"], 2, "or give --without-tls, if the network itself is protected"),
         (["--to", "[2001:db8::1]:7010"], 2, "--to [2001:db8::1]:7010 is beyond loopback"),
         (["--to", "192.0.2.1:7010", "--without-tls"], 0, ""),
         (["--to", "127.0.0.1:7010"], 0, ""),

@@ -86,7 +86,7 @@ def test_lines_of_which_nobody_knows_the_file_are_an_error(tmp_path):
         assert sending(tmp_path, records(5).decode(), receiving.receiver.port) == 5
         (tmp_path / "wal.jsonl.s.sent").unlink()
         with pytest.raises(
-            DataError, match="is not there, and the receiver has 5 lines of s: nobody knows in which file"
+            DataError, match="is not there, and the receiver has 5 lines of s: it is unknown in which file"
         ):
             sending(tmp_path, records(5).decode(), receiving.receiver.port)
 
@@ -96,7 +96,7 @@ def test_a_damaged_record_is_an_error(damage, tmp_path):
     with Receiving(tmp_path / "spool") as receiving:
         sending(tmp_path, records(5).decode(), receiving.receiver.port)
         (tmp_path / "wal.jsonl.s.sent").write_text(damage)
-        with pytest.raises(EnvironmentFault, match=r"wal\.jsonl\.s\.sent: .*says what was sent"):
+        with pytest.raises(EnvironmentFault, match=r"wal\.jsonl\.s\.sent: .*it records what was sent"):
             sending(tmp_path, records(6).decode(), receiving.receiver.port)
 
 

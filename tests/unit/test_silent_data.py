@@ -144,7 +144,7 @@ CASES = [
     (18, "debezium", KINDS, IGNORE, [created()[:-1] + ',"deep":' + "[" * 127 + "]" * 127 + "}"], [ROW]),
     # 21: wrongly refused
     (21, "wal2json", KINDS, "", wal2json(("id", 1), ("flags", "{t,f,NULL}")), [{**ROW, "flags": [True, False, None]}]),
-    (21, "wal2json", KINDS, "", wal2json(("id", 1), ("m", "$1,234.50")), ":2: table kinds, column m: '$1,234.50' is no decimal(19,2) (it is written as"),
+    (21, "wal2json", KINDS, "", wal2json(("id", 1), ("m", "$1,234.50")), ":2: table kinds, column m: '$1,234.50' is no decimal(19,2) (it is written in the format of"),
     # 23: the right line and value
     (23, "debezium", KINDS, "", [created(day="5874897-12-31"), created(day="infinity")], ":1: table kinds, column day: '5874897-12-31' is no date"),
     (23, "debezium", KINDS, "", [created(day="2026-01-01"), created(day="infinity"), created(day="2026-13-01")], ":2: table kinds, column day: 'infinity' is no date"),

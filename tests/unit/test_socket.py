@@ -18,7 +18,7 @@ from integrator.contracts.fragments import Checkpoint
 from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import ConfigurationError
-from integrator.plan import make
+from integrator.plan import build
 from integrator.sources.journal import journal as journals
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice
@@ -480,7 +480,7 @@ def test_a_socket_that_cannot_be(location, reason, tmp_path):
         f"channel: c\nlocations:\n  src: {location}\n  kaf: {{class: kafka, Kafka_Brokers: [localhost]}}\ntables: [{tmp_path}/t.sql]\n"
     )
     with pytest.raises(ConfigurationError) as raised:
-        make(str(channel), "UTC")
+        build(str(channel), "UTC")
     assert reason in str(raised.value)
 
 

@@ -13,8 +13,10 @@ from py4j.protocol import Py4JNetworkError
 from integrator.errors import EnvironmentFault, ProcessLate, ProcessLost
 from integrator.run.spark import starting
 from integrator.run.spark.failures import classify
+from integrator.sources.files.listing import Listing
 from integrator.sources.stream import _source_of
 
+LISTING = Listing(".", "*", (), "name")
 PATIENCE_S = 10
 
 
@@ -103,9 +105,9 @@ def test_a_stream_that_cannot_be_made_gives_its_turn_back() -> None:
 
 def test_each_channel_has_a_data_source_of_its_own() -> None:
     """Tasks of one were serialised while the start of another changed what they shared: OptionalDataException."""
-    one, other = _source_of(Path("a/files.jsonl")), _source_of(Path("b/files.jsonl"))
+    one, other = _source_of(Path("a/files.jsonl"), LISTING), _source_of(Path("b/files.jsonl"), LISTING)
     assert one.name() != other.name()
-    assert one.name() == _source_of(Path("a/files.jsonl")).name()  # a restart replaces it, and adds none
+    assert one.name() == _source_of(Path("a/files.jsonl"), LISTING).name()  # a restart replaces it, and adds none
 
 
 class Late(Query):

@@ -1,7 +1,8 @@
 """Actions: what differs from the defaults, with HVR's names (https://fivetran.com/docs/hvr6/action-reference).
 
 In comes YAML; out go models whose fields are the parameters. Each parameter's description names what HVR does not have,
-or has otherwise. A new action is a file, its name in the union and in the dict here, and a page of `make docs`.
+or has otherwise. A new parameter is a field here, and its use in plan/, which has what actions give as these models
+(`channel/merge`). A new action is a file, its name in the union and in the dict here, and a page of `make docs`.
 """
 
 from __future__ import annotations

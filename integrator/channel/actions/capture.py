@@ -28,13 +28,13 @@ class Capture(Scoped):
         "A value missing in an after image is taken from its before image. LOB: in tables that have a column of "
         "bytes or of text without length. ALL: in all tables.",
         example="ALL",
-        differs="HVR asks the database; here only the record can be asked, so what both lack stays missing. The "
-        "wal2json dialect always takes missing values from before images.",
+        differs="HVR reads the value from the database. Here only the record is available: a value that both images "
+        "lack stays missing. The wal2json dialect always takes missing values from before images.",
     )
     Coalesce: bool = parameter(
         False,
         "Changes of a key in one transaction become one: insert and update an insert, updates one update, insert and "
         "delete nothing. A change of the key ends one row's changes and begins the other's.",
         example="true",
-        differs="Within a transaction, and within 16 MiB of a change file; HVR does not say how far it looks.",
+        differs="Only within a transaction, and within 16 MiB of a change file; HVR does not document its limit.",
     )

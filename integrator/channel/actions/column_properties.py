@@ -39,9 +39,9 @@ class ColumnProperties(InContext):
     )
     BaseName: str | None = parameter(
         None,
-        "At the Kafka location its name in the messages; at the source its name in the records.",
+        "At the Kafka location: the column's name in the messages. At the source: its name in the records.",
         example="CUST_ID",
-        differs="For the source its location or group must be named: * means the messages.",
+        differs="To change the source, name its location or group: * means the messages.",
     )
     Extra: bool = parameter(
         False, "A column that only the messages have; it needs Datatype or SoftDelete.", example="true"
@@ -51,14 +51,14 @@ class ColumnProperties(InContext):
         "At the Kafka location: the column is not in the messages. At the source: the records do not have it, and it "
         "is made by CaptureExpression, or null.",
         example="true",
-        differs="For the source its location or group must be named: * means the messages.",
+        differs="To change the source, name its location or group: * means the messages.",
     )
     CaptureExpression: str | None = parameter(
         None,
-        "The value that the column has from the source on, as a template over the record, or in SQL (sql: …). It is "
-        "missing where a column that the expression asks for is.",
+        "The column's value for all later steps: a template over the record, or SQL (sql: …). It is missing if a "
+        "column that the expression uses is missing.",
         example='"sql: lower(email)"',
-        differs="Evaluated here, for change files have no SQL of their own: HVR's type INLINE.",
+        differs="Evaluated by the integrator, because change files have no SQL: HVR's type INLINE.",
     )
     CaptureExpressionType: Literal["INLINE"] | None = parameter(
         None,
@@ -78,12 +78,12 @@ class ColumnProperties(InContext):
         "The operations for whose rows IntegrateExpression is evaluated, with commas between; others have the column's "
         "own value, or none: DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE_KEY, UPDATE_BEFORE_NONKEY, TRUNCATE.",
         example='"INSERT,UPDATE_AFTER"',
-        differs="HVR heeds it for Burst only, so on Kafka not at all; here it is heeded if the Kafka location says "
-        "Expression_Scopes: APPLY, and shown as without effect by `plan` if not.",
+        differs="HVR applies it only for Burst, so never on Kafka. Here it has an effect only with "
+        "Expression_Scopes: APPLY at the Kafka location; otherwise `plan` shows it as without effect.",
     )
     TrimDatatype: Annotated[int, Field(ge=1), Counted("bytes")] | None = parameter(
         None,
-        "Text and bytes are cut to so many bytes, never inside a character; how often is counted in the log.",
+        "Text and bytes are truncated to this many bytes, never inside a character. The log counts how often.",
         example="100000",
     )
     Key: bool = parameter(False, "The column belongs to the replication key.", example="true")
@@ -99,10 +99,10 @@ class ColumnProperties(InContext):
     )
     IgnoreDuringCompare: bool = parameter(
         False,
-        "The column is passed over by compare and row-wise refresh.",
+        "Compare and row-wise refresh ignore the column.",
         example="true",
-        differs="Accepted for channels that have it, and without effect: neither of the two is possible into Kafka, in "
-        "HVR either.",
+        differs="Accepted, but without effect: neither is possible with Kafka as the target, and HVR has no effect "
+        "there either.",
     )
     Datatype: str | None = parameter(None, "Its datatype in the messages.", example="varchar")
     Length: Size | None = parameter(

@@ -26,7 +26,7 @@ class Environment(Scoped):
         "default, and 4,096 at least. HVR_KAFKA_MSG_DELIVERY_TIMEOUT: seconds until a message counts as failed; 300. "
         "HVR_KAFKA_PROPERTY: librdkafka's k=v;k=v. HVR_KAFKA_RATE_LIMIT: messages a second, of all tasks together.",
         example="HVR_KAFKA_RATE_LIMIT",
-        differs="HVR_KAFKA_BROKER_VERSION is not there: it is for brokers of 0.9, which know no idempotent producer. "
-        "HVR_KAFKA_RATE_LIMIT may be any number from 1 on, not 1, 10, 100 and 1000 only.",
+        differs="HVR_KAFKA_BROKER_VERSION is not supported: it is for brokers of 0.9, which have no idempotent "
+        "producer. HVR_KAFKA_RATE_LIMIT may be any number from 1, not only 1, 10, 100 and 1000.",
     )
     Value: str = parameter(..., "Its value, as text.", example='"1000"')

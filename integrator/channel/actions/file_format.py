@@ -25,7 +25,7 @@ class FileFormat(Scoped):
         None,
         "SCHEMA_PAYLOAD is Connect JSON, and the default; the others are plain JSON.",
         example="ROW_FRAGMENTS",
-        differs="PAYLOAD, Connect JSON without its schema, is an extension. TABLE_OBJECT_BSON is not there.",
+        differs="PAYLOAD, Connect JSON without its schema, is an extension. TABLE_OBJECT_BSON is not supported.",
     )
     Avro: bool = parameter(False, "An Avro container file for each message.", example="true")
     AvroVersion: Literal["v1_6", "v1_7", "v1_8"] = parameter("v1_8", "Before v1_8: basic types only.", example="v1_7")
@@ -66,16 +66,17 @@ class FileFormat(Scoped):
     ConvertNewlinesTo: Literal["UNIX", "DOS"] | None = parameter(None, "Line ends of text.", example="DOS")
     BeforeUpdateColumns: Annotated[str, Field(min_length=1)] | None = parameter(
         None,
-        "Both images of an update as one row: values before it under this prefix and the column's name.",
+        "An update is one row with both images: a column's value before the update has the column's name with this "
+        "prefix.",
         example='"old&"',
         differs="The row's operation is 2; HVR does not say.",
     )
     BeforeUpdateColumnsWhenChanged: bool = parameter(
-        False, "Only changed values have their value before the update; in JSON and XML.", example="true"
+        False, "Only changed columns have their value before the update; in JSON and XML.", example="true"
     )
     Envelope: Literal["DEBEZIUM", "OPENCDC", "AIRBYTE"] | None = parameter(
         None,
-        "Messages as these peers write them, for consumers written for them.",
+        "The envelope of another product, for consumers that expect it.",
         example="DEBEZIUM",
         differs="extension",
     )

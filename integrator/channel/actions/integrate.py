@@ -33,11 +33,11 @@ class Integrate(InContext):
         None,
         "Bytes of change files in one cycle, 256 MiB by default; a file is never split; 0 is no limit.",
         example="10000000",
-        differs="Counted as the files are; HVR's default is 10,000,000 compressed bytes.",
+        differs="The size of the files as they are, compressed or not; HVR's default is 10,000,000 compressed bytes.",
     )
     Delay: Annotated[int, Field(ge=0), Counted("seconds")] | None = parameter(
         None,
-        "Change files are read so many seconds after they were written at the earliest.",
+        "A change file is read no sooner than this many seconds after it was written.",
         example="600",
         differs="HVR does not say what it counts from.",
     )
@@ -48,7 +48,8 @@ class Integrate(InContext):
         None,
         "The message key, as a template; by default {hvr_key_hash}.",
         example='"{id}"',
-        differs="All formats have a key, not Json and Avro only, for it holds the order.",
+        differs="Messages of all formats have a key, not only those of Json and Avro, because the key preserves the "
+        "order.",
     )
     MessageKeySerializer: Serializer | None = parameter(
         None,
@@ -62,13 +63,14 @@ class Integrate(InContext):
         None,
         "Headers of each message: name=template;name=template.",
         example='"tx={hvr_tx_seq};op={hvr_op}"',
-        differs="In all formats, not with a registry only. A bundle has those of its last row.",
+        differs="In all formats, not only with a registry. A bundle has the headers of its last row.",
     )
     OnDeleteSendTombstone: bool | None = parameter(
         None,
         "A delete is followed by a message without value.",
         example="true",
-        differs="In all formats, and for the old key of a key update too. After the deleted row, where that is sent.",
+        differs="In all formats, and also for the old key when an update changes the key. It follows the deleted "
+        "row, if that is sent.",
     )
     KeySubjectStrategy: SubjectStrategy | None = parameter(
         None, "The subject of key schemas.", example="TopicNameStrategy"

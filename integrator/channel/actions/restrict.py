@@ -46,8 +46,8 @@ class Restrict(InContext):
     )
     AddressTo: str | None = parameter(
         None,
-        "Where rows go: locations, location groups, aliases or patterns with commas between, or {column} for what the "
-        "row says. Rows that do not go to the Kafka location are counted, not sent.",
+        "Where rows go: locations, location groups, aliases or patterns with commas between, or {column} for the "
+        "value in the row. Rows that do not go to the Kafka location are counted, not sent.",
         example='"kaf,{region}"',
     )
     AddressSubscribe: str | None = parameter(

@@ -25,11 +25,14 @@ class Scheduling(Scoped):
         differs="HVR's pages do not say how several times are written.",
     )
     IntegrateOnceOnStart: bool = parameter(
-        False, "With IntegrateStartTimes: also when the daemon starts. Without: then, and never again.", example="true"
+        False,
+        "With IntegrateStartTimes: integrate also when the daemon starts. Without: integrate only then.",
+        example="true",
     )
     LatencySLA: Annotated[int, Field(ge=1), Counted("seconds")] | None = parameter(
         None,
-        "Seconds from commit to acknowledged: a cycle above it is logged as a warning.",
+        "The longest accepted time from commit to acknowledgement, in seconds; a cycle above it is logged as a "
+        "warning.",
         example="60",
         differs="HVR's pages do not name the unit; its TimeContext, hours in which it holds, is not there.",
     )

@@ -31,18 +31,18 @@ class TableProperties(InContext):
     action: Literal["TableProperties"]
     BaseName: str | None = parameter(
         None,
-        "At the Kafka location what {hvr_tbl_base_name} is; at the source the table's name in the records, without its "
-        "schema.",
+        "At the Kafka location: the value of {hvr_tbl_base_name}. At the source: the table's name in the records, "
+        "without its schema.",
         example="ORDERS",
-        differs="For the source its location or group must be named: * means the messages.",
+        differs="To change the source, name its location or group: * means the messages.",
     )
     Absent: bool = parameter(False, "The table is not sent; its changes are counted.", example="true")
     Schema: str | None = parameter(
         None,
-        "At the Kafka location what {hvr_schema} is; at the source the table's schema in the records.",
+        "At the Kafka location: the value of {hvr_schema}. At the source: the table's schema in the records.",
         example="SALES",
-        differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none. For the source "
-        "its location or group must be named: * means the messages.",
+        differs="Without it {hvr_schema} is the schema of the table's definition; in HVR there is none. To change "
+        "the source, name its location or group: * means the messages.",
     )
     Partitions: str | None = parameter(
         None,
@@ -72,20 +72,20 @@ class TableProperties(InContext):
     )
     MissingRepresentationString: str | None = parameter(
         None,
-        "What is sent for text that the source left out.",
+        "What is sent for a missing text.",
         example='"?"',
         differs="Null is not missing, and stays null. HVR invents values for numbers and dates where this alone is "
         "set; here they stay missing.",
     )
     MissingRepresentationNumeric: str | None = parameter(
         None,
-        "What is sent for numbers that the source left out.",
+        "What is sent for a missing number.",
         example='"-1"',
         differs="Null stays null. HVR invents a text where only another of the three is set; here it stays missing.",
     )
     MissingRepresentationDate: str | None = parameter(
         None,
-        "What is sent for dates and timestamps that the source left out.",
+        "What is sent for a missing date or timestamp.",
         example='"1970-01-01"',
         differs="HVR invents a date where only another of the three is set; here the value stays missing.",
     )

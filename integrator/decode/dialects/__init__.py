@@ -27,7 +27,7 @@ from integrator.decode.dialects import (
     wal2json,
 )
 from integrator.decode.json.lines import Lines
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 
 _NAMED: dict[str, Dialect] = {
     "hvr": hvr.DIALECT,
@@ -53,7 +53,9 @@ def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
     """Yield the batches of a file whose dialect is recognized, each with its name. Raises DataError."""
     name, *others = {recognized(replace(file, path=path, joined=None)) for path in file.paths}
     if others:
-        raise DataError(f"{file.path}: is in another dialect than the files after it, and to be read apart from them")
+        raise DataError(
+            Fault(Place(file.path), "is in another dialect than the files after it; they cannot be read together")
+        )
     for batch in _NAMED[name].read(file, before, reading):
         yield replace(batch, span=batch.span._replace(dialect=name))
 

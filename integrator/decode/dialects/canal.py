@@ -43,7 +43,7 @@ from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Ints, Octets
 from integrator.engine.grammar import LIST
 from integrator.engine.values import Slices
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.schema import Column, Table, Type, describe
 
 EXPECTED = "a flat message of Canal"
@@ -101,8 +101,8 @@ def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, O
     counts, old_counts = (np.bincount(of, minlength=len(messages)) for of in (parent, old_parent))
     empty = first((counts == 0) & (action != "T"))
     if empty is not None:
-        where = f"{messages.lines.file}:{messages.numbers[empty]}"
-        raise DataError(f"{where}: the message has no rows in `data`; what makes the messages must write them")
+        where = Place(messages.lines.file, int(messages.numbers[empty]))
+        raise DataError(Fault(where, "the message has no rows in `data`; what makes the messages must write them"))
     is_row = action[parent] != "T"
     Objects.of_nodes(messages.document, messages.line[parent], data, COLUMNS).required(COLUMNS)
     data, parent = data[is_row], parent[is_row]
@@ -127,9 +127,9 @@ def _check_lists(messages: Objects, name: str) -> None:
     at, text = messages.slices(name), messages.document.text
     wrong = first(~((at.first_bytes(text) == LIST) | at.nulls(text)))
     if wrong is not None:
-        where = f"{messages.lines.file}:{messages.numbers[wrong]}"
+        where = Place(messages.lines.file, int(messages.numbers[wrong]))
         value = messages.raw(name)[wrong].as_py()[:100]
-        raise DataError(f"{where}: `{name}` is {value}; expected rows: […]")
+        raise DataError(Fault(where, f"`{name}` is {value}; expected rows: […]"))
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,9 @@ def _types_of(types: Labels, where: Where) -> list[dict[str, str]]:
             found.append({name: str(kind) for name, kind in json.loads(text).items()})
         except (ValueError, AttributeError) as error:
             line = where.line[first(types.codes == code) or 0]
-            raise DataError(f"{where.file}:{line}: mysqlType cannot be read ({error!r}): {cut(text)}") from None
+            raise DataError(
+                Fault(Place(where.file, int(line)), f"mysqlType cannot be read ({error!r}): {cut(text)}")
+            ) from None
     return found
 
 

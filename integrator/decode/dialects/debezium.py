@@ -54,7 +54,7 @@ from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels
 from integrator.decode.records import Records
 from integrator.engine.arrays import Mask
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 
 
 def decode(document: Document, file: File, reading: Reading) -> Decoded:
@@ -214,8 +214,11 @@ def _check_tables(found: Records) -> None:
     nameless = np.flatnonzero(mask(pc.is_null(found.table)))
     if len(nameless):
         raise PublicDataError(
-            f"{found.file}:{found.line[nameless[0]]}: the event does not say its table, and the channel has "
-            "several; flatten with add.fields=source.table, or name the table at the source location"
+            Fault(
+                Place(found.file, int(found.line[nameless[0]])),
+                "the event does not say its table, and the channel has "
+                "several; flatten with add.fields=source.table, or name the table at the source location",
+            )
         )
 
 

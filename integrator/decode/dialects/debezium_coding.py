@@ -33,7 +33,7 @@ from integrator.decode.json.slices import Labels, texts_of
 from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.engine.pairs import KnownValues
 from integrator.engine.values import Slices
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.schema import Column, Table, Type, arrow_type
 
 _SPECIAL = (BITS, DECIMAL, VARIABLE)
@@ -159,7 +159,7 @@ def fields_of(text: str, where: Where, which: Mask) -> dict[str, Field]:
     except (ValueError, LookupError, TypeError, AttributeError) as error:  # whatever a schema is not
         line = where.line[first(which) or 0]
         what = f"the schema of the event cannot be read ({error!r}): {cut(text)}"
-        raise DataError(f"{where.file}:{line}: {what}") from None
+        raise DataError(Fault(Place(where.file, int(line)), f"{what}")) from None
 
 
 def _is_image(field: Mapping[str, object]) -> bool:

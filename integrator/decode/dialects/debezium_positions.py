@@ -20,7 +20,7 @@ from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import find_first_of_two
 from integrator.engine.values import Slices
 from integrator.engine.words import WORD
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 
 SOURCE = (
     *("connector", "ts_ms", "ts_us", "db", "schema", "table", "user_name"),
@@ -51,7 +51,7 @@ class Source(Protocol):
 
 
 Text = Callable[[str], pa.Array]
-Place = tuple[pa.Array, pa.Array, pa.Array]
+Positioned = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
@@ -76,7 +76,10 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, 
     lost = np.flatnonzero(mask(pc.is_null(commit)))
     if len(lost):
         raise DataError(
-            f"{file.path}:{found.line[lost[0]]}: the event's source block does not say its position, as others do"
+            Fault(
+                Place(file.path, int(found.line[lost[0]])),
+                "the event's source block does not say its position, as others do",
+            )
         )
     ends, closed = (None, False) if status is None else _ends(status, marks, at)
     return Positions(transaction, commit, segment, found.row_counts, ends, closed)
@@ -86,7 +89,7 @@ _WITH_POSITIONS = pa.array(["postgresql", "mysql", "mariadb", "sqlserver", "orac
 """Connectors whose events have positions."""
 
 
-def _by_fields(source: Source) -> Callable[[Text, Where], Place] | None:
+def _by_fields(source: Source) -> Callable[[Text, Where], Positioned] | None:
     """Choose by the field that only one kind of database has."""
     for name, place in {"commit_lsn": _log_sequence, "scn": _oracle, "file": _mysql, "lsn": _postgres}.items():
         if source.has(name):
@@ -94,7 +97,7 @@ def _by_fields(source: Source) -> Callable[[Text, Where], Place] | None:
     return None
 
 
-def _postgres(text: Text, where: Where) -> Place:
+def _postgres(text: Text, where: Where) -> Positioned:
     sequence = text("sequence")
     lsn, xid, snapshot = text("lsn"), text("txId"), _snapshot(text)
     last = _last_of(sequence, where)
@@ -128,7 +131,7 @@ def _snapshot(text: Text) -> Mask:
     return ~mask(pc.is_in(pc.fill_null(text("snapshot"), "false"), pa.array(["false"])))
 
 
-def _mysql(text: Text, where: Where) -> Place:
+def _mysql(text: Text, where: Where) -> Positioned:
     file, pos, gtid = text("file"), text("pos"), text("gtid")
     file = pc.if_else(pc.equal(file, ""), None, file)  # of snapshots of Flink CDC, and of TiCDC
     where.check(pos, mask(pc.match_substring(pos, ":")), "source.pos", "a number")  # else it could be a place itself
@@ -145,7 +148,7 @@ _LONG = 16
 """Digits of the last part of Db2's positions, of 16 bytes, of which the first six are zeros: others have no place."""
 
 
-def _log_sequence(text: Text, where: Where) -> Place:
+def _log_sequence(text: Text, where: Where) -> Positioned:
     lsn = text("commit_lsn")
     parts = pc.extract_regex(lsn, _LSN)
     where.check(lsn, mask(pc.is_null(parts)), "source.commit_lsn", "a position such as 00000027:00000ac0:0002")
@@ -159,7 +162,7 @@ def _log_sequence(text: Text, where: Where) -> Place:
     return lsn, commit, pa.repeat(NO_TRANSACTION, len(lsn))
 
 
-def _oracle(text: Text, where: Where) -> Place:
+def _oracle(text: Text, where: Where) -> Positioned:
     scn, xid = pc.coalesce(text("commit_scn"), text("scn")), text("txId")
     hexadecimal_id = pc.match_substring_regex(xid, "^[0-9a-fA-F]{1,16}$")
     segment = pc.if_else(hexadecimal_id, pc.utf8_upper(pc.utf8_lpad(xid, SEQUENCE_WIDTHS[1], "0")), NO_TRANSACTION)

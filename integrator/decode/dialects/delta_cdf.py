@@ -35,7 +35,7 @@ from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Values
 from integrator.decode.table_files import batches, control
 from integrator.engine.arrays import Ints
-from integrator.errors import DataError, PublicDataError
+from integrator.errors import DataError, Fault, Place, PublicDataError
 from integrator.schema import Table, arrow_type
 
 CODING = TextCoding("delta-cdf", utc_typed, zoned="utc")
@@ -51,8 +51,11 @@ def parts(file: File, reading: Reading) -> Parts:
     table = reading.only_table
     if table is None:
         raise PublicDataError(
-            f"{file.path}: a change data feed does not say its table, and the channel has several; name it at the "
-            "source location (table: …)"
+            Fault(
+                Place(file.path),
+                "a change data feed does not say its table, and the channel has several; name it at the "
+                "source location (table: …)",
+            )
         )
     if container == "json":
         expected = f"a row of {table.name} with {TYPE}"
@@ -87,7 +90,9 @@ def _check_quotes(file: File) -> None:
         while block := stream.read(BLOCK_BYTES):
             if b'\\"' in block:
                 raise DataError(
-                    f'{file.path}: has \\" in it: write it with option("escape", "\\""), or as JSON or Parquet'
+                    Fault(
+                        Place(file.path), 'has \\" in it: write it with option("escape", "\\""), or as JSON or Parquet'
+                    )
                 )
 
 
@@ -104,7 +109,7 @@ def _decoded(
     for name in (TYPE, VERSION):
         lost = first(pc.is_null(rows[name])) if name in rows.column_names else 0
         if lost is not None:
-            raise PublicDataError(f"{file.path}:{line[lost]}: the row has no {name}")
+            raise PublicDataError(Fault(Place(file.path, int(line[lost])), f"the row has no {name}"))
     kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), schema.String())
     written = rows[VERSION].combine_chunks()
     where = Where(file.path, line)
@@ -117,7 +122,10 @@ def _decoded(
     wrong = first(pc.invert(pc.is_in(kind, pa.array(CHANGES))))
     if wrong is not None:
         raise DataError(
-            f"{file.path}:{line[wrong]}: {TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(CHANGES)}"
+            Fault(
+                Place(file.path, int(line[wrong])),
+                f"{TYPE} is {kind[wrong].as_py()!r}; it is one of {', '.join(CHANGES)}",
+            )
         )
     kinds = np.asarray(kind.to_pylist(), "U20")
     before = _preimages(rows, kinds, version, where, table)
@@ -125,7 +133,7 @@ def _decoded(
     used[before[before >= 0]] = True
     if rejected:  # the image of an update alone would be a delete or an insert
         alone = np.isin(kinds, ["update_preimage", "update_postimage"]) & ~used & (before < 0)
-        where.refuse(alone, lambda _: "one image of an update, of which the other is not there, and lines are rejected")
+        where.refuse(alone, lambda _: "one image of an update whose other image is missing, while lines are rejected")
     action = np.select(
         [(kinds == "insert") | ((kinds == "update_postimage") & (before < 0)), kinds == "update_postimage"],
         ["I", "U"],
@@ -176,7 +184,7 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Wher
     absent = [name for name in table.key if name not in rows.column_names]
     if absent:
         raise PublicDataError(
-            f"{where.file}: the rows have no column {absent[0]!r}, which is in the key of {table.name}"
+            Fault(Place(where.file), f"the rows have no column {absent[0]!r}, which is in the key of {table.name}")
         )
     parts = [rows[name].combine_chunks().cast(pa.string()) for name in table.key]
     lengths = [pc.fill_null(pc.binary_length(part).cast(pa.string()), "null") for part in parts]
@@ -187,9 +195,12 @@ def _preimages(rows: pa.Table, kinds: np.ndarray, version: pa.Array, where: Wher
     if len(firsts) < len(pre):
         again = int(np.delete(pre, firsts)[0])
         raise DataError(
-            f"{where.file}:{where.line[again]}: version {version[again].as_py()} updates several rows of table "
-            f"{table.name} with one key ({', '.join(table.key)}), whose images cannot be paired; define a key whose "
-            "values are unique"
+            Fault(
+                Place(where.file, int(where.line[again])),
+                f"version {version[again].as_py()} updates several rows of table "
+                f"{table.name} with one key ({', '.join(table.key)}), whose images cannot be paired; define a key "
+                "whose values are unique",
+            )
         )
     place = pc.index_in(names.take(pa.array(post)), befores)
     found = pc.fill_null(place, -1).to_numpy(zero_copy_only=False)

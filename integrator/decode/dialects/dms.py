@@ -34,7 +34,7 @@ from integrator.decode.records import Records
 from integrator.decode.row_values import RowValues
 from integrator.decode.table_files import Csv, batches, control, first_row, numbered
 from integrator.engine.arrays import Ints
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 from integrator.names.numbers import counted
 from integrator.schema import Table
 
@@ -57,8 +57,11 @@ def _of_tables(file: File, container: str, reading: Reading) -> Iterator[Decoded
     table = reading.only_table
     if table is None:
         raise PublicDataError(
-            f"{file.path}: files of DMS do not say their table, and the channel has several; name it at the source "
-            "location (table: …), and read the directory of each table by a channel of its own"
+            Fault(
+                Place(file.path),
+                "files of DMS do not say their table, and the channel has several; name it at the source "
+                "location (table: …), and read the directory of each table by a channel of its own",
+            )
         )
     written = _written(file, table) if container == "csv" else None
     line = 1 if container == "parquet" or (written and written.names) else 2
@@ -76,9 +79,12 @@ def _written(file: File, table: Table) -> Csv:
     before = {0: (), 1: (OP,), 2: (OP, STAMP)}.get(len(row) - len(columns))
     if before is None:
         raise PublicDataError(
-            f"{file.path}:1: {counted(len(row), 'field')}, and no header; table {table.name} has "
-            f"{counted(len(columns), 'column')}, which "
-            "stand alone, after Op, or after Op and a timestamp"
+            Fault(
+                Place(file.path, 1),
+                f"{counted(len(row), 'field')}, and no header; table {table.name} has "
+                f"{counted(len(columns), 'column')}, which "
+                "stand alone, after Op, or after Op and a timestamp",
+            )
         )
     return Csv((*before, *columns), ("NULL", ""))
 

@@ -34,7 +34,7 @@ from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask, Places
 from integrator.engine.values import Slices
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.schema import Type, describe
 
 EXPECTED = "an operation of GoldenGate"
@@ -112,8 +112,11 @@ def _check_names(reading: Reading, name: pa.Array, in_row_mode: Mask, where: Whe
         at = first(of_table & in_row_mode)
         if at is not None:
             raise DataError(
-                f"{where.file}:{where.line[at]}: table {table.name}: in row mode, column {column!r} has the name of a "
-                "field of the record; write operation mode (format=json)"
+                Fault(
+                    Place(where.file, int(where.line[at])),
+                    f"table {table.name}: in row mode, column {column!r} has the name of a "
+                    "field of the record; write operation mode (format=json)",
+                )
             )
 
 

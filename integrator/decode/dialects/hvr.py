@@ -42,7 +42,7 @@ from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import pad_hexadecimal
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.schema import Table
 
 _SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
@@ -139,9 +139,9 @@ def _tables(records: Records, tables: SourceTables, ignored: Counter[str]) -> tu
     firsts[records.table.codes[::-1]] = np.arange(len(records.line))[::-1]
     for code, name in enumerate(records.table.texts):
         try:
-            table = tables.find(None, name, f"{records.file}:{records.line[firsts[code]]}")
+            table = tables.find(None, name, Place(records.file, int(records.line[firsts[code]])))
         except DataError as error:
-            report(of_all(error, records.file, records.line[records.table.codes == code]))
+            report(of_all(error, records.line[records.table.codes == code]))
             continue
         if isinstance(table, str):
             ignored[table] += int((records.table.codes == code).sum())
@@ -156,8 +156,8 @@ def _padded(file: str, tx_seq: pa.Array, line: Ints | None) -> pa.Array:
     padded = np.full((len(tx_seq), SEQUENCE_WIDTHS[0]), ord("0"), np.uint8)
     at = pad_hexadecimal(digits, offsets, padded)
     if at < len(tx_seq):
-        place = f"{file}:{line[at]}" if line is not None else file
-        raise DataError(f"{place}: hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text")
+        place = Place(file, int(line[at]) if line is not None else 0)
+        raise DataError(Fault(place, f"hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text"))
     return of_width(padded)
 
 
@@ -225,7 +225,7 @@ class _Order(Standing):
             rank[:first] += self.open.rows
         self.known = _trailing(tx, countdown).after(self.open)
         if int(rank.max()) >= MAX_ROWS_IN_TRANSACTION:
-            raise DataError(f"{self.file}: a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows")
+            raise DataError(Fault(Place(self.file), f"a transaction of more than {MAX_ROWS_IN_TRANSACTION} rows"))
         return rank
 
     def _check_countdown(self, left: Ints, line: Ints) -> None:

@@ -20,7 +20,7 @@ from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import Labels, labels_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.refused import ValueRefused
-from integrator.errors import DataError, shown
+from integrator.errors import DataError, Fault, Place, shown
 from integrator.schema import arrow_type
 
 _EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
@@ -94,10 +94,10 @@ def _typed(objects: Objects, name: str) -> pa.Array:
     except _REFUSED:
         index = first_refused(len(objects), accepts)
 
-    def refused(index: int) -> tuple[int, str]:
+    def fault(index: int) -> Fault:
         raw = text[at.start[index] : at.end[index]].tobytes().decode()
         value = shown(json.loads(raw)) if raw.startswith('"') else cut(raw)
-        line = int(objects.numbers[index])
-        return line, f"{objects.lines.file}:{line}: {name}: {value} is no {arrow_type(kind)}; mend the record"
+        place = Place(objects.lines.file, int(objects.numbers[index]))
+        return Fault(place, f"{name}: {value} is no {arrow_type(kind)}; mend the record")
 
-    raise DataError(refused(index)[1], lambda: list(map(refused, every_refused(len(objects), accepts))))
+    raise DataError(fault(index), lambda: list(map(fault, every_refused(len(objects), accepts))))

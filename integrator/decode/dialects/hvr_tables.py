@@ -16,7 +16,7 @@ from integrator.decode.row_values import RowValues
 from integrator.decode.rows import Fill, Rows, Valued
 from integrator.decode.table_files import batches, control, numbered
 from integrator.engine.arrays import Ints, Mask
-from integrator.errors import DataError, PublicDataError, shown
+from integrator.errors import DataError, Fault, Place, PublicDataError, shown
 from integrator.schema import arrow_type
 
 
@@ -43,7 +43,7 @@ class HvrRows(RowValues):
                 wrong = first(gone[rows.record[start:stop]]) if shares[0].table.column(name) is None else None
                 if wrong is not None:
                     text = f"hvr_missing names {shown(name)}, which is no column of it"
-                    raise DataError(f"{rows.where(int(start) + wrong)}: table {shares[0].table.name}: {text}")
+                    raise DataError(Fault(rows.where(int(start) + wrong), f"table {shares[0].table.name}: {text}"))
         return super().columns(rows, reading, fill)
 
 
@@ -71,8 +71,11 @@ def _tables(file: str, names: pa.Array, numbers: Ints, reading: Reading) -> Labe
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise PublicDataError(
-            f"{file}:{numbers[nameless[0]]}: the record has no hvr_tbl_name, and the channel has several tables; add "
-            "it, or name the table at the source location"
+            Fault(
+                Place(file, int(numbers[nameless[0]])),
+                "the record has no hvr_tbl_name, and the channel has several tables; add "
+                "it, or name the table at the source location",
+            )
         )
     return Labels.of(pc.fill_null(names, reading.default_table or ""))
 

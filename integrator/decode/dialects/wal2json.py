@@ -25,7 +25,7 @@ from integrator.decode.json.objects import Objects
 from integrator.decode.records import change_rows, check_tables
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.engine.grammar import LIST
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 
 EXPECTED = "a record of wal2json"
 _UNKNOWN = OpenTransaction(f"{'0' * SEQUENCE_WIDTHS[0]}|{'0' * SEQUENCE_WIDTHS[1]}|")
@@ -84,8 +84,11 @@ def _version(document: Document) -> int:
         return 2
     lines = document.lines
     raise DataError(
-        f'{lines.file}:{lines.numbers[0]}: neither wal2json version 1 (a line has a "change" list) nor version 2 '
-        f'(a line has an "action"); {lines.shown(0)}'
+        Fault(
+            Place(lines.file, int(lines.numbers[0])),
+            f'neither wal2json version 1 (a line has a "change" list) nor version 2 '
+            f'(a line has an "action"); {lines.shown(0)}',
+        )
     )
 
 

@@ -16,7 +16,7 @@ from integrator.decode.records import Records, Sequenced
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.grammar import LIST
-from integrator.errors import DataError, PublicDataError
+from integrator.errors import DataError, Fault, Place, PublicDataError
 
 EXPECTED = "wal2json version 1"
 ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
@@ -31,8 +31,10 @@ def records(document: Document) -> tuple[Records, Sequenced]:
         absent = first(lines.slices(name).nulls(document.text))
         if absent is not None:
             raise PublicDataError(
-                f"{where.file}:{where.line[absent]}: the transaction has no {name}; record with the option "
-                "include-lsn=1, and without write-in-chunks"
+                Fault(
+                    Place(where.file, int(where.line[absent])),
+                    f"the transaction has no {name}; record with the option include-lsn=1, and without write-in-chunks",
+                )
             )
     _check_list(lines, "change")
     node, parent = lines.elements("change")
@@ -67,8 +69,8 @@ def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     wrong = first(np.isin(kinds.codes, [*unknown, -1]))
     if wrong is not None:
         kind = kinds.texts[kinds.codes[wrong]] if kinds.codes[wrong] >= 0 else "?"
-        where = f"{changes.lines.file}:{changes.numbers[wrong]}"
-        raise DataError(f"{where}: the kind {kind!r} is none of {', '.join(ACTIONS)}")
+        where = Place(changes.lines.file, int(changes.numbers[wrong]))
+        raise DataError(Fault(where, f"the kind {kind!r} is none of {', '.join(ACTIONS)}"))
     return np.array([ACTIONS[kind] for kind in kinds.texts], "U1")[kinds.codes]
 
 
@@ -89,8 +91,8 @@ def _lists(objects: Objects, names: str, values: str) -> NamedLists:
     counts = np.bincount(of_name, minlength=len(objects))
     uneven = first(counts != np.bincount(of_value, minlength=len(objects)))
     if uneven is not None:
-        where = f"{objects.lines.file}:{objects.numbers[uneven]}"
-        raise DataError(f"{where}: a change with another number of values than of names")
+        where = Place(objects.lines.file, int(objects.numbers[uneven]))
+        raise DataError(Fault(where, "a change with another number of values than of names"))
     return NamedLists(name, value, counts, has, objects.line)
 
 
@@ -100,5 +102,7 @@ def _check_list(objects: Objects, name: str) -> Mask:
     is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
     wrong = first(~(is_list | at.nulls(text)))
     if wrong is not None:
-        raise DataError(f"{objects.lines.file}:{objects.numbers[wrong]}: {name} is no list; expected {EXPECTED}")
+        raise DataError(
+            Fault(Place(objects.lines.file, int(objects.numbers[wrong])), f"{name} is no list; expected {EXPECTED}")
+        )
     return is_list

@@ -23,7 +23,7 @@ from integrator.decode.records import Records, Sequenced
 from integrator.decode.refusal import refuse
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.grammar import LIST
-from integrator.errors import DataError, PublicDataError, shown
+from integrator.errors import DataError, Fault, Place, PublicDataError, shown
 
 EXPECTED = "wal2json version 2"
 _ACTIONS = "BCIUDTM"
@@ -83,8 +83,8 @@ def _lists_of(objects: Objects, name: str) -> Mask:
     is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
     wrong = first(~(is_list | at.nulls(text)))
     if wrong is not None:
-        where = f"{objects.lines.file}:{objects.numbers[wrong]}"
-        raise DataError(f"{where}: {name} is no list of names and values; expected {EXPECTED}")
+        where = Place(objects.lines.file, int(objects.numbers[wrong]))
+        raise DataError(Fault(where, f"{name} is no list of names and values; expected {EXPECTED}"))
     return np.asarray(is_list & (objects.document.nodes.after[node] > node + 1), np.bool_)
 
 
@@ -202,8 +202,11 @@ def _transactions(
     if nameless is not None:
         at = starts[nameless]
         raise PublicDataError(
-            f"{where.file}:{where.line[at]}: the transaction has no nextlsn, so its changes have no place in the "
-            "order; record with the options include-lsn=1 and include-xids=1"
+            Fault(
+                Place(where.file, int(where.line[at])),
+                "the transaction has no nextlsn, so its changes have no place in the "
+                "order; record with the options include-lsn=1 and include-xids=1",
+            )
         )
     rank = before - base[index] + position.first_row
     ends = np.full(len(starts) + 1, -1, np.int64)

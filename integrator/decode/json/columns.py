@@ -51,7 +51,7 @@ def exact(values: pa.Array) -> pa.Array:
         try:
             exact(values.flatten())
         except ValueRefused as error:
-            raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+            raise error.at(pc.list_parent_indices(values)[error.index].as_py()) from None
     elif pa.types.is_struct(values.type):
         for part in values.flatten():
             exact(part)
@@ -70,7 +70,7 @@ def typed(values: pa.Array, kind: Type) -> pa.Array:
             try:
                 items = typed(values.flatten(), item)
             except ValueRefused as error:
-                raise ValueRefused(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
+                raise error.at(pc.list_parent_indices(values)[error.index].as_py()) from None
             return pa.ListArray.from_arrays(values.offsets, items, mask=pc.is_null(values))
         case schema.Struct(fields):
             names = [field.name for field in fields]

@@ -21,7 +21,7 @@ from integrator.engine.grammar import MAX_DEPTH, NEWLINE
 from integrator.engine.index import LineFault, Nodes, index_lines, resume_index
 from integrator.engine.lines import find_escaped_names, rewrite
 from integrator.engine.words import WORD
-from integrator.errors import DataError, shown
+from integrator.errors import DataError, Fault, Place, shown
 
 _REASONS = {
     grammar.NO_VALUE: "here a value is expected: text in quotes, a number, true, false, null, an object or a list",
@@ -34,7 +34,7 @@ _REASONS = {
     grammar.NO_COLON: "here a colon is expected",
     grammar.NO_COMMA: "here a comma or a closing bracket is expected",
     grammar.TRAILING: "here the line continues after its record",
-    grammar.TOO_DEEP: f"here more than {MAX_DEPTH} brackets stand inside each other",
+    grammar.TOO_DEEP: f"here more than {MAX_DEPTH} brackets are nested",
 }
 
 
@@ -83,18 +83,15 @@ def _indexed(lines: Lines, expected: str, *, collected: bool = False) -> tuple[L
     wrong, escaped = resume_index(document.text, lines.offsets, document.nodes, found)
     good = np.delete(np.arange(len(lines)), [one.line for one in wrong])
 
-    def refused(one: LineFault) -> tuple[int, str]:
-        return int(lines.numbers[one.line]), _refusal(lines, one.line, _reason(lines, one), expected)
+    def fault(one: LineFault) -> Fault:
+        reason = f"{_reason(lines, one)}; expected {expected}; {lines.shown(one.line)}"
+        return Fault(Place(lines.file, int(lines.numbers[one.line])), reason)
 
-    error = DataError(refused(found)[1], lambda: [refused(one) for one in wrong])
+    error = DataError(fault(found), lambda: [fault(one) for one in wrong])
     if not collected or escaped or not len(good):
         raise error
     report(error)
     return found._replace(escaped=0), document.take(good)
-
-
-def _refusal(lines: Lines, at: int, reason: str, expected: str) -> str:
-    return f"{lines.file}:{lines.numbers[at]}: {reason}; expected {expected}; {lines.shown(at)}"
 
 
 def first_wrong(lines: Lines) -> tuple[LineFault, str]:

@@ -60,7 +60,7 @@ def _converted(lists: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.A
     try:
         items = convert(lists.flatten())
     except ValueRefused as error:
-        raise ValueRefused(pc.list_parent_indices(lists)[error.index].as_py(), str(error)) from None
+        raise error.at(pc.list_parent_indices(lists)[error.index].as_py()) from None
     return pa.ListArray.from_arrays(lists.offsets, items, mask=pc.is_null(lists))
 
 

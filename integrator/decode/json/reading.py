@@ -18,7 +18,7 @@ from integrator.engine.arrays import Places, words
 from integrator.engine.grammar import NEWLINE
 from integrator.engine.lines import count_bytes, find_lines
 from integrator.engine.words import WORD
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 
 FIRST_BYTES, _DOUBLED = 4 * 1024 * 1024, 10
 """Of a file's first block; the next ones are twice as large each. Most files of a daemon are smaller, and of a larger
@@ -190,7 +190,7 @@ def _lines(path: str, data: Raw, number: int, reading: LineReading, codes: Place
     else:
         return lines, after
     if not reading.tolerant:
-        raise DataError(rejected[0].reason)
+        raise DataError(rejected[0].fault)
     left = lines.take(np.flatnonzero(~np.isin(numbers, [one.line for one in rejected])))
     return replace(left, rejected=rejected), after
 
@@ -206,8 +206,8 @@ def _not_utf8(lines: Lines) -> Iterator[Rejected]:
                 at = _undecodable(view[start:end])
                 if at is not None:
                     number, byte = int(lines.numbers[line]), bytes(view[start + at : start + at + 1])
-                    text = f"{lines.file}:{number}: not UTF-8: byte {at + 1} of the line is {byte!r}; {_UTF_8}"
-                    yield Rejected(number, "VALUE_CONVERTER", text)
+                    reason = f"not UTF-8: byte {at + 1} of the line is {byte!r}; {_UTF_8}"
+                    yield Rejected(Fault(Place(lines.file, number), reason), "VALUE_CONVERTER")
 
 
 def _undecodable(data: memoryview) -> int | None:

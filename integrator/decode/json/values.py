@@ -108,7 +108,7 @@ def _others(text: Octets, at: Slices, parsed: pa.DataType) -> pa.Array:
     try:
         found = _parsed(pieces(text, at.start[there], at.end[there]), parsed)
     except ValueRefused as error:
-        raise ValueRefused(int(there[error.index]), str(error), there[list(error.every)].tolist()) from None
+        raise error.at(int(there[error.index]), there[list(error.every)].tolist()) from None
     if len(there) == len(at.end):
         return found
     places = np.full(len(at.end), -1)

@@ -14,14 +14,19 @@ from integrator.errors import shortened, shown
 
 
 class ValueRefused(ValueError):
-    """The value at `index` is not of the type; the text says what is accepted.
+    """The value at `index` is not of the type.
 
-    every: all values that are refused for the same reason, where they are known; others may be refused too.
+    text: why; empty where it is only not of the type. is_whole: the text names the value and what it is not. every: all
+    values that are refused for the same reason, where they are known; others may be refused too.
     """
 
-    def __init__(self, index: int, text: str, every: Sequence[int] = ()) -> None:
-        self.index, self.every = index, every
+    def __init__(self, index: int, text: str, every: Sequence[int] = (), *, is_whole: bool = False) -> None:
+        self.index, self.every, self.is_whole = index, every, is_whole
         super().__init__(text)
+
+    def at(self, index: int, every: Sequence[int] = ()) -> ValueRefused:
+        """Return the same of another value, such as one of those that this one is a part of."""
+        return ValueRefused(index, str(self), every, is_whole=self.is_whole)
 
 
 def guarded(values: pa.Array, convert: Callable[[pa.Array], pa.Array], what: str) -> pa.Array:
@@ -42,7 +47,7 @@ def guarded(values: pa.Array, convert: Callable[[pa.Array], pa.Array], what: str
         convert(values.slice(index, 1))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         why = f" ({shortened(found)})" if (found := reason(error)) else ""
-        raise ValueRefused(index, f"{shown(values[index].as_py())} is no {what}{why}") from None
+        raise ValueRefused(index, f"{shown(values[index].as_py())} is no {what}{why}", is_whole=True) from None
     raise AssertionError(f"{what}: a value was refused in a batch and accepted alone")
 
 
@@ -69,6 +74,6 @@ def by_group(values: pa.Array, group: Ints, converters: Mapping[int, Callable[[p
         try:
             parts.append(convert(values.take(pa.array(chosen))))
         except ValueRefused as error:
-            raise ValueRefused(int(chosen[error.index]), str(error)) from None
+            raise error.at(int(chosen[error.index])) from None
         places.append(chosen)
     return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate(places))))

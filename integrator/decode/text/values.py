@@ -57,7 +57,9 @@ def _converter(kind: Type) -> Callable[[pa.Array], pa.Array]:  # noqa: PLR0912 -
 def _money(values: pa.Array) -> pa.Array:
     """Return money that is written as a number. Raises ValueError for what lc_monetary makes of it: $1,234.50."""
     if pc.any(pc.match_substring_regex(values, r"[^0-9.eE+-]")).as_py():
-        raise ValueError("it is written as lc_monetary has it, which only the database can read: " + MONEY_REMEDY)
+        raise ValueError(
+            "it is written in the format of lc_monetary, which only the database can read: " + MONEY_REMEDY
+        )
     return to_decimal(values, pa.decimal128(19, 2))
 
 

@@ -69,9 +69,10 @@ class BegunCycles:
     def _check_begun(self, last: CycleRecord, record: CycleRecord) -> None:
         if last.generation != record.generation:
             raise EnvironmentFault(
-                f"cycle {record.cycle}: the brokers have cycle {last.cycle} of a state directory of this channel that "
-                "was gone back, or into which a backup was imported, after this one was copied: use that one, or "
-                "remove shards.json from this one: then the rows that came after it are sent again"
+                f"cycle {record.cycle}: the brokers have cycle {last.cycle} of a newer state directory of this "
+                "channel: that one was moved back, or a backup was imported into it, after this one was copied. Use "
+                "the newer one; or remove shards.json from this one: then the rows after its last cycle are sent "
+                "again"
             )
         if last.cycle > record.cycle or last.journal != record.journal:
             raise older_state(record.cycle, last)

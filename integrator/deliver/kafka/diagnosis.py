@@ -20,8 +20,9 @@ _EXPIRED, _NOT_YET, _OTHER_HOST, _OTHER_ADDRESS = 10, 9, 62, 64
 """OpenSSL's X509_V_ERR_…: https://docs.openssl.org/3.0/man3/X509_STORE_CTX_get_error/."""
 _UNKNOWN = (2, 18, 19, 20, 21)
 _TEXTS = {
-    _EXPIRED: "its certificate has expired; who runs the brokers must renew it",
-    _NOT_YET: "its certificate is not valid yet; one of the two clocks is wrong, or who runs the brokers must renew it",
+    _EXPIRED: "its certificate has expired; the operator of the brokers must renew it",
+    _NOT_YET: "its certificate is not valid yet; one of the two clocks is wrong, or the operator of the brokers "
+    "must renew it",
     _OTHER_HOST: "its certificate is for another host name; name the brokers in Kafka_Brokers as their certificates do",
     _OTHER_ADDRESS: "its certificate is not for this address; name the brokers in Kafka_Brokers as it does",
 }
@@ -39,7 +40,7 @@ def with_remedy(text: str) -> str:
         "; with delivery: exactly_once or on a cluster, Write on the transactional ids that begin with its name and a "
         "hyphen, and Read on the groups and topics"
     )
-    return f"{text}; who runs the brokers must allow our user: ACL Write on the channel's topics{ids}"
+    return f"{text}; the operator of the brokers must allow our user: ACL Write on the channel's topics{ids}"
 
 
 def diagnose(properties: Mapping[str, str], heard: str) -> str:
@@ -53,11 +54,13 @@ def diagnose(properties: Mapping[str, str], heard: str) -> str:
     refused = "SASL authentication error" in heard or "SASL" in heard.partition(":")[2]
     if refused and aws_iam.REGION in properties:
         return (
-            "the brokers do not accept who we are: mend Kafka_Aws_Region, or have AWS allow our identity "
+            "the brokers reject our credentials: correct Kafka_Aws_Region, or have AWS allow our identity "
             "kafka-cluster:Connect"
         )
     if refused:
-        return "the brokers do not accept who we are: mend Kafka_Authentication_Method, Stream_User and Stream_Password"
+        return (
+            "the brokers reject our credentials: correct Kafka_Authentication_Method, Stream_User and Stream_Password"
+        )
     if "oauthbearer" in heard.lower() or "OIDC" in heard:
         return "no token was issued: mend Kafka_Oauth_Token_Url, Stream_User, Stream_Password and Kafka_Oauth_Scope"
     try:

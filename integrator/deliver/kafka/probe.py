@@ -47,7 +47,7 @@ def topic_problems(properties: dict[str, str], topics: Sequence[str]) -> Iterato
     ).items():
         operations = set(future.result().authorized_operations or _ALLOWING)
         if not operations & _ALLOWING:
-            yield f"{topic}: our user may not write; who runs the brokers must allow it: ACL Write on the topic"
+            yield f"{topic}: our user may not write; the operator of the brokers must allow it: ACL Write on the "
     yield from _limits(client, properties, {topic: _replicas(there.topics[topic]) for topic in found})
 
 

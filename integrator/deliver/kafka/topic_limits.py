@@ -54,12 +54,13 @@ def refused(send: Send, found: TooLarge, ours: int, where: str) -> DataError | D
     row = f"{where}: {found.topic}: the message of {found.bytes} bytes with the key {shown(found.key)}"
     if theirs is not None and theirs < found.bytes + RECORD_OVERHEAD:
         return DataError(
-            f"{row} is refused: the topic takes messages up to {theirs} bytes ({_LIMIT}), and HVR_KAFKA_MSG_MAX_BYTES "
-            f"is {ours}; raise {_LIMIT} of the topic, or set HVR_KAFKA_MSG_MAX_BYTES to {theirs}: then such a row is "
-            "found before it is sent, with file, line and largest columns, and Oversized_Rows says what becomes of it"
+            f"{row} is refused: the topic takes messages up to {theirs} bytes ({_LIMIT}), and "
+            f"HVR_KAFKA_MSG_MAX_BYTES is {ours}; raise {_LIMIT} of the topic, or set HVR_KAFKA_MSG_MAX_BYTES to "
+            f"{theirs}: then such a row is found before it is sent, with file, line and largest columns, and "
+            "Oversized_Rows sets what happens to it"
         )
     seen = "cannot be seen (ACL DescribeConfigs on the topic)" if theirs is None else f"is {theirs} now"
     return DeliveryError(
-        f"{row} is refused, or the batch that it is in: {_LIMIT} of the topic {seen}; start again, and batches are "
-        f"made to fit what can be seen; else set batch.size in HVR_KAFKA_PROPERTY to {_LIMIT}"
+        f"{row} is refused, or the batch that it is in: {_LIMIT} of the topic {seen}; start again: batches are then "
+        f"limited to the size that is known; otherwise set batch.size in HVR_KAFKA_PROPERTY to {_LIMIT}"
     )

@@ -92,7 +92,7 @@ def _no_broker(properties: dict[str, str], text: str, heard: list[KafkaError]) -
     found = diagnose(properties, last)
     heard_last = f"; the client's last message: {last}" if last else ""
     remedy = found or (
-        "start it, or mend Kafka_Brokers, or who we are to it (Kafka_Authentication_Method, certificates)"
+        "start it, or correct Kafka_Brokers or our credentials (Kafka_Authentication_Method, certificates)"
     )
     return f"no broker of {properties['bootstrap.servers']} answers ({text}): {remedy}{heard_last}"
 
@@ -128,4 +128,4 @@ def _may(reason: KafkaError) -> str:
     """Return who mends what, where it is we who may not."""
     if reason.code() not in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
         return ""
-    return "; who runs the brokers must create it, or allow our user to: ACL Create on the topic"
+    return "; the operator of the brokers must create it, or allow our user to: ACL Create on the topic"

@@ -151,6 +151,6 @@ def older_state(cycle: int, last: CycleRecord) -> EnvironmentFault:
     if last.cycle == cycle:
         what = f"messages of cycle {cycle} with other change files are committed at the brokers"
     return EnvironmentFault(
-        f"cycle {cycle}: {what}: the state directory is of an earlier time than they are; use the newest one, or "
-        "remove shards.json from this one: then the rows that came after it are sent again"
+        f"cycle {cycle}: {what}: the state directory is older than they are; use the newest one, or remove "
+        "shards.json from this one: then the rows after its last cycle are sent again"
     )

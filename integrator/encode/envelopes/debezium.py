@@ -17,7 +17,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.decode.dialects import DIALECTS
 from integrator.encode.envelopes.contract import Envelope, Rows, image, image_type, key_fields, taken, texts
-from integrator.errors import PublicDataError
+from integrator.errors import Fault, Place, PublicDataError
 from integrator.formats.contract import Format
 from integrator.schema import Array, Bytes, Column, Integer, String, Struct, arrow_type
 from integrator.transform.columns import Columns
@@ -126,9 +126,12 @@ def _placeholder(field: Field, changes: Changes, at: int) -> pa.Scalar:
         case Array(Integer()):
             return pa.scalar(list(UNAVAILABLE.encode()), arrow_type(field.type))
     raise PublicDataError(
-        f"{changes.file}:{changes.line[at]}: table {changes.table}, column {field.name}: the record has no value, and "
-        "Debezium has placeholders for text, bytes, and lists of text and integers only; record full rows (REPLICA "
-        "IDENTITY FULL)"
+        Fault(
+            Place(changes.file, int(changes.line[at])),
+            f"table {changes.table}, column {field.name}: the record has no value, and "
+            "Debezium has placeholders for text, bytes, and lists of text and integers only; record full rows (REPLICA "
+            "IDENTITY FULL)",
+        )
     )
 
 

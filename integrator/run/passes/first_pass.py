@@ -19,7 +19,7 @@ from integrator.contracts.fragments import DEAD, FILE_BITS, SEED_BITS, Checkpoin
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Source, Span, following
+from integrator.contracts.streams import Source, Span, check_ascends
 from integrator.decode.contract import Batch
 from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
@@ -151,7 +151,7 @@ class _Task:
 
     def _of_batch(self, run: TaskSlice, batch: Batch, *, is_joined: bool = False) -> Iterator[pa.RecordBatch]:
         self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
-        following(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
+        check_ascends(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
         clock = RunClock(self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place)
         self._rows += sum(map(len, batch.changes))
         if self._rejects is not None:
@@ -182,7 +182,7 @@ class _Task:
         rejected = yield from self._rejected(run)
         self._last = (run.ordinal, at_end)
         path = joined[0].path if joined else run.path
-        self._spans[run.stream] = following(self._spans.get(run.stream, Span()), self._span, path)
+        self._spans[run.stream] = check_ascends(self._spans.get(run.stream, Span()), self._span, path)
         yield FileSummary(
             run.ordinal,
             self._rows,

@@ -21,7 +21,7 @@ from integrator.decode.contract import File
 from integrator.decode.rejects import other_row, rejected_by, without_lines
 from integrator.encode.batch import Encoded, Encoders
 from integrator.engine.arrays import Mask
-from integrator.errors import SHOWN, DataError, PublicDataError, shortened
+from integrator.errors import SHOWN, DataError, Fault, Place, PublicDataError, shortened
 from integrator.names.numbers import counted
 from integrator.transform.expression import RunClock
 
@@ -52,8 +52,11 @@ class TooMany:
             if len(self._places) > failed and self._places[-1] - self._places[0] < of:
                 many = f"more than {failed:,} of {counted(of, 'line')}"
                 raise PublicDataError(
-                    f"{file}:{line}: {many} rejected up to here (errors.threshold); look at the dead letters or the "
-                    "log for the reasons, and mend the channel or its source"
+                    Fault(
+                        Place(file, int(line)),
+                        f"{many} rejected up to here (errors.threshold); look at the dead letters or the "
+                        "log for the reasons, and mend the channel or its source",
+                    )
                 )
 
     def end(self, last: int) -> None:
@@ -95,9 +98,9 @@ class Rejects:
         left = []
         for one in _apart(changes):
             alone = _alone(one)
-            text = "the before image of an update, of which the after image is not there, and lines are rejected"
+            text = "the before image of an update whose after image is missing, while lines are rejected"
             lines = one.line[alone].tolist()
-            found = [Rejected(line, "TRANSFORMATION", f"{one.file}:{line}: {text}") for line in lines]
+            found = [Rejected(Fault(Place(one.file, line), text), "TRANSFORMATION") for line in lines]
             self.add(one.file, found)
             left.append(one.where(~alone))
         return [*filter(len, left)]
@@ -134,7 +137,7 @@ class Rejects:
         file = _apart(part)[0].file
         left, others = without_lines(part, np.array([one.line for one in found]))
         if sum(map(len, left)) == sum(map(len, part)):
-            raise DataError(found[0].reason)
+            raise DataError(found[0].fault)
         self.add(file, [*found, *(other_row(line, file, "TRANSFORMATION") for line in others.tolist())])
         return left
 
@@ -152,7 +155,7 @@ class Rejects:
                 {
                     "line": one.line,
                     "stage": one.stage,
-                    **({"reason": shortened(one.reason, 5 * SHOWN)} if with_reason else {}),
+                    **({"reason": shortened(str(one.fault), 5 * SHOWN)} if with_reason else {}),
                 }
                 for one in (found[:_NAMED] if self._tolerance.logged else found[:1])
             ],
@@ -177,7 +180,7 @@ class Rejects:
     def _parts(self, one: Rejected, line: bytes) -> Iterator[dict[str, Any]]:
         """Yield a line as fragments: one, or as many as its size needs."""
         file, ordinal = self._file.path, self._file.number
-        reason = shortened(one.reason.removeprefix(f"{file}:{one.line}: "), 5 * SHOWN)
+        reason = shortened(one.fault.reason, 5 * SHOWN)
         texts = (self._recipe.messages.channel, one.stage, "DataError", reason, file, str(one.line))
         headers = [text.encode() for text in texts]
         beside = header_size([("_" * 40, text) for text in [*headers, b"0" * 8, b"0" * 8]]) + RECORD_OVERHEAD

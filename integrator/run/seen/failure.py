@@ -19,7 +19,7 @@ class Failure:
 
     time: str
     kind: str
-    who: str
+    action: str
     error: str
     has_values: bool
     in_a_row: int

@@ -57,7 +57,7 @@ class Failures:
         kind, has_values = (known.kind, known.has_values) if known else (PROCESS, True)
         before = self._last.in_a_row if self._last is not None and not self._last.mended else 0
         text = self._secrets.mask(str(error))  # I7
-        failure = Failure(_now(), kind.name, kind.who, text, has_values, before + 1, again_in)
+        failure = Failure(_now(), kind.name, kind.action, text, has_values, before + 1, again_in)
         self._keep(failure)
         return failure
 

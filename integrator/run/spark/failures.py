@@ -1,4 +1,7 @@
-"""Failures that are neither the data's nor the channel's: a process of Spark's was lost, or a disk is full."""
+"""What Spark fails with, understood: an error of a worker that crossed as text, a process that was lost, a full disk.
+
+It is asked here alone, and whether a failure is retried follows from its kind (`errors.Kind.retriable`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import traceback
 
 from py4j.protocol import Py4JError, Py4JNetworkError
 
-from integrator.errors import EnvironmentFault, IntegratorError, ProcessLate, ProcessLost
+from integrator.errors import EnvironmentFault, IntegratorError, ProcessLate, ProcessLost, from_wire
 
 _LOST = re.compile(
     r"ExecutorLostFailure|Executor heartbeat timed out|Remote RPC client disassociated|MetadataFetchFailed|FetchFailed|"
@@ -53,7 +56,10 @@ def _is_py4js(failure: BaseException) -> bool:
 
 
 def classify(failure: BaseException) -> IntegratorError | None:
-    """Return the error for what Spark failed with, if it is of that kind."""
+    """Return the error that a failure is: its own, a worker's, or Spark's; None where it is none that is known."""
+    crossed = failure if isinstance(failure, IntegratorError) else from_wire(str(failure))
+    if crossed is not None:
+        return crossed
     text = _text(failure)
     if "No space left on device" in text:
         return EnvironmentFault("a disk is full (No space left on device): the state, the spool, or Spark's directory")

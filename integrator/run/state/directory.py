@@ -166,8 +166,8 @@ class State:
             valid = False
         if not valid:
             raise EnvironmentFault(
-                f"{path}: is damaged, it is no object of a text for each table; restore it, or remove it: then changes "
-                "that a refresh's rows have already are sent again"
+                f"{path}: is damaged: expected is an object with a text for each table; restore it, or remove it: "
+                "then changes that the rows of a refresh contain already are sent again"
             )
         return tuple(moments.items())
 

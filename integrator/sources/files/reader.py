@@ -46,13 +46,13 @@ class FileReader:
             )
         if found.size != one.size:
             raise EnvironmentFault(
-                f"{one.path}: has {counted(found.size, 'byte')} and had {one.size:,} when it was taken: it was written "
-                f"on; {_WHOLE}"
+                f"{one.path}: has {counted(found.size, 'byte')} and had {one.size:,} when it was taken: it has "
+                f"changed; {_WHOLE}"
             )
         if (found.mtime_ns or 0) != one.mtime:
             raise EnvironmentFault(
-                f"{one.path}: has {counted(found.size, 'byte')} as when it was taken, and was written again since; "
-                f"{_WHOLE}; if it is as it is to be sent, start again"
+                f"{one.path}: has {counted(found.size, 'byte')} as when it was taken, but was written again since; "
+                f"{_WHOLE}; if its contents are right, start again"
             )
 
 

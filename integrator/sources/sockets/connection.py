@@ -179,7 +179,7 @@ class Connection:
         self._answers = True
         hello = hello_of(line, self._endpoint.secret)
         if not self._spool.takes(hello.sender):
-            raise Refused(f"{MOST_SENDERS} senders have sent lines before; no more names are taken")
+            raise Refused(f"{MOST_SENDERS} senders have sent lines before; no further names are accepted")
         await self._enter(hello.sender)
         received = self._out.received if self._out is not None else 0
         if hello.first is not None and hello.first > received + 1:

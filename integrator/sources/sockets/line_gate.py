@@ -6,7 +6,6 @@ is what the decoder would refuse later, when the sender is gone: it is the same 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -56,17 +55,11 @@ def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int
         try:
             dialect.check(lines, reading)
         except DataError as error:
-            found.extend(error.others() if error.others is not None else [_located(error, int(lines.numbers[0]))])
+            found.extend(error.others() if error.others is not None else filter(None, [error.fault]))
     if not found:
         return None
-    line, text = min(found)
-    return int(offsets[line]), text.removeprefix(f"{_FILE}:{line}: ").removeprefix(f"{_FILE}: ")
-
-
-def _located(error: DataError, first: int) -> tuple[int, str]:
-    """Return the line that an error names, or the `first` one, and its text."""
-    named = re.match(rf"{_FILE}:(\d+): ", str(error))
-    return int(named[1]) if named else first, str(error)
+    fault = min(found)
+    return int(offsets[fault.place.line or lines.numbers[0]]), fault.reason
 
 
 def first_wrong(lines: bytes) -> tuple[int, str] | None:

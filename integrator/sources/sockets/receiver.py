@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from integrator.errors import EnvironmentFault
+from integrator.errors import EnvironmentFault, Place
 from integrator.names.numbers import are, counted
 from integrator.sources.sockets.connection import Connection
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
@@ -50,7 +50,7 @@ class Receiver:
         self._thread.start()
         self._ready.wait()
         if self._failed is not None:
-            where = f"{self.endpoint.host}:{self.endpoint.port}"
+            where = Place(self.endpoint.host, int(self.endpoint.port))
             raise EnvironmentFault(f"{where}: cannot be listened on: {self._failed}") from self._failed
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ class Receiver:
             known.cancel()
             await asyncio.wait([known])
         if len(self._tasks) >= (most := self.limits.connections):
-            reason = f"{counted(most, 'sender')} {are(most)} connected; no more are taken (connections: …)"
+            reason = f"{counted(most, 'sender')} {are(most)} connected; no more are accepted (connections: …)"
             raise Refused(reason, retry=True)
         task = asyncio.current_task()
         if task is not None:

@@ -93,8 +93,9 @@ class Spool:
             return {str(name): int(count) for name, count in json.loads(path.read_text(encoding="utf-8")).items()}
         except (ValueError, TypeError, AttributeError) as error:
             raise EnvironmentFault(
-                f"{path}: is damaged ({error!r}), and has how many lines of each sender were received; restore it, or "
-                "remove it: then senders whose lines are in no segment any more begin again with their first line"
+                f"{path}: is damaged ({error!r}), and it records how many lines of each sender were received; "
+                "restore it, or remove it: then senders that have no lines left in the spool start again with their "
+                "first line"
             ) from error
 
     @staticmethod

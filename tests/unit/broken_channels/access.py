@@ -5,6 +5,12 @@ from tests.unit.broken_channels.edits import SCRAM, kafka, variable
 
 CASES = [
     broken(
+        "a method that cannot be read, with its user",
+        kafka("Kafka_Authentication_Method: [SCRAM-SHA-512]", "Stream_User: me", "Stream_Password: pw"),
+        "11: $.locations.kaf.Kafka_Authentication_Method: ['SCRAM-SHA-512'] is not one of …'SCRAM-SHA-256', 'SCRAM-SHA-512', …",
+        ("[SCRAM-SHA-512]", "SCRAM-SHA-512"),
+    ),
+    broken(
         "a user without a password",
         kafka("Kafka_Authentication_Method: USER_PASS", "Stream_User: me"),
         "11: $.locations.kaf.Kafka_Authentication_Method: USER_PASS needs Stream_Password beside it",

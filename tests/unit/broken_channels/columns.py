@@ -32,6 +32,23 @@ CASES = [
         own="timestamp",
     ),
     broken(
+        "a datatype that is empty",
+        more("{action: ColumnProperties, Name: x, Extra: true, Length: 5, Datatype: }"),
+        [
+            "28: $.actions[2].Extra: all 6 tables: the Extra column 'x' needs a Datatype or SoftDelete; for text write Datatype: varchar",
+        ],
+        ("Datatype: }", "Datatype: varchar}"),
+    ),
+    broken(
+        "a parameter that cannot be read, of a column that another action names",
+        more(
+            "{action: ColumnProperties, Name: x, Extra: maybe, Datatype: text}\n"
+            "  - {action: ColumnProperties, table: orders, Name: x, Nullable: false, Datatype: text}"
+        ),
+        "28: $.actions[2].Extra: true or false is wanted here; found 'maybe'",
+        ("maybe", "true"),
+    ),
+    broken(
         "a datatype is misspelled",
         more("{action: ColumnProperties, Name: x, Extra: true, Datatype: varchr}"),
         "28: $.actions[2].Datatype: all 6 tables: 'varchr' is no datatype; do you mean varchar?",

@@ -124,13 +124,13 @@ CASES = [
     broken(
         "SQL with a clock",
         column('"sql: now()"', "timestamptz"),
-        "28: $.actions[2].IntegrateExpression: table customers: sql: a clock is not possible: an expression sees its row alone…is {hvr_integ_tstamp}, without sql:",
+        "28: $.actions[2].IntegrateExpression: table customers: sql: a clock is not possible: an expression can use only its own row…is {hvr_integ_tstamp}, without sql:",
         ("sql: now()", "{hvr_integ_tstamp}"),
     ),
     broken(
         "SQL with a query",
         column('"sql: (select max(id) from orders)"', "integer"),
-        "28: $.actions[2].IntegrateExpression: table customers: sql: a subquery is not possible: an expression sees its row alone, and gives the same again",
+        "28: $.actions[2].IntegrateExpression: table customers: sql: a subquery is not possible: an expression can use only its own row, and must give the same result each time",
         ("(select max(id) from orders)", "id"),
     ),
     broken(

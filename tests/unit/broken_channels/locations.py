@@ -2,6 +2,11 @@
 
 from tests.unit.broken_channels.contract import broken
 
+KAFKA = """\
+    Kafka_Brokers: [localhost:9092]
+    Kafka_Default_Topic: "shop.{hvr_tbl_name}"
+    Create_Topics: {Partitions: 4, Replication_Factor: 3}
+"""
 CASES = [
     broken(
         "a kind is misspelled",
@@ -44,6 +49,22 @@ CASES = [
         ("path: in", "path: in\n    group: source"),
         "6: $.locations.src.group: 'source' is no group: it has capitals, digits and underscores, a letter first; write SOURCE",
         ("group: source", "group: SOURCE"),
+    ),
+    broken(
+        "a location that is no mapping, whose group an action names",
+        ("  kaf:\n    class: kafka\n" + KAFKA, "  kaf: localhost\n"),
+        "7: $.locations.kaf: a location is a mapping; is it a key of the one above? indent it as those are",
+        ("  kaf: localhost\n", "  kaf:\n    class: kafka\n" + KAFKA),
+        own="class kafka Kafka_Brokers localhost 9092 Kafka_Default_Topic shop hvr_tbl_name Create_Topics Partitions Replication_Factor",
+    ),
+    broken(
+        "a misspelled key beside the one that is meant, which is wrong too",
+        ("    path: in\n", "    paht: in\n    path: 5\n"),
+        [
+            "5: $.locations.src.paht: this key is not known here; do you mean path?",
+            '6: $.locations.src.path: text is wanted here: write "5", in quotes',
+        ],
+        ("    paht: in\n    path: 5\n", "    path: in\n"),
     ),
     broken(
         "two sources",

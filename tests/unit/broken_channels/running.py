@@ -5,6 +5,12 @@ from tests.unit.broken_channels.edits import errors, more
 
 CASES = [
     broken(
+        "a tolerance that cannot be read, with a topic",
+        errors("{tolerance: [all], deadletterqueue.topic.name: dead}"),
+        "32: $.errors.tolerance: ['all'] is not one of 'none' or 'all'",
+        ("[all]", "all"),
+    ),
+    broken(
         "a tolerance in capitals",
         errors("{tolerance: ALL}"),
         "32: $.errors.tolerance: 'ALL' is not one of 'none' or 'all'; do you mean all?",

@@ -1,0 +1,130 @@
+"""The plan: all that a run will do, decided, as plain frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from integrator.channel import reader
+from integrator.channel.locations import KafkaLocation, TopicCreation
+from integrator.channel.model import Channel, Restart
+from integrator.channel.monitor import Monitor
+from integrator.channel.reader import Path_
+from integrator.channel.secret import Secrets
+from integrator.contracts.recipe import Recipe
+from integrator.errors import Problem
+from integrator.plan.definitions import Definitions
+from integrator.plan.ends import AnySource
+from integrator.plan.refresh import Conditions
+from integrator.plan.registry import Registration, RegistrySettings, Strategies, registrations
+from integrator.plan.schedule import Schedule
+from integrator.plan.source import table_sources
+from integrator.sources.contract import Source
+from integrator.sources.tables import TableSource
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a plan is made of, as it was read: the channel, its tables, and the file of the channel.
+
+    timezone: the IANA name of the zone that `%[localtime]` means. refreshing: the plan is to refresh tables, not to
+    integrate changes.
+    """
+
+    channel: Channel
+    definitions: Definitions
+    file: reader.Source
+    timezone: str
+    refreshing: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run will do, decided: what to read, what to send, and where the progress is kept.
+
+    kafka: the Kafka location's name. state: the channel's state directory. origin: what the plan is made of.
+    """
+
+    source: AnySource
+    kafka: str
+    cycle_bytes: int
+    delay: int
+    schedule: Schedule
+    restart: Restart
+    notes: tuple[str, ...]
+    state: str
+    recipe: Recipe
+    registry: RegistrySettings | None
+    conditions: dict[str, Conditions]
+    strategies: Strategies = field(repr=False)
+    origin: Origin = field(repr=False)
+
+    @property
+    def channel(self) -> str:
+        """The channel's name."""
+        return self.origin.channel.channel
+
+    @property
+    def changes(self) -> Source:
+        """Where changes come from, in a plan that is to integrate them."""
+        if isinstance(self.source, TableSource):
+            raise TypeError("a plan that is for refreshing")
+        return self.source
+
+    @property
+    def tables_at(self) -> TableSource:
+        """Where tables come from, in a plan that is to refresh them."""
+        if not isinstance(self.source, TableSource):
+            raise TypeError("a plan that is for changes")
+        return self.source
+
+    @property
+    def refreshes(self) -> bool:
+        """Whether the channel has a location, beside the plan's source, from which tables are refreshed."""
+        return not self.origin.refreshing and bool(table_sources(self.origin.channel))
+
+    @property
+    def brokers(self) -> str:
+        """The brokers' addresses, with commas between."""
+        return self.recipe.send.producer["bootstrap.servers"]
+
+    @property
+    def create_topics(self) -> TopicCreation | None:
+        """How topics are created that are not there; None if they are not."""
+        location = self.origin.channel.locations[self.kafka]
+        return location.Create_Topics if isinstance(location, KafkaLocation) else None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics that the channel writes to."""
+        dead = (self.recipe.messages.oversized.dead_letters, self.recipe.tolerance.topic)
+        return tuple(sorted({*(table.topic for table in self.recipe.tables), *filter(None, dead)}))
+
+    @property
+    def dead_letter_topic(self) -> dict[str, int]:
+        """The topic of rejected lines, which is made if it is not there, and its replication factor."""
+        topic = self.recipe.tolerance.topic
+        return {topic: self.origin.channel.errors.replication} if topic else {}
+
+    @property
+    def registrations(self) -> tuple[Registration, ...]:
+        """The schemas that the registry is to know."""
+        return registrations(self.recipe, self.strategies) if self.registry else ()
+
+    @property
+    def monitor(self) -> Monitor:
+        """Where the process shows what its channels do."""
+        return self.origin.channel.monitor
+
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of the channel's file, which are in nothing that is shown."""
+        return self.origin.file.secrets
+
+    @property
+    def directory(self) -> str:
+        """The directory of the channel's file."""
+        return self.origin.file.directory
+
+    def problem(self, path: Path_, text: str) -> Problem:
+        """Return a problem at a path of the channel's file."""
+        return self.origin.file.problem(path, text)
