@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
@@ -24,6 +21,7 @@ from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import TableShape
 from integrator.decode.source_tables import Catalogue, SourceTables
+from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import depends_on
 from integrator.schema import Table
@@ -85,7 +83,7 @@ class File:
         """Return its first `least` bytes, and what is after them to the end of the first line."""
         return first_lines(self.path, least)
 
-    def raw_lines(self, numbers: npt.NDArray[np.int64]) -> Iterator[bytes]:
+    def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
         """Yield lines as they came, without their ends: those of these numbers, which ascend."""
         return raw_lines(self.path, numbers)
 

@@ -9,7 +9,7 @@ import pytest
 import integrator
 from integrator.names.numbers import counted, ranges
 
-pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler, pytest.mark.fast]
+pytestmark = pytest.mark.fast
 
 
 @pytest.mark.parametrize(
