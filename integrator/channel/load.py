@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -14,7 +13,6 @@ from integrator.channel.model import Channel, Progress
 from integrator.channel.reader import Path_, Reader, Source, TooMany
 from integrator.channel.salvage import Removed
 from integrator.channel.secret import Secrets
-from integrator.channel.sources import SocketLocation
 from integrator.errors import ConfigurationError, Problem
 
 __all__ = ["Loaded", "Path_", "RunOptions", "Source", "load", "progress_of"]
@@ -60,8 +58,6 @@ def load(file: str, run: RunOptions, dialects: Sequence[str]) -> Loaded:
     problems += mistakes
     if channel is None:
         raise ConfigurationError(problems)
-    if text := _state_elsewhere(data, channel, removed):
-        problems.append(source.problem(("state",), text))
     return Loaded(channel, source, problems, removed)
 
 
@@ -80,7 +76,7 @@ def progress_of(file: str, secrets: Secrets, dialects: Sequence[str]) -> Progres
         found = Progress.model_validate(data, context={paths.DIRECTORY: source.directory})
     except ValueError:  # which a ValidationError is, and TooMany
         found = None
-    if found is None or problems or _is_elsewhere(data, found, movable=True):
+    if found is None or problems:
         raise ConfigurationError(load(file, RunOptions(secrets=secrets), dialects).problems)
     return found
 
@@ -107,17 +103,3 @@ def _root(file: str, text: str) -> yaml.Node | None:
         raise ConfigurationError([Problem(file, 0, "", f"broken YAML: {error}")]) from error
     except RecursionError:
         raise ConfigurationError([Problem(file, 0, "", "broken YAML: its values are nested too deeply")]) from None
-
-
-def _state_elsewhere(data: dict[str, Any], channel: Channel, removed: Removed) -> str:
-    """Return what to do where the progress is where relative paths were looked for before; nothing where it is not."""
-    if removed.is_consequence(("channel",)) or removed.is_consequence(("state",)):
-        return ""
-    return _is_elsewhere(
-        data, channel, movable=not any(isinstance(one, SocketLocation) for one in channel.locations.values())
-    )
-
-
-def _is_elsewhere(data: dict[str, Any], found: Progress, *, movable: bool) -> str:
-    state = str(data.get("state", Progress.model_fields["state"].default))
-    return paths.state_elsewhere(state, found.state, found.channel, movable=movable)

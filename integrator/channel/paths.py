@@ -134,30 +134,6 @@ def elsewhere(path: str, place: str) -> str:
     )
 
 
-def state_elsewhere(path: str, place: str, channel: str, *, movable: bool) -> str:
-    """Return what to do where a channel's progress is where relative paths were looked for before: none is forgotten.
-
-    path: the directory `state` as it is written, which is at `place`. movable: whether the progress is without paths of
-    its own directory.
-    """
-    old, new = Path(before(path)) / channel, Path(place) / channel
-    # who may not read the old place has not written it; the new one may be another user's, whose daemon runs
-    if place == path or not _has_files(old, unreadable=False) or _has_files(new, unreadable=True):
-        return ""
-    move = f", or move it: mkdir -p {new.parent} && mv {old} {new.parent}" if movable else ""
-    return (
-        f"relative paths are relative to the channel's file, and there is no progress in {new}; that of the channel "
-        f"is in {old}. To continue it, write state: {old.parent}{move}. To begin anew, write state: {new.parent}"
-    )
-
-
-def _has_files(directory: Path, *, unreadable: bool) -> bool:
-    try:
-        return directory.is_dir() and any(directory.iterdir())
-    except OSError:
-        return unreadable
-
-
 def _exists(path: str) -> bool:
     """Return whether the part of a path is there that is before its first pattern or substitution."""
     fixed = _VARIABLE_PART.split(path, maxsplit=1)[0]

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -235,70 +234,10 @@ def test_what_is_written_for_it_is_the_path_that_it_had(tmp_path, monkeypatch):
     assert plan.build(str(channel), "UTC").recipe.read.path == str(Path("old").absolute())
 
 
-@pytest.fixture
-def old_state(tmp_path, monkeypatch):
-    """A channel, and its state where the command is started."""
-    channel = written(tmp_path / "conf")
-    (tmp_path / "state" / "shop" / "synced").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    return channel
-
-
 def run(capsys, monkeypatch, *words):
     monkeypatch.setattr(sys, "argv", ["integrator", *map(str, words)])
     code, printed = main.main(), capsys.readouterr()
     return code, printed.out + printed.err
-
-
-@pytest.mark.parametrize("command", [["check"], ["plan"], ["state"], ["suspend"], ["resume"], ["--once"]])
-def test_progress_where_the_command_is_started_is_not_forgotten(command, old_state, tmp_path, capsys, monkeypatch):
-    words = ["--channel", old_state, *command] if command == ["--once"] else [*command, "--channel", old_state]
-    code, printed = run(capsys, monkeypatch, *words)
-    assert code == 2
-    assert f"{old_state}:1: $.state: " in printed
-    assert (
-        f"there is no progress in {tmp_path}/conf/state/shop; that of the channel is in {tmp_path}/state/shop."
-        in printed
-    )
-
-
-REMEDIES = {
-    "the old place is written": lambda text, channel, _: channel.write_text(
-        f"state: {text.rpartition('continue it, write state: ')[2].partition(',')[0]}\n{channel.read_text()}"
-    ),
-    "it is moved": lambda text, *_: subprocess.run(
-        ["sh", "-c", text.rpartition("or move it: ")[2].partition(". To")[0]], check=True
-    ),
-    "the new place is written": lambda text, channel, _: channel.write_text(
-        f"state: {text.rpartition('begin anew, write state: ')[2].split()[0]}\n{channel.read_text()}"
-    ),
-    "the command is started there": lambda _, channel, monkeypatch: monkeypatch.chdir(channel.parent),
-}
-
-
-@pytest.mark.parametrize("remedy", REMEDIES)
-def test_each_remedy_of_it_is_one(remedy, old_state, tmp_path, capsys, monkeypatch):
-    _, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
-    REMEDIES[remedy](printed, old_state, monkeypatch)
-    (tmp_path / "conf" / "in").mkdir()
-    code, printed = run(capsys, monkeypatch, "check", "--channel", old_state)
-    assert (code, "no problems" in printed) == (0, True)
-    kept = Path(plan.build(str(old_state), "UTC").state)
-    assert (kept / "synced").exists() == (remedy in ("the old place is written", "it is moved"))
-
-
-@pytest.mark.parametrize("place", ["state/shop", "conf/state/shop"])
-def test_a_place_that_may_not_be_read_is_no_error(place, old_state, tmp_path, monkeypatch):
-    (tmp_path / "conf" / "state" / "shop").mkdir(parents=True)
-    listed = Path.iterdir
-
-    def iterdir(path):
-        if path == tmp_path / place:
-            raise PermissionError
-        return listed(path)
-
-    monkeypatch.setattr(Path, "iterdir", iterdir)
-    assert plan.build(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
 
 
 def test_a_command_may_be_started_where_the_directory_is_gone(tmp_path, monkeypatch):
@@ -307,35 +246,6 @@ def test_a_command_may_be_started_where_the_directory_is_gone(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     assert plan.build(str(channel), "UTC").recipe.read.path == str(tmp_path / "conf" / "in")
-
-
-NOT_FORGOTTEN = {
-    "none is there": lambda tmp_path: shutil.rmtree(tmp_path / "state"),
-    "the new place has some": lambda tmp_path: (tmp_path / "conf" / "state" / "shop" / "synced").mkdir(parents=True),
-    "it is of another channel": lambda tmp_path: (tmp_path / "state" / "shop").rename(tmp_path / "state" / "other"),
-    "it is empty": lambda tmp_path: (tmp_path / "state" / "shop" / "synced").rmdir(),
-}
-
-
-@pytest.mark.parametrize("case", NOT_FORGOTTEN)
-def test_no_progress_is_thought_forgotten(case, old_state, tmp_path):
-    NOT_FORGOTTEN[case](tmp_path)
-    assert plan.build(str(old_state), "UTC").state == str(tmp_path / "conf" / "state" / "shop")
-
-
-@pytest.mark.parametrize("wrong", [("channel: shop", "channel: [shop, two]"), ("channel: shop", "chnl: [shop]")])
-def test_the_progress_of_a_channel_without_a_name_is_not_looked_for(wrong, old_state, tmp_path):
-    (tmp_path / "state" / "shop").rename(tmp_path / "state" / "channel")  # as a channel is called that has no name
-    old_state.write_text(old_state.read_text().replace(*wrong))
-    assert "$.channel: " in refusal(old_state)
-    assert "$.state: " not in refusal(old_state)
-
-
-def test_the_state_of_a_socket_is_not_to_be_moved(old_state):
-    old_state.write_text(old_state.read_text().replace(FILES, SOCKET))
-    said = refusal(old_state)
-    assert "To continue it, write state: " in said
-    assert "mv " not in said
 
 
 GIVEN = [

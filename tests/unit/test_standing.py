@@ -78,14 +78,6 @@ def test_the_progress_of_a_channel_whose_state_names_a_variable(run, tmp_path, m
     assert (tmp_path / "elsewhere" / "shop" / "suspended").exists()
 
 
-def test_progress_where_relative_paths_were_looked_for_before_is_not_forgotten(run, tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    states.of_cycles(tmp_path / "here" / "state" / "shop", 1)
-    code, _, error = run("state")
-    assert (code, "To continue it, write state: " in error) == (2, True)
-
-
 def test_a_second_process_of_a_channel_is_told_so_and_not_that_its_address_is_taken(tmp_path, monkeypatch, capsys):
     file = channels.shop(tmp_path, "127.0.0.1:1", "shop")
     with socket.create_server(("127.0.0.1", 0)) as taken:
