@@ -235,7 +235,7 @@ def from_wire(text: str) -> IntegratorError | None:
     return _BY_NAME[name](*arguments)
 
 
-def crossing(error: Exception, where: str, *, hidden: bool = False) -> Exception:
+def to_wire_error(error: Exception, where: str, *, hidden: bool = False) -> Exception:
     """Return what to raise in a worker for `error`, so that `from_wire` finds it: a defect, where nobody foresaw it.
 
     where: what the worker was doing, for a defect. hidden: as in `Defect.of`.

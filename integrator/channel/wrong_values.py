@@ -121,7 +121,7 @@ def _long(found: Found) -> Mistake:
     return Mistake(found.path, f"{counted(most, 'character')} at most; found {found.shown}")
 
 
-def _said(found: Found) -> Mistake:
+def _own_text(found: Found) -> Mistake:
     error = found.context["error"]
     return Mistake(found.path, str(error), replacement=error.meant if isinstance(error, ElsewhereError) else NOTHING)
 
@@ -137,6 +137,6 @@ EXPLAINED: dict[str, Callable[[Found], Mistake | None]] = {
     **dict.fromkeys(_BOUNDS, _bound),
     **dict.fromkeys(("too_short", "string_too_short"), _short),
     "string_too_long": _long,
-    "value_error": _said,
+    "value_error": _own_text,
 }
 """By kind of error."""

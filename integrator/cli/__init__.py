@@ -1,6 +1,6 @@
 """The commands: arguments -> calls of the other packages, console output and exit codes.
 
-main         the command line of run.py, `check`, `plan`; standing, transfer: other commands; options: those of several
+main         the command line of run.py, `check`, `plan`; state, transfer: other commands; options: those of several
 definitions, init   table definitions from a database; a first channel
 show, as_json       what `check`, `plan` and `state` print: for people, for programs
 check, look         what `check` tries and looks at

@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from integrator.channel.secret import Secrets
-from integrator.cli import definitions, output, standing, transfer
+from integrator.cli import definitions, output, state, transfer
 from integrator.cli import imports as importing
 from integrator.cli import init as initial
 from integrator.cli.local import local_timezone
@@ -171,11 +171,11 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 
 for _command in (
-    standing.state,
+    state.state,
     transfer.refresh,
     transfer.replay,
-    standing.suspend,
-    standing.resume,
+    state.suspend,
+    state.resume,
     transfer.send,
     definitions.tables,
     initial.init,

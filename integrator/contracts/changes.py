@@ -81,7 +81,7 @@ class Changes:
         """No tables with columns of their own."""
         return ()
 
-    def apart(self) -> list[Changes]:
+    def split_by_table(self) -> list[Changes]:
         """Return the rows of each table."""
         return [self]
 

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Source, Span
+from integrator.contracts.streams import PositionRange, Source
 from integrator.engine.arrays import Ints, Mask
 
 FRAGMENT = pa.schema(
@@ -128,7 +128,7 @@ class Checkpoint:
     an Arrow IPC stream."""
     streams: dict[str, OpenTransaction] = field(default_factory=dict)
     """The transactions that are open in streams that have names (senders)."""
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, PositionRange] = field(default_factory=dict)
     """Of each stream the span of its last file."""
     sources: dict[str, Source] = field(default_factory=dict)
     """Of which table of the source the records of a table were, as in `FileSummary`."""
@@ -187,7 +187,7 @@ class FileSummary:
     """Details of some of those."""
     stream: str = ""
     path: str = ""
-    span: Span = field(default_factory=Span)
+    span: PositionRange = field(default_factory=PositionRange)
     sources: dict[str, Source] = field(default_factory=dict)
     """Of which table of the source the records of a table are, where its definition leaves that open."""
     rejected: int = 0
@@ -208,7 +208,12 @@ class FileSummary:
         summary = json.loads(text)
         sources = {name: Source(*source) for name, source in summary["sources"].items()}
         return FileSummary(
-            **{**summary, "open": OpenTransaction(*summary["open"]), "span": Span(*summary["span"]), "sources": sources}
+            **{
+                **summary,
+                "open": OpenTransaction(*summary["open"]),
+                "span": PositionRange(*summary["span"]),
+                "sources": sources,
+            }
         )
 
     def to_fragment(self) -> pa.RecordBatch:

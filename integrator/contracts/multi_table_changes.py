@@ -58,7 +58,7 @@ class MultiTableChanges:
         """The places of the rows among all rows of the batch."""
         return self.rows.order
 
-    def apart(self) -> list[Changes]:
+    def split_by_table(self) -> list[Changes]:
         """Return the rows of each table."""
         starts = np.cumsum((0, *self.sizes)).tolist()
         shares = zip(self.tables, starts[:-1], self.sizes, strict=True)

@@ -37,7 +37,7 @@ class Source(NamedTuple):
         return f"{self.database}.{self.schema}" if self.database and self.schema else self.schema
 
 
-class Span(NamedTuple):
+class PositionRange(NamedTuple):
     """The dialect of a file, and the positions of its first and its last change; empty where they are not checked."""
 
     dialect: str = ""
@@ -45,7 +45,7 @@ class Span(NamedTuple):
     last: str = ""
 
 
-def check_ascends(before: Span, span: Span, file: str) -> Span:
+def check_ascends(before: PositionRange, span: PositionRange, file: str) -> PositionRange:
     """Return the span that the next file of a stream must follow. Raises DataError where `span` does not follow.
 
     Positions of several dialects cannot be compared.

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import integ_seq
-from integrator.contracts.streams import REMEDY, Span
+from integrator.contracts.streams import REMEDY, PositionRange
 from integrator.decode.fields import Where
 from integrator.decode.records import Sequenced
 from integrator.decode.refusal import collected_lines
@@ -27,7 +27,7 @@ class Ascending:
     """
 
     def __init__(self, *, checked: bool) -> None:
-        self.span = Span()
+        self.span = PositionRange()
         self._checked, self._line = checked, 0
 
     def saved(self) -> Callable[[], None]:
@@ -64,7 +64,7 @@ class Ascending:
         before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
         if pc.any(pc.less_equal(begins, before)).as_py():
             self._refuse(begins, before, where)
-        self.span = Span("", self.span.first or begins[0].as_py(), ends[-1].as_py())
+        self.span = PositionRange("", self.span.first or begins[0].as_py(), ends[-1].as_py())
         self._line = int(where.line[-1])
 
     def _refuse(self, begins: pa.Array, before: pa.Array, where: Where) -> None:

@@ -12,14 +12,14 @@ from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Source, Span
+from integrator.contracts.streams import PositionRange, Source
 from integrator.decode import table_files
 from integrator.decode.json.files import BLOCK_BYTES, container_of, first_lines, raw_lines
 from integrator.decode.json.joined import JoinedLines
 from integrator.decode.json.lines import Lines
 from integrator.decode.json.reading import LineReading, read_lines, whole_lines
 from integrator.decode.json.repeated import RepeatedMember
-from integrator.decode.json.shapes import TableShape
+from integrator.decode.json.shapes import ColumnIndex
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place
@@ -96,7 +96,7 @@ class File:
         return _SENT_LATER | self.number % _FILES * _OF_FILE if reading.sent_later else 0
 
 
-Before = Callable[[], OpenTransaction]
+PreviousEnd = Callable[[], OpenTransaction]
 """Called only when a file's first record needs it: it may read the previous file."""
 
 
@@ -107,13 +107,13 @@ class BlockState(Protocol):
         """Return what sets it back to what it is now."""
 
 
-class Standing:
+class TransactionCursor:
     """Where a file stands in the order of transactions: asked of the file before only where a record needs it.
 
     variant: what was found out of how records are written, by the first block; 0 before.
     """
 
-    def __init__(self, before: Before, first_row: int = 0) -> None:
+    def __init__(self, before: PreviousEnd, first_row: int = 0) -> None:
         """Take what returns where the file before ends, and the number of the first row of each transaction."""
         self._before, self.first_row = before, first_row
         self.known: OpenTransaction | None = None
@@ -160,7 +160,7 @@ class Reading:
     """Whether rows are read of whose transactions others were sent before."""
     tolerant: bool = False
     """Whether wrong lines are rejected; otherwise the first one is an error."""
-    shapes: dict[tuple[Hashable, ...], TableShape] = field(default_factory=dict, compare=False)
+    shapes: dict[tuple[Hashable, ...], ColumnIndex] = field(default_factory=dict, compare=False)
     """What readers prepared for the tables, which a process keeps from batch to batch."""
     learned: dict[tuple[Hashable, ...], dict[str, str]] = field(default_factory=dict, compare=False)
     """As `shapes`: names in records that are no columns, or mean one, as readers found them."""
@@ -229,7 +229,7 @@ class Batch:
     open: OpenTransaction | None
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)
-    span: Span = field(default_factory=Span)
+    span: PositionRange = field(default_factory=PositionRange)
     sources: Mapping[str, Source] = field(default_factory=dict)
     rejected: tuple[Rejected, ...] = ()
 

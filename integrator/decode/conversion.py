@@ -12,7 +12,7 @@ import pyarrow as pa
 from integrator.arrow.arrays import every_refused, first_refused, reason
 from integrator.decode.coding import Coding
 from integrator.decode.json.lines import cut
-from integrator.decode.json.shapes import Kinds, Layout
+from integrator.decode.json.shapes import CodecIds, Layout
 from integrator.decode.json.slices import raw_of
 from integrator.decode.refusal import report
 from integrator.decode.rows import Rows
@@ -22,7 +22,7 @@ from integrator.engine.values import Slices
 from integrator.errors import MASKED, DataError, Fault, shown
 from integrator.schema import describe
 
-KINDS = Kinds()
+KINDS = CodecIds()
 """The kinds of values that this process has met."""
 _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 

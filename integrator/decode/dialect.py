@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Span
+from integrator.contracts.streams import PositionRange
 from integrator.decode.ascending import Ascending
-from integrator.decode.contract import Batch, Before, File, Reading
+from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.lines import Lines
@@ -73,7 +73,7 @@ class Dialect:
     whether it has null for numbers that are none, or without end (NaN, Infinity).
     """
 
-    read: Callable[[File, Before, Reading], Iterator[Batch]]
+    read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]]
     tail: Callable[[File, Reading], OpenTransaction]
     marks: tuple[Mark, ...] = ()
     names_tables: bool = False
@@ -95,7 +95,7 @@ def of_parts(
 ) -> Dialect:
     """Return the dialect whose files are decoded by `parts`; the rest as in `Dialect`."""
 
-    def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+    def read(file: File, before: PreviousEnd, reading: Reading) -> Iterator[Batch]:
         ascending = Ascending(checked=not reading.repeated_positions)
         order, tables = Sequencer(before, ascending, file.first_row(reading)), reading.source_tables()
         of_file = parts(file, reading)
@@ -105,7 +105,7 @@ def of_parts(
             placed = order.place(positions, Where(file.path, records.line))
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
             order.variant = order.variant or int(_is_numbered(placed, records, file))
-            span = Span() if order.variant else ascending.span
+            span = PositionRange() if order.variant else ascending.span
             return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
 
         yield from each_block(of_file.blocks, step, (ascending, order, tables), reading, joined=of_file.joined)

@@ -17,10 +17,10 @@ from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
 from integrator.decode.conversion import KINDS, Conversion
 from integrator.decode.json.objects import Objects, names_of
-from integrator.decode.json.shapes import NO_COLUMN, Layout, TableShape
+from integrator.decode.json.shapes import NO_COLUMN, ColumnIndex, Layout
 from integrator.decode.json.slices import raw_of
 from integrator.decode.refusal import refuse
-from integrator.decode.rows import Fill, PartColumns, Rows, Share, Valued
+from integrator.decode.rows import DecodedColumns, Fill, PartColumns, Rows, TableRun
 from integrator.decode.unknown_columns import Others
 from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import Found, Grid, Spans, count_present, find_values, rows_with_values
@@ -36,11 +36,11 @@ _LEARNED = 20_000
 """Names of records that are no columns, or mean one, for a table at most."""
 
 
-Apart = Callable[[str, int], bool]
+IsNoColumn = Callable[[str, int], bool]
 """Whether a name is no column though it is among them, by the variant of its record."""
 
 
-def none_apart(_name: str, _variant: int) -> bool:
+def all_columns(_name: str, _variant: int) -> bool:
     """Return that every name is a column's."""
     return False
 
@@ -60,7 +60,7 @@ class JsonImages:
     after: Objects
     before: Objects
     coding: Coding
-    apart: Apart = none_apart
+    apart: IsNoColumn = all_columns
     fold: bool = False
     unavailable: KnownValues = _NO_PLACEHOLDERS
     key_only: str = "FULL"
@@ -75,7 +75,7 @@ class JsonImages:
         """Return of each record a number by which its values are read; None where it is the same for all."""
         return self.variant
 
-    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> DecodedColumns:
         """Return the columns of rows. Raises DataError, ColumnsFound."""
         return _Batch(self, rows, reading).valued(fill)
 
@@ -96,7 +96,7 @@ class _Batch:
 
         self.spans = Spans(nodes("begin"), nodes("stop"), self.part)
 
-    def valued(self, fill: Fill) -> Valued:
+    def valued(self, fill: Fill) -> DecodedColumns:
         """Return the columns of the rows."""
         layout, found = self._find()
         grid = Grid(layout.base, layout.slots, layout.rows, self.part)
@@ -116,7 +116,7 @@ class _Batch:
             fill_pairs(grid, after, values, fill.after, fill.before)
         arrays = Conversion(self.rows, self.text, self.images.coding, layout).arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
-        return Valued(self._parts(layout, values, arrays), changed, unknown)
+        return DecodedColumns(self._parts(layout, values, arrays), changed, unknown)
 
     def _hide(self, values: Slices, starts: Places) -> None:
         """Take away the values that begin at some places of the text."""
@@ -136,24 +136,24 @@ class _Batch:
             if not (len(found.unknown_row) and self._learn(found)):
                 return layout, found
 
-    def shape(self, share: Share) -> TableShape:
+    def shape(self, share: TableRun) -> ColumnIndex:
         """Return the columns of a table as its records have them."""
         key = self._key(share)
         if key not in self.reading.shapes:
             self.reading.shapes[key] = self._shape(share, self.reading.learned.get(key, {}))
         return self.reading.shapes[key]
 
-    def _key(self, share: Share) -> tuple[Hashable, ...]:
+    def _key(self, share: TableRun) -> tuple[Hashable, ...]:
         coding = self.images.coding
         return (share.table.name, coding.key, coding.variant_key(share.variant))
 
-    def _shape(self, share: Share, learned: Mapping[str, str]) -> TableShape:
+    def _shape(self, share: TableRun, learned: Mapping[str, str]) -> ColumnIndex:
         table, coding = share.table, self.images.coding
         columns = [(column.name, KINDS.number(coding.kind(table, column, share.variant))) for column in table.columns]
         place = {column.name: at for at, column in enumerate(table.columns)}
         others = [(name, place.get(meant, NO_COLUMN)) for name, meant in learned.items() if name not in place]
         required = [column.name for column in table.columns if not column.nullable]
-        return TableShape(columns, table.key, required, others)
+        return ColumnIndex(columns, table.key, required, others)
 
     def _learn(self, found: Found) -> bool:
         """Learn the names of members that are no columns or mean one; return whether there were any."""
@@ -164,7 +164,7 @@ class _Batch:
                 new |= self._learned(share, names.texts[code])
         return new
 
-    def _learned(self, share: Share, name: str) -> bool:
+    def _learned(self, share: TableRun, name: str) -> bool:
         key = self._key(share)
         meaning, known = _meaning(share, name, self.images), self.reading.learned.setdefault(key, {})
         if meaning is None or name in known:
@@ -275,7 +275,7 @@ class _Batch:
         return result
 
 
-def _meaning(share: Share, name: str, images: JsonImages) -> str | None:
+def _meaning(share: TableRun, name: str, images: JsonImages) -> str | None:
     """Return the column that a name means in other case, nothing for one that is no column, or None."""
     columns = share.table.columns
     same = [one.name for one in columns if is_meant(one, name) or (images.fold and one.name.lower() == name.lower())]

@@ -1,4 +1,4 @@
-"""Before images that have nothing but the key, though the other columns are in them: null, or empty."""
+"""PreviousEnd images that have nothing but the key, though the other columns are in them: null, or empty."""
 
 from __future__ import annotations
 

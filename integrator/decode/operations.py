@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from integrator.decode.fields import Where
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.engine.arrays import Ints
 
 
@@ -20,7 +20,9 @@ class Operations:
     actions: dict[str, str]
     ignored: dict[str, str] = field(default_factory=dict)
 
-    def sort(self, words: Labels, where: Where, name: str) -> tuple[npt.NDArray[np.str_], Ints, dict[str, int]]:
+    def sort(
+        self, words: DictionaryTexts, where: Where, name: str
+    ) -> tuple[npt.NDArray[np.str_], Ints, dict[str, int]]:
         """Return what each record that changes a row does, the places of these, and the count of the others.
 
         Raises DataError for the first word that is none of these; `name` is what it stands under.

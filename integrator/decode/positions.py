@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
 from integrator.decode.ascending import Ascending
-from integrator.decode.contract import Before, Standing
+from integrator.decode.contract import PreviousEnd, TransactionCursor
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.records import Sequenced
 from integrator.engine.arrays import Ints, Mask
@@ -94,10 +94,10 @@ def trailing(positions: Positions) -> OpenTransaction:
     return OpenTransaction(tx, int(positions.rows[first:].sum()), since_start, goes_on, identity)
 
 
-class Sequencer(Standing):
+class Sequencer(TransactionCursor):
     """Counts the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, before: Before, ascending: Ascending, first_row: int = 0) -> None:
+    def __init__(self, before: PreviousEnd, ascending: Ascending, first_row: int = 0) -> None:
         super().__init__(before, first_row)
         self.ascending = ascending
 

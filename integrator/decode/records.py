@@ -15,8 +15,8 @@ from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, integ_seq
 from integrator.decode.contract import Reading
-from integrator.decode.refusal import of_all, report
-from integrator.decode.rows import Fill, Meta, Rows, Share, Values, arranged, changes_of
+from integrator.decode.refusal import for_all_lines, report
+from integrator.decode.rows import Fill, RowMetadata, Rows, TableRun, Values, changes_of, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place
@@ -80,7 +80,7 @@ def change_rows(
     if not len(kept):
         return [], ignored, {}
     variants = records.values.variants()
-    parts, order = arranged(
+    parts, order = group_by_table(
         found, table[kept], None if variants is None else variants[kept], counts[kept], reading, records.values.joint
     )
     rows, second, operation = _rows(records, parts, kept[order], counts)
@@ -95,7 +95,7 @@ def change_rows(
     index = pa.array(rows.record)
     commit = placed.commit.take(index)
     user = pa.nulls(len(rank), pa.string()) if records.cap_user is None else records.cap_user.take(index)
-    meta = Meta(
+    meta = RowMetadata(
         op=pa.array(operation),
         integ_seq=integ_seq(commit, placed.segment.take(index), rank),
         tx_seq=commit,
@@ -131,7 +131,7 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         try:
             table = tables.find(schema, name, Place(records.file, int(records.line[firsts[code]])), database)
         except DataError as error:
-            report(of_all(error, records.line[used & (codes == code)]))
+            report(for_all_lines(error, records.line[used & (codes == code)]))
             continue
         if isinstance(table, str):
             ignored[table] += int((used & (codes == code)).sum())
@@ -186,7 +186,7 @@ def _coded(texts: pa.Array) -> tuple[list[str], Ints]:
 
 
 def _rows(
-    records: Records, parts: list[list[Share]], at: Ints, counts: Ints
+    records: Records, parts: list[list[TableRun]], at: Ints, counts: Ints
 ) -> tuple[Rows, Mask, npt.NDArray[np.int8]]:
     """Return the rows of records, which are given part by part; which are the second ones; and their operations."""
     pairs = counts[at] > 1

@@ -43,7 +43,7 @@ def report(error: DataError) -> None:
     found += error.others()
 
 
-def of_all(error: DataError, lines: Ints) -> DataError:
+def for_all_lines(error: DataError, lines: Ints) -> DataError:
     """Return the error of the first of some lines as one of all of them. Raises it where it is of no line."""
     fault = error.fault
     if fault is None:

@@ -17,7 +17,7 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import Batch, Before, BlockState, File, Reading
+from integrator.decode.contract import Batch, BlockState, File, PreviousEnd, Reading
 from integrator.decode.json.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.engine.arrays import Ints, Mask
@@ -118,7 +118,7 @@ def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | No
 
 
 def end_by_reading(
-    read: Callable[[File, Before, Reading], Iterator[Batch]],
+    read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]],
     file: File,
     reading: Reading,
     unknown: OpenTransaction = OpenTransaction(),  # noqa: B008 - frozen

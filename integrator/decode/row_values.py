@@ -14,7 +14,7 @@ from integrator.arrow.arrays import mask, reason
 from integrator.decode.coding import Convert
 from integrator.decode.column_names import in_other_case, meant
 from integrator.decode.contract import Reading
-from integrator.decode.rows import Fill, PartColumns, Rows, Valued
+from integrator.decode.rows import DecodedColumns, Fill, PartColumns, Rows
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others
@@ -42,7 +42,7 @@ class RowValues:
     def variants(self) -> None:
         """Return None: all values are read in one way."""
 
-    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> DecodedColumns:
         """Return the columns of rows. Raises DataError, ColumnsFound."""
         others = Others(rows.file, reading.unknown_columns)
         places = np.where(rows.is_before, self.old[rows.record], self.new[rows.record])
@@ -57,7 +57,7 @@ class RowValues:
             parts.append(self._part(table, taken, rows, start, places[start:stop]))
             own = (rows.after >= start) & (rows.after < stop)
             changed[own] = _changed(table, taken, rows.after[own] - start)
-        return Valued(parts, changed, others.counts())
+        return DecodedColumns(parts, changed, others.counts())
 
     def _names(self, table: Table) -> dict[str, str]:
         """Return which column of the file each of the table's is; an exact name goes before one in other case."""

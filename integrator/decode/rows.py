@@ -25,7 +25,7 @@ _JOINT_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Share:
+class TableRun:
     """Rows of one table, one after another, whose values mean the same. variant: by which their values are read."""
 
     table: Table
@@ -42,7 +42,7 @@ class Rows:
     file, line: where each record is. bare: rows that have no values, for they stand for a whole table.
     """
 
-    parts: Sequence[Sequence[Share]]
+    parts: Sequence[Sequence[TableRun]]
     record: Ints
     is_before: Mask
     after: Ints
@@ -51,7 +51,7 @@ class Rows:
     bare: Mask
 
     @cached_property
-    def shares(self) -> list[Share]:
+    def shares(self) -> list[TableRun]:
         """The shares of all parts."""
         return [share for shares in self.parts for share in shares]
 
@@ -81,7 +81,7 @@ class PartColumns(TableColumns):
 
 
 @dataclass(frozen=True)
-class Valued:
+class DecodedColumns:
     """The values of rows. key_changed: for each place of `Rows.after`. unknown: values passed over, by reason."""
 
     parts: Sequence[PartColumns]
@@ -110,13 +110,13 @@ class Values(Protocol):
         """Return of each record a number by which its values are read; None where it is the same for all."""
         ...
 
-    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> DecodedColumns:
         """Return the columns of rows. Raises DataError, ColumnsFound."""
         ...
 
 
 @dataclass(frozen=True)
-class Meta:
+class RowMetadata:
     """What change rows have beside their columns, row by row: see `Changes`."""
 
     op: pa.Array
@@ -128,16 +128,16 @@ class Meta:
     line: Ints
     order: Ints
 
-    def slice(self, start: int, stop: int) -> Meta:
+    def slice(self, start: int, stop: int) -> RowMetadata:
         """Return what the rows from `start` to before `stop` have."""
         own = {name: getattr(self, name).slice(start, stop - start) for name in _ARRAYS}
-        return Meta(**own, line=self.line[start:stop], order=self.order[start:stop])
+        return RowMetadata(**own, line=self.line[start:stop], order=self.order[start:stop])
 
-    def take(self, at: Ints) -> Meta:
+    def take(self, at: Ints) -> RowMetadata:
         """Return what the rows at some places have."""
         places = pa.array(at)
         own = {name: getattr(self, name).take(places) for name in _ARRAYS}
-        return Meta(**own, line=self.line[at], order=self.order[at])
+        return RowMetadata(**own, line=self.line[at], order=self.order[at])
 
     def changes(self, table: str, file: str, part: PartColumns | None = None) -> Changes:
         """Return the rows as changes of a table, with their columns."""
@@ -149,9 +149,9 @@ class Meta:
 _ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
 
 
-def arranged(
+def group_by_table(
     tables: Sequence[Table], table: Ints, variant: Ints | None, counts: Ints, reading: Reading, joint: bool
-) -> tuple[list[list[Share]], Ints]:
+) -> tuple[list[list[TableRun]], Ints]:
     """Return the parts of records, and the records in the order of these.
 
     table, variant, counts: of each record the place of its table, by what its values are read, and its rows. joint:
@@ -161,7 +161,7 @@ def arranged(
     key = table if variant is None else table * variants + variant + 1
     rows_of = np.bincount(key, counts).astype(np.int64)
     shares = {
-        one: Share(tables[one // variants], 0 if variant is None else one % variants - 1, int(rows_of[one]))
+        one: TableRun(tables[one // variants], 0 if variant is None else one % variants - 1, int(rows_of[one]))
         for one in np.flatnonzero(np.bincount(key)).tolist()
     }
     keys = list(shares)
@@ -174,7 +174,7 @@ def arranged(
     return parts, np.argsort(rank[key], kind="stable")
 
 
-def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, joint: bool) -> list[list[int]]:
+def _parts(shares: Sequence[TableRun], kinds: Mapping[str, int], *, joint: bool) -> list[list[int]]:
     """Return shares, by their places, in parts: small ones of tables with the same columns together, if `joint`.
 
     kinds: of each table a number, the same for tables with the same columns.
@@ -196,10 +196,10 @@ def _parts(shares: Sequence[Share], kinds: Mapping[str, int], *, joint: bool) ->
     return parts
 
 
-def changes_of(rows: Rows, values: Valued, meta: Meta) -> list[AnyChanges]:
+def changes_of(rows: Rows, values: DecodedColumns, meta: RowMetadata) -> list[AnyChanges]:
     """Return rows as changes, part by part; those of several small tables together."""
     result: list[AnyChanges] = []
-    apart: list[tuple[Share, TableColumns]] = []
+    apart: list[tuple[TableRun, TableColumns]] = []
     places: list[Ints] = []
     bounds = rows.bounds.tolist()
     for shares, part, start, stop in zip(rows.parts, values.parts, bounds[:-1], bounds[1:], strict=True):

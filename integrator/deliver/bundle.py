@@ -19,7 +19,7 @@ from integrator.contracts.fragments import ASIDE, TRANSACTION_LENGTH
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
 from integrator.encode.framing import Framing, framing_of
-from integrator.encode.row_kinds import RowKinds
+from integrator.encode.row_kinds import RowFrames
 from integrator.engine.arrays import Ints, Mask
 
 ROWS_AT_ONCE = 2048
@@ -104,7 +104,7 @@ class Bundler:
         sizes = np.add.reduceat(np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64), starts)
         return int(sizes[left].sum())
 
-    def _closed(self, rows: pa.RecordBatch, starts: Ints, left: Mask, kinds: RowKinds) -> Iterator[Messages]:
+    def _closed(self, rows: pa.RecordBatch, starts: Ints, left: Mask, kinds: RowFrames) -> Iterator[Messages]:
         """Yield the messages that are not `left`, whose rows then wait: they begin the next fold again."""
         self._waiting, self._bytes = [], 0
         count = np.diff(starts, append=len(rows))
@@ -120,7 +120,7 @@ class Bundler:
             starts = np.concatenate([[0], np.cumsum(count[~left])])[:-1]
         yield from self._in_parts(rows, starts, kinds)
 
-    def _in_parts(self, rows: pa.RecordBatch, starts: Ints, kinds: RowKinds) -> Iterator[Messages]:
+    def _in_parts(self, rows: pa.RecordBatch, starts: Ints, kinds: RowFrames) -> Iterator[Messages]:
         """Yield messages, of so many rows at once that what stands around them takes little memory."""
         at = 0
         while at < len(starts):
@@ -144,7 +144,7 @@ class Bundler:
             group |= alone | np.concatenate([[True], alone[:-1]])
         return group
 
-    def _starts(self, rows: pa.RecordBatch, groups: Ints, kinds: RowKinds) -> tuple[Ints, Mask]:
+    def _starts(self, rows: pa.RecordBatch, groups: Ints, kinds: RowFrames) -> tuple[Ints, Mask]:
         """Return where messages begin, in the groups that begin at `groups`; and which have passed the threshold."""
         sizes = _Sizes(rows, kinds, self._framing)
         threshold = self._bundling.threshold if self._bundling.keyless else self._limit
@@ -168,7 +168,7 @@ class Bundler:
                 begin = stop + 1  # noqa: PLW2901 - the loop goes over messages of a group
         return np.array(starts), np.array(passed)
 
-    def _messages(self, rows: pa.RecordBatch, starts: Ints, kinds: RowKinds) -> Messages:
+    def _messages(self, rows: pa.RecordBatch, starts: Ints, kinds: RowFrames) -> Messages:
         """Return the messages that begin at `starts`, topic after topic; key and headers are those of the last row."""
         values = self._framing.values(rows, starts, kinds)
         last = rows
@@ -204,7 +204,7 @@ class Bundler:
 class _Sizes:
     """What messages of consecutive rows cost, in bytes, by running sums."""
 
-    def __init__(self, rows: pa.RecordBatch, kinds: RowKinds, framing: Framing) -> None:
+    def __init__(self, rows: pa.RecordBatch, kinds: RowFrames, framing: Framing) -> None:
         first, next_row, next_table, closing = framing.costs(kinds.frames)
         payload = np.asarray(pc.fill_null(pc.binary_length(rows["payload"]), 0), np.int64)
         same = np.concatenate([[False], kinds.runs[1:] == kinds.runs[:-1]])

@@ -51,7 +51,7 @@ class Encoders:
         self._tables = {table.table.name: table for table in recipe.tables}
         self._encoders: dict[str, TableEncoder] = {}
         self._first: dict[object, str] = {}
-        self._like: dict[str, str] = {}
+        self._first_of: dict[str, str] = {}
         self._shared: dict[TableRecipe, TableRecipe] = {}
         self._layouts: dict[str, RowLayout | None] = {}
 
@@ -68,7 +68,7 @@ class Encoders:
         if made is not None:
             yield made
         else:
-            for one in part.apart():
+            for one in part.split_by_table():
                 yield from self._encoded(one, clock, counters)
 
     def _by_layout(self, parts: Sequence[AnyChanges]) -> list[AnyChanges | RowBatch]:
@@ -86,7 +86,7 @@ class Encoders:
         for batches in sharing.values():
             for group in in_groups(batches, [len(part) for part, _ in batches]):
                 made = RowBatch([part for part, _ in group], [layout for _, of_part in group for layout in of_part])
-                ready += [made] if len(made.layouts) > 1 else made.apart()
+                ready += [made] if len(made.layouts) > 1 else made.split_by_table()
         return ready
 
     def _divided(self, part: AnyChanges) -> Sequence[AnyChanges]:
@@ -101,35 +101,33 @@ class Encoders:
             if layout is not None and of_table[0] and not can_lack(layout, *of_table):
                 layout = None
             sharing.setdefault(0 if layout is None else id(layout.shared_recipe), []).append(place)
-        others = part.only(sharing.pop(0)).apart() if 0 in sharing else []
+        others = part.only(sharing.pop(0)).split_by_table() if 0 in sharing else []
         return [*map(part.only, sharing.values()), *others]
 
     def _groups(self, parts: Sequence[AnyChanges]) -> list[AnyChanges]:
         """Return the parts, small ones of tables of the same columns together; each in its order."""
         tables = [table for part in parts for table in part.tables]
         if len(set(tables)) < len(tables):
-            return [one for part in parts for one in part.apart()]
+            return [one for part in parts for one in part.split_by_table()]
         ready: list[AnyChanges] = []
         groups: dict[str, list[Changes]] = {}
         for part in itertools.chain.from_iterable(map(self._divided, parts)):
-            if isinstance(part, MultiTableChanges) and (
-                part.own or len(set(map(self._representative, part.tables))) == 1
-            ):
+            if isinstance(part, MultiTableChanges) and (part.own or len(set(map(self._first_alike, part.tables))) == 1):
                 ready.append(part)
                 continue
-            for one in part.apart():
+            for one in part.split_by_table():
                 if len(one) < FEW_ROWS:
-                    groups.setdefault(self._representative(one.table), []).append(one)
+                    groups.setdefault(self._first_alike(one.table), []).append(one)
                 else:
                     ready.append(one)
         small = [part for group in groups.values() for part in in_groups(group, list(map(len, group)))]
         return [*map(_joined, small), *ready]
 
-    def _representative(self, table: str) -> str:
-        if table not in self._like:
+    def _first_alike(self, table: str) -> str:
+        if table not in self._first_of:
             kind = nameless(self._tables[table])
-            self._like[table] = table if kind is None else self._first.setdefault(kind, table)
-        return self._like[table]
+            self._first_of[table] = table if kind is None else self._first.setdefault(kind, table)
+        return self._first_of[table]
 
     def _layout(self, table: str) -> RowLayout | None:
         if table not in self._layouts:
@@ -151,7 +149,7 @@ class Encoders:
     def _together(self, part: MultiTableChanges | RowBatch, clock: RunClock, counters: CycleCounters) -> Encoded | None:
         """Return fragments of several tables' rows; None where one is at fault or too large, to be reported alone."""
         if isinstance(part, MultiTableChanges):
-            joint, encoder = part, self._encoder(self._representative(part.tables[0]))
+            joint, encoder = part, self._encoder(self._first_alike(part.tables[0]))
         else:
             joint = part.joint()
             encoder = TableEncoder(part.layouts[0].shared_recipe, self._recipe, self._framing, part)

@@ -16,7 +16,7 @@ from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, heade
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
 from integrator.encode.headers import TableHeaders, headers_of_rows
-from integrator.encode.row_kinds import RowKinds, around, of_kind, texts_of
+from integrator.encode.row_kinds import RowFrames, around, of_kind, texts_of
 from integrator.engine.arrays import Ints
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
@@ -88,7 +88,7 @@ class Framing:
         """Return sizes with what compression may add to them."""
         return size + (size >> _GROWTH_SHIFT) if self.compresses else size
 
-    def beside(self, rows: pa.RecordBatch, kinds: RowKinds) -> Ints:
+    def beside(self, rows: pa.RecordBatch, kinds: RowFrames) -> Ints:
         """Return the bytes that a message has beside its value, if it has the key and the headers of a row."""
         tables = rows["table"].dictionary_encode()
         fixed = pa.array([self.record_bytes(name) for name in tables.dictionary.to_pylist()], pa.int64())
@@ -109,7 +109,7 @@ class Framing:
         payload = np.asarray(lengths(rows["payload"]), np.int64)
         return self.with_growth(payload + np.array([*around, 0], np.int64)[kinds.code]) + self.beside(rows, kinds)
 
-    def kinds(self, rows: pa.RecordBatch) -> RowKinds:
+    def kinds(self, rows: pa.RecordBatch) -> RowFrames:
         """Return the kinds of rows."""
         named = pc.binary_join_element_wise(rows["table"], rows["shape"], "\0").dictionary_encode()
         pairs = [name.split("\0") for name in named.dictionary.to_pylist()]
@@ -119,7 +119,7 @@ class Framing:
         dead = np.array([shape in ASIDE for _, shape in pairs] or [False], bool)
         frames = [self.frame(table, shape) for table, shape in pairs]
         keys = [self._key_frames[table] for table in tables]
-        return RowKinds(
+        return RowFrames(
             code,
             frames,
             of_kind[code],
@@ -150,7 +150,7 @@ class Framing:
         first, next_row, next_table, closes = np.array(costs, np.int64).reshape(-1, 4).T
         return first, next_row, next_table, closes
 
-    def values(self, rows: pa.RecordBatch, starts: Ints, kinds: RowKinds) -> pa.Array:
+    def values(self, rows: pa.RecordBatch, starts: Ints, kinds: RowFrames) -> pa.Array:
         """Return the values of messages, which begin at the rows `starts`; a lone row without payload is null."""
         payload = rows["payload"]
         values = self._bodies(payload, starts, kinds)
@@ -163,7 +163,7 @@ class Framing:
             values = pc.if_else(pa.array(kinds.dead[kinds.code[starts]]), payload.take(first), values)
         return values
 
-    def _bodies(self, payload: pa.Array, starts: Ints, kinds: RowKinds) -> pa.Array:
+    def _bodies(self, payload: pa.Array, starts: Ints, kinds: RowFrames) -> pa.Array:
         size = len(payload)
         if self._channel.messages.layout.bundling.concatenated and len(starts) < size:
             return regrouped(self._bodies(payload, np.arange(size), kinds), starts)
@@ -178,12 +178,12 @@ class Framing:
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)
 
-    def keys(self, rows: pa.RecordBatch, kinds: RowKinds) -> pa.Array:
+    def keys(self, rows: pa.RecordBatch, kinds: RowFrames) -> pa.Array:
         """Return the key of a message for each row; null is none."""
         head, tail = (of_kind(texts, kinds.runs) for texts in kinds.around_keys)
         return pc.binary_join_element_wise(head, rows["key"], tail, b"") if head or tail else rows["key"]
 
-    def headers(self, rows: pa.RecordBatch, kinds: RowKinds) -> MessageHeaders | None:
+    def headers(self, rows: pa.RecordBatch, kinds: RowFrames) -> MessageHeaders | None:
         """Return the headers of a message for each row; None where no message has any."""
         return headers_of_rows(rows["headers"], kinds.code, kinds.headers)
 

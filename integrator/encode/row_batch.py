@@ -44,9 +44,9 @@ class RowBatch:
         """The tables that the rows are of."""
         return tuple(table for part in self.parts for table in part.tables)
 
-    def apart(self) -> Sequence[AnyChanges]:
+    def split_by_table(self) -> Sequence[AnyChanges]:
         """Return the rows in parts of tables with the same columns."""
-        return [one for part in self.parts for one in (part.apart() if part.own else [part])]
+        return [one for part in self.parts for one in (part.split_by_table() if part.own else [part])]
 
     @cached_property
     def _segments(self) -> Sequence[tuple[Mapping[str, pa.Array], int]]:

@@ -21,7 +21,7 @@ Texts: TypeAlias = "bytes | pa.Array"
 
 
 @dataclass(frozen=True)
-class RowKinds:
+class RowFrames:
     """The kinds of rows (table and shape) in a batch: each row's number, and the kinds' frames.
 
     runs: each row's number of its table, so that a run of rows of one table is seen. dead: kinds that are dead letters,
@@ -38,16 +38,16 @@ class RowKinds:
     around_keys: tuple[Texts, Texts]
     headers: Sequence[KindHeaders]
 
-    def slice(self, start: int, end: int) -> RowKinds:
+    def slice(self, start: int, end: int) -> RowFrames:
         """Return the kinds of the rows from `start` to before `end`."""
         return replace(self, code=self.code[start:end], runs=self.runs[start:end])
 
-    def take(self, at: Ints) -> RowKinds:
+    def take(self, at: Ints) -> RowFrames:
         """Return the kinds of the rows at these places."""
         return replace(self, code=self.code[at], runs=self.runs[at])
 
 
-def around(kinds: RowKinds, starts: Ints, rows: int) -> tuple[Texts, Texts]:
+def around(kinds: RowFrames, starts: Ints, rows: int) -> tuple[Texts, Texts]:
     """Return what stands before and after each row: the same for all, or of each row.
 
     The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.

@@ -29,11 +29,11 @@ class Rows(NamedTuple):
 class Columns(NamedTuple):
     """The values of rows, form after form.
 
-    start: the piece with which each column begins. of_all: whether a column is one of all rows.
+    start: the piece with which each column begins. for_all_lines: whether a column is one of all rows.
     """
 
     start: Ints
-    of_all: Mask
+    for_all_lines: Mask
 
 
 class Pieces(NamedTuple):
@@ -51,7 +51,7 @@ class Pieces(NamedTuple):
 @compiled
 def measure_rows(rows: Rows, columns: Columns, pieces: Pieces, ends: Ints) -> None:
     """Write down where each row begins and ends."""
-    offsets, bounds, start, of_all = pieces.offsets, pieces.bounds, columns.start, columns.of_all
+    offsets, bounds, start, for_all_lines = pieces.offsets, pieces.bounds, columns.start, columns.for_all_lines
     total = 0
     ends[0] = 0
     for row in range(len(rows.form)):
@@ -59,7 +59,7 @@ def measure_rows(rows: Rows, columns: Columns, pieces: Pieces, ends: Ints) -> No
         first, last = bounds[form], bounds[form + 1] - 1
         total += offsets[pieces.frame + last + 1] - offsets[pieces.frame + first]
         for value in range(first - form, last - form):
-            piece = start[value] + (own if of_all[value] else at)
+            piece = start[value] + (own if for_all_lines[value] else at)
             total += offsets[piece + 1] - offsets[piece]
         ends[row + 1] = total
 
@@ -67,7 +67,7 @@ def measure_rows(rows: Rows, columns: Columns, pieces: Pieces, ends: Ints) -> No
 @compiled
 def copy_rows(rows: Rows, columns: Columns, pieces: Pieces, data: Words, result: Words) -> None:
     """Write the rows one after another, by words: what is after the end of a piece is written over by the next."""
-    offsets, bounds, start, of_all = pieces.offsets, pieces.bounds, columns.start, columns.of_all
+    offsets, bounds, start, for_all_lines = pieces.offsets, pieces.bounds, columns.start, columns.for_all_lines
     to = 0
     for row in range(len(rows.form)):
         form, at, own = rows.form[row], rows.at[row], rows.own[row]
@@ -80,7 +80,7 @@ def copy_rows(rows: Rows, columns: Columns, pieces: Pieces, data: Words, result:
             to += end - begin
             if place < last:
                 value = place - form
-                piece = start[value] + (own if of_all[value] else at)
+                piece = start[value] + (own if for_all_lines[value] else at)
                 begin, end = offsets[piece], offsets[piece + 1]
                 for byte in range(begin, end, WORD):
                     result[to + byte - begin] = data[byte]

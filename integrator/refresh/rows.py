@@ -24,7 +24,7 @@ from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
 from integrator.encode.framing import framing_of
 from integrator.encode.table import TableEncoder
-from integrator.errors import MASKED, DataError, crossing
+from integrator.errors import MASKED, DataError, to_wire_error
 from integrator.schema import Column, arrow_type, describe, is_number
 from integrator.transform.expression import RunClock
 
@@ -56,7 +56,7 @@ def fragments(rows: Rows, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Reco
     try:
         yield from _Task(rows).fragments(batches)
     except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-        raise crossing(error, f"refresh of {rows.table}, slice {rows.number}", hidden=rows.recipe.masks) from None
+        raise to_wire_error(error, f"refresh of {rows.table}, slice {rows.number}", hidden=rows.recipe.masks) from None
 
 
 class _Task:

@@ -36,9 +36,9 @@ from integrator.run.spark import session, starting
 from integrator.run.spark.failures import classify
 from integrator.run.spark.steps import SparkSteps
 from integrator.run.state import consistency
+from integrator.run.state.compaction import JournalCompaction
 from integrator.run.state.directory import State
 from integrator.run.state.marks import KEPT_CYCLES
-from integrator.run.state.renewal import Renewal
 from integrator.run.state.shards import CycleShards
 from integrator.sources import stream as slices
 from integrator.sources.contract import Feed, Opening
@@ -62,7 +62,7 @@ class Job:
         self.waiting = Waiting(self.state, self.heart, stopping, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._feed = Feed()
-        self._renewal = Renewal(self.state, self._feed, plan.channel)
+        self._renewal = JournalCompaction(self.state, self._feed, plan.channel)
         self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: object = None
         self._begun = False
@@ -76,7 +76,7 @@ class Job:
         forget_request(self.state)
         journal = consistency.check(self.state)
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
-        self._renewal = Renewal(self.state, self._feed, channel)
+        self._renewal = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from integrator import durable
-from integrator.errors import crossing
+from integrator.errors import to_wire_error
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import TASK_SLICES_DDL, Slice, SliceListing
 from integrator.sources.watch import Watch
@@ -98,7 +98,7 @@ def _across_processes() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001
-        raise crossing(error, "listing the slices") from None
+        raise to_wire_error(error, "listing the slices") from None
 
 
 class _Part(InputPartition):

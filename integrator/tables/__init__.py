@@ -17,7 +17,7 @@ from pathlib import Path
 from integrator.errors import Problem
 from integrator.schema import Table
 from integrator.tables import avsc, ddl, yaml_table
-from integrator.tables.partitions import Partitions, arranged
+from integrator.tables.partitions import Partitions, group_by_table
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def read(path: str, sql_dialect: str, partitions: Partitions = "root", *, declar
         found = Definition(*ddl.read(path, text, sql_dialect, declared=declared))
     else:
         found = Definition(*NOTATIONS[suffix](path, text, sql_dialect))
-    return replace(found, tables=arranged(found.tables, partitions))
+    return replace(found, tables=group_by_table(found.tables, partitions))
 
 
 _ENCODINGS = "write it in UTF-8, or in UTF-16 with a byte order mark"

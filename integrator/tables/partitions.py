@@ -16,7 +16,7 @@ from integrator.schema import Table
 Partitions = Literal["root", "leaf"]
 
 
-def arranged(tables: Sequence[Table], partitions: Partitions) -> list[Table]:
+def group_by_table(tables: Sequence[Table], partitions: Partitions) -> list[Table]:
     """Return the tables of a file as the channel has them: partitions as their root, or each alone."""
     wholes = {name for table in tables for name in table.part_of}
     if not wholes:

@@ -189,7 +189,7 @@ class _Compiled:
             self._expression = frame.parse_sql_expr(text).alias("value")
             found = frame.select(self._expression).to_arrow_table().schema.field(0).type
         except Exception as error:  # noqa: BLE001 - the engine's errors have no type of their own
-            raise SqlFailed(_said(error)) from None
+            raise SqlFailed(message_of(error)) from None
         self.type = pa.string() if found == pa.string_view() else found
 
     def run(self, columns: Columns, rows: int) -> pa.Array:
@@ -198,7 +198,7 @@ class _Compiled:
         try:
             made = self._context.read_batch(batch).select(self._expression).to_arrow_table()
         except Exception as error:  # noqa: BLE001 - as above
-            raise SqlFailed(_said(error)) from None
+            raise SqlFailed(message_of(error)) from None
         values = made.column(0).combine_chunks()
         if len(values) != rows:
             raise SqlFailed("the expression changed the number of rows")
@@ -222,7 +222,7 @@ def _input(values: pa.Array) -> pa.Array:
     return values.cast(pa.int64()) if pa.types.is_integer(values.type) else values
 
 
-def _said(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """Return what the engine says, in one line."""
     text = " ".join(str(error).split()).removeprefix("Exception: ").removeprefix("DataFusion error: ")
     return shortened(text, _MOST_SAID)

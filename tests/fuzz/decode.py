@@ -44,7 +44,7 @@ def decode(setup: Setup, reading: Reading, path: Path) -> dict[int, list[Row]]:
     found: dict[int, list[tuple[int, Row]]] = defaultdict(list)
     for number, batch in enumerate(DIALECTS[setup.dialect].read(File(str(path), 1), OpenTransaction, reading)):
         for part in batch.changes:
-            for changes in part.apart():
+            for changes in part.split_by_table():
                 for line, order, row in _rows(changes):
                     found[line].append((number << 40 | order, row))
     return {line: [row for _, row in sorted(rows, key=lambda one: one[0])] for line, rows in found.items()}

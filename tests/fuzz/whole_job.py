@@ -94,7 +94,7 @@ class Fuzzed:
                 known = dict(reading.known_sources) | dict(batch.sources)  # for the files after this one
                 reading = replace(reading, known_sources=tuple(known.items()))
                 for part in batch.changes:
-                    found.update((str(path), int(line)) for one in part.apart() for line in one.line)
+                    found.update((str(path), int(line)) for one in part.split_by_table() for line in one.line)
                 counted += sum(batch.ignored.values())
         return dict(found), counted
 

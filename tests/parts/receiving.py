@@ -5,7 +5,7 @@ import socket
 import time
 
 from integrator.sources.sockets.endpoint import Endpoint, Limits
-from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.sockets.spool import Spool
 
@@ -15,7 +15,7 @@ class Receiving:
 
     def __init__(self, directory, secret=None, tls=None, door=None, **limits):
         self.directory = directory
-        self.spool = Spool(directory, (door or Door()).waits)
+        self.spool = Spool(directory, (door or LineGate()).waits)
         given = {"segment_seconds": 0.05, **limits}
         self.receiver = Receiver(
             Endpoint("127.0.0.1", 0, listen=True, secret=secret, tls=tls), self.spool, Limits(**given), "t", door

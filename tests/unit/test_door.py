@@ -9,7 +9,7 @@ import pytest
 
 from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.sources.sockets.line_gate import door_of, first_wrong
+from integrator.sources.sockets.line_gate import first_wrong, line_gate_of
 from tests.fuzz.decode import reading_for
 from tests.fuzz.setups import SETUPS
 from tests.parts import pure
@@ -21,7 +21,7 @@ OF_LINES = [setup for setup in SETUPS if not setup.is_csv]
 @pytest.mark.parametrize("dialect", ["auto", ""])
 @pytest.mark.parametrize("setup", OF_LINES, ids=lambda setup: setup.name)
 def test_recorded_lines_are_taken_however_they_are_cut(setup, dialect, tmp_path):
-    check = door_of(DIALECTS[dialect or setup.dialect], reading_for(setup, tmp_path)).first_refused
+    check = line_gate_of(DIALECTS[dialect or setup.dialect], reading_for(setup, tmp_path)).first_refused
     lines = [f"{line}\n".encode() for line in setup.recorded]
     assert [line for line in lines if check(line)] == []
     assert [at for at in range(len(lines)) if check(b"".join(lines[at:]))] == []
@@ -57,7 +57,7 @@ def check(directory, dialect, tolerance="none"):
     path = directory / "channel.yaml"
     path.write_text(f"{path.read_text()}errors: {{tolerance: {tolerance}}}\n")
     made = pure.build(str(path), "UTC").recipe
-    return door_of(DIALECTS[dialect], reading_of(made)).first_refused
+    return line_gate_of(DIALECTS[dialect], reading_of(made)).first_refused
 
 
 @pytest.mark.parametrize(("dialect", "right", "wrong", "reason"), CASES)

@@ -18,7 +18,7 @@ from integrator.channel.secret import Secrets
 from integrator.cli import main as cli
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import DIALECTS
-from integrator.errors import SHOWN, DataError, Defect, DeliveryError, IntegratorError, crossing, from_wire, shown
+from integrator.errors import SHOWN, DataError, Defect, DeliveryError, IntegratorError, from_wire, shown, to_wire_error
 from integrator.run import daemon
 from integrator.run.gate import CycleGate
 from integrator.run.seen.failures import Failures
@@ -73,8 +73,8 @@ def check_defect(text: str) -> None:
 
 
 def test_a_defect_crosses_with_its_traceback_once() -> None:
-    crossed = crossing(found(broken), "the first pass, a.jsonl")
-    assert crossing(crossed, "the second pass") is crossed
+    crossed = to_wire_error(found(broken), "the first pass, a.jsonl")
+    assert to_wire_error(crossed, "the second pass") is crossed
     error = from_wire(f"java.lang.Exception: RuntimeError: {crossed}\n at org.apache")
     assert isinstance(error, Defect)
     assert str(error).startswith("the first pass, a.jsonl: a defect")
@@ -84,9 +84,9 @@ def test_a_defect_crosses_with_its_traceback_once() -> None:
 
 
 def test_other_errors_cross_as_they_are() -> None:
-    assert str(from_wire(str(crossing(DataError("a.jsonl:1: x"), "here")))) == "a.jsonl:1: x"
+    assert str(from_wire(str(to_wire_error(DataError("a.jsonl:1: x"), "here")))) == "a.jsonl:1: x"
     full = OSError("No space left on device")
-    assert crossing(full, "here") is full
+    assert to_wire_error(full, "here") is full
 
 
 def test_a_defect_with_a_long_value_is_bounded() -> None:

@@ -12,7 +12,7 @@ from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import DataError, Defect, from_wire
 from integrator.refresh.rows import BEGINNING, Rows, fragments
-from integrator.sources.sockets.line_gate import door_of
+from integrator.sources.sockets.line_gate import line_gate_of
 from tests.parts import pure
 
 SECRET = "S3CR3T-4711"
@@ -134,7 +134,7 @@ def test_masked_keys_are_not_written_beside_coerced_values(tmp_path):
 
 def test_a_socket_neither_answers_nor_writes_them_down(tmp_path):
     made = recipe(tmp_path, [ABSENT])
-    door = door_of(DIALECTS["hvr"], reading_of(made))
+    door = line_gate_of(DIALECTS["hvr"], reading_of(made))
     assert door.hidden
     for line in (record(hvr_tbl_name=None), record(hvr_op="x"), record()[:-1], "null"):
         found = door.first_refused(f"{line}\n".encode())

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from integrator.run.state import renewal
-from integrator.run.state.renewal import MOST_ENTRIES, Renewal
+from integrator.run.state.compaction import MOST_ENTRIES, JournalCompaction
 from integrator.sources.journal.journal import least_compacted
 
 CASES = [
@@ -21,12 +21,12 @@ CASES = [
 @pytest.mark.parametrize(("compacted", "compactable", "due"), CASES)
 def test_when_it_is_due(compacted, compactable, due, monkeypatch):
     monkeypatch.setattr(renewal, "_LOOK_S", 0.0)
-    made = Renewal(SimpleNamespace(compactable=lambda: compactable), None, "shop")
+    made = JournalCompaction(SimpleNamespace(compactable=lambda: compactable), None, "shop")
     made._compacted = compacted
     assert made.is_due() is due
     assert not due or compactable - compacted > least_compacted(compacted)  # so that it is compacted then
 
 
 def test_it_is_looked_at_once_a_minute():
-    made = Renewal(SimpleNamespace(compactable=lambda: MOST_ENTRIES + 1), None, "shop")
+    made = JournalCompaction(SimpleNamespace(compactable=lambda: MOST_ENTRIES + 1), None, "shop")
     assert [made.is_due(), made.is_due()] == [True, False]

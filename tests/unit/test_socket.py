@@ -25,7 +25,7 @@ from integrator.sources.slices import Slice
 from integrator.sources.sockets import incoming, spool
 from integrator.sources.sockets.endpoint import Endpoint, Limits
 from integrator.sources.sockets.incoming import READ_BYTES
-from integrator.sources.sockets.line_gate import Door, door_of
+from integrator.sources.sockets.line_gate import LineGate, line_gate_of
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.sockets.spool import Spool, number_of
 from integrator.sources.sockets.spooled import Spooled, context_of
@@ -52,7 +52,7 @@ def test_lines_without_a_hello_are_taken(tmp_path):
 
 @pytest.mark.parametrize(("hidden", "begins"), [(False, "{S3CR3T"), (True, "")])
 def test_a_refused_line_is_written_down_unless_the_channel_masks_columns(hidden, begins, tmp_path):
-    with Receiving(tmp_path, door=Door(hidden=hidden)) as receiving, receiving.connect() as sender:
+    with Receiving(tmp_path, door=LineGate(hidden=hidden)) as receiving, receiving.connect() as sender:
         sender.sendall(b'{"n":1}\n{S3CR3T\n{"n":2}\n')
         [refused] = receiving.refused()
     assert (refused["line"], refused["begins"]) == (2, begins)
@@ -111,7 +111,7 @@ def test_whoever_connects_last_is_the_sender(tmp_path):
         assert receiving.wait_for(2) == [{"n": 1}, {"n": 2}]
 
 
-HVR = Door(waits=DIALECTS["hvr"].waits)
+HVR = LineGate(waits=DIALECTS["hvr"].waits)
 REFUSED = [
     ("a long line", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000, "a line of more than 2000 bytes", 2),
     ("a long line with its end", {"line_bytes": 2000}, b'{"n":1}\n{"x":"' + b"y" * 5000 + b'"}\n', "a line of more than 2000 bytes", None),
@@ -403,7 +403,7 @@ def test_which_lines_wait_for_the_next_one(line, waits):
 
 def test_rows_of_other_dialects_wait_for_nothing(tmp_path):
     made = pure.recipe(tmp_path, "create table t(k int primary key, hvr_op int);", dialect="debezium")
-    door = door_of(DIALECTS["debezium"], reading_of(made))
+    door = line_gate_of(DIALECTS["debezium"], reading_of(made))
     assert not door.waits(b'{"op":"c","after":{"k":1,"hvr_op":3}}\n')
 
 

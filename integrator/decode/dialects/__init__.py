@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from integrator.decode.contract import Batch, Before, File, Reading
+from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.detect import dialect_of, dialect_of_lines
 from integrator.decode.dialect import Dialect
 from integrator.decode.dialects import (
@@ -49,7 +49,7 @@ def recognized(file: File) -> str:
     return dialect_of(file, _NAMED, "hvr")
 
 
-def _read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+def _read(file: File, before: PreviousEnd, reading: Reading) -> Iterator[Batch]:
     """Yield the batches of a file whose dialect is recognized, each with its name. Raises DataError."""
     name, *others = {recognized(replace(file, path=path, joined=None)) for path in file.paths}
     if others:

@@ -34,7 +34,7 @@ from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.lines import cut
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels, texts_of
+from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.operations import Operations
 from integrator.decode.positions import Positions, by_line, number
 from integrator.decode.records import Records
@@ -176,7 +176,7 @@ class CanalCoding:
                 return json_typed(kind, values)
 
 
-def _types_of(types: Labels, where: Where) -> list[dict[str, str]]:
+def _types_of(types: DictionaryTexts, where: Where) -> list[dict[str, str]]:
     """Return what messages have of the types of their columns. Raises DataError."""
     found = []
     for code, text in enumerate(types.texts):

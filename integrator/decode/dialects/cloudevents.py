@@ -24,7 +24,7 @@ from integrator.decode.fields import Where
 from integrator.decode.images import COLUMNS
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.operations import Operations
 from integrator.engine.arrays import Mask
 
@@ -47,7 +47,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     where, source = Where(file.path, objects.numbers), Attributes(objects)
     data = objects.inner("data", EXPECTED).find("schema", "payload", "before", "after")
     wrapped = data.has("schema") & data.has("payload")
-    schemas = Labels(np.full(len(objects), -1, np.int32), [])
+    schemas = DictionaryTexts(np.full(len(objects), -1, np.int32), [])
     if wrapped.any():
         schemas = data.where(wrapped).labels("schema")
         data = data.inner("payload", EXPECTED, wrapped).either(wrapped, data)
@@ -88,9 +88,9 @@ class Attributes:
         text = self._objects.document.text
         return any(not self._objects.slices(one).nulls(text).all() for one in self._names(name))
 
-    def labels(self, name: str) -> Labels:
+    def labels(self, name: str) -> DictionaryTexts:
         """Return a field of each, of which many are the same."""
-        return Labels.of(self.text(name))
+        return DictionaryTexts.of(self.text(name))
 
 
 DIALECT = of_lines(decode, EXPECTED, (mark("specversion", "iodebeziumop"),))

@@ -51,7 +51,7 @@ from integrator.decode.fields import Where, instants
 from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.records import Records
 from integrator.engine.arrays import Mask
 from integrator.errors import Fault, Place, PublicDataError
@@ -84,7 +84,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             source,
             after,
             before,
-            Labels(schemas.codes[at], schemas.texts),
+            DictionaryTexts(schemas.codes[at], schemas.texts),
             dict(ignored),
             flat,
         ),
@@ -105,7 +105,7 @@ class Events:
     source: Source
     after: Objects
     before: Objects
-    schemas: Labels
+    schemas: DictionaryTexts
     ignored: dict[str, int]
     flat: Mask
 
@@ -161,22 +161,22 @@ def _is_added(name: str, variant: int) -> bool:
     return bool(variant & 1) and name.startswith("__")
 
 
-def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, Labels]:
+def _payloads(objects: Objects, ignored: Counter[str]) -> tuple[Objects, DictionaryTexts]:
     """Return the events, without tombstones, and their schemas, if they have any."""
     wrapped = objects.has("payload") & objects.has("schema")
-    none = Labels(np.full(len(objects), -1, np.int32), [])
+    none = DictionaryTexts(np.full(len(objects), -1, np.int32), [])
     events, schemas = objects, none
     if wrapped.any():
         events = objects.inner("payload", EXPECTED, wrapped).either(wrapped, objects)
         schemas = objects.labels_with_left_out("schema")
         if not wrapped.all():
-            schemas = Labels(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
+            schemas = DictionaryTexts(np.where(wrapped, schemas.codes, np.int32(-1)), schemas.texts)
     there = events.has_object
     if there.all():
         return events, schemas
     ignored["tombstones"] += int((~there).sum())
     at = np.flatnonzero(there)
-    return events.take(at), Labels(schemas.codes[at], schemas.texts)
+    return events.take(at), DictionaryTexts(schemas.codes[at], schemas.texts)
 
 
 class Blocks:
@@ -205,9 +205,9 @@ class Blocks:
         text = self._blocks.document.text
         return any(not at.nulls(text).all() for at in (self._blocks.slices(name), *flattened))
 
-    def labels(self, name: str) -> Labels:
+    def labels(self, name: str) -> DictionaryTexts:
         """Return a field of each, of which many are the same."""
-        return self._blocks.labels(name) if self._objects is None else Labels.of(self.text(name))
+        return self._blocks.labels(name) if self._objects is None else DictionaryTexts.of(self.text(name))
 
 
 def _check_tables(found: Records) -> None:

@@ -29,7 +29,7 @@ from integrator.decode.json.columns import is_number_text
 from integrator.decode.json.lines import cut, json_text
 from integrator.decode.json.moments import read_moments
 from integrator.decode.json.numbers import read_unscaled, read_whole
-from integrator.decode.json.slices import Labels, texts_of
+from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.engine.pairs import KnownValues
 from integrator.engine.values import Slices
@@ -53,7 +53,7 @@ _CONNECTORS = dict.fromkeys(("mysql", "mariadb", "TiCDC"), MYSQL) | dict.fromkey
 _OF_MYSQL = "ADAPTIVE_TIME_MICROSECONDS"
 
 
-def databases(connectors: Labels) -> Ints:
+def databases(connectors: DictionaryTexts) -> Ints:
     """Return the places in `NAMED` of the databases of events, by what their connectors are called."""
     known = [NAMED.index(_CONNECTORS.get(name, NOT_KNOWN)) for name in connectors.texts]
     return np.array([*known, 0], np.int64)[connectors.codes]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import mask
 from integrator.decode.fields import Where
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.refusal import refuse
 from integrator.engine.arrays import Mask
 from integrator.engine.grammar import OPEN
@@ -66,13 +66,13 @@ def kinds_of(objects: Objects, *, has_time: bool) -> dict[str, Mask]:
     return {name: which & ~flattened for name, which in kinds.items()}
 
 
-def actions_of(words: Labels) -> npt.NDArray[np.str_]:
+def actions_of(words: DictionaryTexts) -> npt.NDArray[np.str_]:
     """Return what each event does: I U D T, m for a message, or ? for another word."""
     meant = [ACTIONS.get(word, "m" if word == "m" else "?") for word in words.texts]
     return np.array([*meant, "?"], "U1")[words.codes]
 
 
-def words_of(objects: Objects, flat: Mask) -> Labels:
+def words_of(objects: Objects, flat: Mask) -> DictionaryTexts:
     """Return the op of each event; of flattened ones by `__deleted` and `__op`. Raises DataError."""
     if not flat.any():
         return objects.labels("op")
@@ -82,12 +82,12 @@ def words_of(objects: Objects, flat: Mask) -> Labels:
     is_deleted = pc.fill_null(pc.equal(deleted, "true"), fill_value=False)
     where.check(own, mask(pc.not_equal(own, "d")) & mask(is_deleted) & flat, "__op", "d, for __deleted is true")
     of_flat = pc.if_else(is_deleted, "d", own)
-    return Labels.of(pc.if_else(pa.array(flat), pc.fill_null(of_flat, "c"), objects.text("op")))
+    return DictionaryTexts.of(pc.if_else(pa.array(flat), pc.fill_null(of_flat, "c"), objects.text("op")))
 
 
 def rows_of(
     objects: Objects,
-    words: Labels,
+    words: DictionaryTexts,
     action: npt.NDArray[np.str_],
     kinds: dict[str, Mask],
     ignored: Counter[str],

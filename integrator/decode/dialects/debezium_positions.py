@@ -13,7 +13,7 @@ from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
-from integrator.decode.json.slices import Labels, texts_of
+from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
 from integrator.decode.records import Records
 from integrator.engine.arrays import Ints, Mask
@@ -45,7 +45,7 @@ class Source(Protocol):
         """Return whether any event has a field that is not null."""
         ...
 
-    def labels(self, name: str) -> Labels:
+    def labels(self, name: str) -> DictionaryTexts:
         """Return a field of each, of which many are the same."""
         ...
 

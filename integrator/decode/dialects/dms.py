@@ -27,7 +27,7 @@ from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_p
 from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.operations import Operations
 from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
 from integrator.decode.records import Records
@@ -93,7 +93,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     size = len(rows)
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
     action, _, ignored = OPERATIONS.sort(
-        Labels.of(control(file.path, line, OP, words, schema.String())), Where(file.path, line), OP
+        DictionaryTexts.of(control(file.path, line, OP, words, schema.String())), Where(file.path, line), OP
     )
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))

@@ -29,16 +29,16 @@ from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, OpenTransaction, integ_seq
 from integrator.decode.ascending import Ascending
-from integrator.decode.contract import Batch, Before, File, Reading, Standing
+from integrator.decode.contract import Batch, File, PreviousEnd, Reading, TransactionCursor
 from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
 from integrator.decode.json.lines import Lines
 from integrator.decode.records import truncated_partitions
-from integrator.decode.refusal import of_all, refuse, report
+from integrator.decode.refusal import for_all_lines, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
-from integrator.decode.rows import Fill, Meta, Rows, arranged, changes_of
+from integrator.decode.rows import Fill, RowMetadata, Rows, changes_of, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import pad_hexadecimal
@@ -49,7 +49,7 @@ _SEQUENCE = r"^[0-9A-F]{20}\|[0-9A-F]{16}\|[0-9A-F]{7}$"
 _NO_TRANSACTION = "0" * SEQUENCE_WIDTHS[1]
 
 
-def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+def read(file: File, before: PreviousEnd, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a file."""
     ascending = Ascending(checked=not reading.repeated_positions)
     order, tables = _Order(file, before, ascending, reading), reading.source_tables()
@@ -109,7 +109,7 @@ def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any]
 
 
 def _changes(
-    records: Records, meta: Meta, reading: Reading, tables: SourceTables, ignored: Counter[str]
+    records: Records, meta: RowMetadata, reading: Reading, tables: SourceTables, ignored: Counter[str]
 ) -> tuple[list[AnyChanges], dict[str, int]]:
     """Return the rows of tables of the channel, and the values of unknown columns; others are counted in `ignored`."""
     found, of_record = _tables(records, tables, ignored)
@@ -120,7 +120,7 @@ def _changes(
     if not len(kept):
         return [], {}
     ones = np.ones(len(kept), np.int64)
-    parts, order = arranged(found, of_record[kept], None, ones, reading, joint=records.values.joint)
+    parts, order = group_by_table(found, of_record[kept], None, ones, reading, joint=records.values.joint)
     record = kept[order]
     meta = meta if len(record) == len(meta.line) and (np.diff(record) == 1).all() else meta.take(record)
     truncates = mask(pc.equal(meta.op, TRUNCATE))
@@ -141,7 +141,7 @@ def _tables(records: Records, tables: SourceTables, ignored: Counter[str]) -> tu
         try:
             table = tables.find(None, name, Place(records.file, int(records.line[firsts[code]])))
         except DataError as error:
-            report(of_all(error, records.line[records.table.codes == code]))
+            report(for_all_lines(error, records.line[records.table.codes == code]))
             continue
         if isinstance(table, str):
             ignored[table] += int((records.table.codes == code).sum())
@@ -177,14 +177,14 @@ def _trailing(tx: pa.Array, countdown: pa.Array) -> OpenTransaction:
     return OpenTransaction(tx[len(tx) - 1].as_py(), len(tx) - first, since_start=first == 0, goes_on=goes_on)
 
 
-class _Order(Standing):
+class _Order(TransactionCursor):
     """Numbers the rows of each transaction, on from where the file before ended."""
 
-    def __init__(self, file: File, before: Before, ascending: Ascending, reading: Reading) -> None:
+    def __init__(self, file: File, before: PreviousEnd, ascending: Ascending, reading: Reading) -> None:
         super().__init__(before, file.first_row(reading))
         self.file, self.ascending = file.path, ascending
 
-    def place(self, records: Records) -> Meta:
+    def place(self, records: Records) -> RowMetadata:
         """Give each row of a batch its place in the order of changes."""
         meta, line = records.meta, records.line
         given, tx_seq = meta["hvr_integ_seq"], meta["hvr_tx_seq"]
@@ -201,7 +201,7 @@ class _Order(Standing):
         sequence = integ_seq(padded, pa.repeat(_NO_TRANSACTION, len(padded)), rank)
         sequence = pc.coalesce(given, sequence) if given.null_count < len(given) else sequence
         self.ascending.extend_with(sequence, sequence, Where(self.file, line))
-        return Meta(
+        return RowMetadata(
             op=meta["hvr_op"].cast(pa.int8()),
             integ_seq=sequence,
             tx_seq=padded,

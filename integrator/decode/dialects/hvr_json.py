@@ -17,7 +17,7 @@ from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
 from integrator.decode.json.lines import Lines, cut
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.slices import Labels, labels_of
+from integrator.decode.json.slices import DictionaryTexts, labels_of
 from integrator.decode.json.values import read_json
 from integrator.decode.text.refused import ValueRefused
 from integrator.errors import DataError, Fault, Place, shown
@@ -52,7 +52,7 @@ def _objects(lines: Lines) -> Objects:
     return Objects.of_lines(read_document(lines, _EXPECTED, collected=True)).required(_EXPECTED).find(*META)
 
 
-def _tables(objects: Objects, reading: Reading) -> Labels:
+def _tables(objects: Objects, reading: Reading) -> DictionaryTexts:
     """Return the name of each record's table. Raises DataError for one without a name, or whose name is no text."""
     at = objects.slices("hvr_tbl_name")
     found = labels_of(objects.document.text, at)
@@ -67,7 +67,7 @@ def _tables(objects: Objects, reading: Reading) -> Labels:
                 ),
             )
         texts = [*found.texts, reading.default_table or ""]
-        found = Labels(np.where(found.codes < 0, np.int32(len(texts) - 1), found.codes), texts)
+        found = DictionaryTexts(np.where(found.codes < 0, np.int32(len(texts) - 1), found.codes), texts)
     where.refuse(
         ~(at.are_texts(objects.document.text) | at.nulls(objects.document.text)),
         lambda odd: f"hvr_tbl_name is {cut(found.texts[found.codes[odd]])}; expected text",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.rows import Values
 from integrator.engine.arrays import Ints
 from integrator.schema import Integer, String, Timestamp, Type
@@ -30,6 +30,6 @@ class Records:
 
     file: str
     line: Ints
-    table: Labels
+    table: DictionaryTexts
     meta: dict[str, pa.Array]
     values: Values

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
 from integrator.decode.dialects.hvr_records import META, POSITION, Records
-from integrator.decode.json.slices import Labels
+from integrator.decode.json.slices import DictionaryTexts
 from integrator.decode.row_values import RowValues
-from integrator.decode.rows import Fill, Rows, Valued
+from integrator.decode.rows import DecodedColumns, Fill, Rows
 from integrator.decode.table_files import batches, control, numbered
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place, PublicDataError, shown
@@ -36,7 +36,7 @@ def records(file: str, container: str, reading: Reading) -> Iterator[Records]:
 class HvrRows(RowValues):
     """Rows whose hvr_missing names columns that they have no value in."""
 
-    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> Valued:
+    def columns(self, rows: Rows, reading: Reading, fill: Fill) -> DecodedColumns:
         """Return the columns of rows. Raises DataError, ColumnsFound."""
         for name, gone in self.missing.items():
             for shares, start, stop in zip(rows.parts, rows.bounds[:-1], rows.bounds[1:], strict=True):
@@ -67,7 +67,7 @@ def _meta(file: str, batch: pa.Table, name: str, numbers: Ints) -> pa.Array:
     return control(file, numbers, name, batch[name].combine_chunks(), META[name])
 
 
-def _tables(file: str, names: pa.Array, numbers: Ints, reading: Reading) -> Labels:
+def _tables(file: str, names: pa.Array, numbers: Ints, reading: Reading) -> DictionaryTexts:
     nameless = np.flatnonzero(mask(pc.is_null(names)))
     if len(nameless) and reading.default_table is None:
         raise PublicDataError(
@@ -77,7 +77,7 @@ def _tables(file: str, names: pa.Array, numbers: Ints, reading: Reading) -> Labe
                 "it, or name the table at the source location",
             )
         )
-    return Labels.of(pc.fill_null(names, reading.default_table or ""))
+    return DictionaryTexts.of(pc.fill_null(names, reading.default_table or ""))
 
 
 def _named_missing(names: pa.Array) -> dict[str, Mask]:

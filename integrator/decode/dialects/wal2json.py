@@ -15,7 +15,7 @@ import numpy as np
 
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction
 from integrator.decode.ascending import Ascending
-from integrator.decode.contract import Batch, Before, File, Reading
+from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.dialect import Dialect, TransactionMarks, mark
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
@@ -32,7 +32,7 @@ _UNKNOWN = OpenTransaction(f"{'0' * SEQUENCE_WIDTHS[0]}|{'0' * SEQUENCE_WIDTHS[1
 """A transaction that began in an earlier file, whichever it was."""
 
 
-def read(file: File, before: Before, reading: Reading) -> Iterator[Batch]:
+def read(file: File, before: PreviousEnd, reading: Reading) -> Iterator[Batch]:
     """Yield the change rows of a wal2json file, of either version."""
     position = wal2json_v2.Position(before, file.first_row(reading))
     ascending, tables = Ascending(checked=not reading.repeated_positions), reading.source_tables()

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.contract import Standing
+from integrator.decode.contract import TransactionCursor
 from integrator.decode.dialects import postgres
 from integrator.decode.dialects.wal2json_v1 import CODING
 from integrator.decode.fields import Where
@@ -30,7 +30,7 @@ _ACTIONS = "BCIUDTM"
 _MEMBERS = ("action", "xid", "timestamp", "lsn", "nextlsn", "schema", "table", "columns", "identity")
 
 
-class Position(Standing):
+class Position(TransactionCursor):
     """The open transaction, and how it goes on."""
 
     def move(self, part: OpenTransaction) -> None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.json.lines import Lines, json_text
-from integrator.decode.json.slices import Labels, labels_of, raw_of, texts_of
+from integrator.decode.json.slices import DictionaryTexts, labels_of, raw_of, texts_of
 from integrator.decode.refusal import refuse
 from integrator.engine.arrays import Ints, Mask, Places
 from integrator.engine.grammar import LIST, OPEN
@@ -139,11 +139,11 @@ class Objects:
         """Return each record's member of that name as text: a text's characters, else its JSON; null as `raw`."""
         return texts_of(self.document.text, self.slices(name))
 
-    def labels(self, name: str) -> Labels:
+    def labels(self, name: str) -> DictionaryTexts:
         """Return the texts of members of which many are the same."""
         return labels_of(self.document.text, self.slices(name))
 
-    def labels_with_left_out(self, name: str) -> Labels:
+    def labels_with_left_out(self, name: str) -> DictionaryTexts:
         """Return as `labels`, of the member whose values may be left out of lines."""
         at, left_out = self.slices(name), self.lines.left_out
         if left_out is None:
@@ -154,7 +154,7 @@ class Objects:
         texts = list(dict.fromkeys([*own.texts, *(value.decode() for value in left_out.values)]))
         place = {text: code for code, text in enumerate(texts)}
         of_values = np.array([*(place[value.decode()] for value in left_out.values), -1], np.int32)
-        return Labels(np.where(here, own.codes, of_values[codes]), texts)
+        return DictionaryTexts(np.where(here, own.codes, of_values[codes]), texts)
 
     def first_text(self, names: Iterable[str]) -> pa.Array:
         """Return the text of the first of several members that a record has, and that is not null."""
@@ -201,7 +201,7 @@ class Objects:
         return found
 
 
-def names_of(document: Document, nodes: Places) -> Labels:
+def names_of(document: Document, nodes: Places) -> DictionaryTexts:
     """Return the names of members, each of them once."""
     labels = document.nodes.label[nodes]
     ends = np.empty(len(nodes), np.int32)

@@ -17,7 +17,7 @@ NO_COLUMN = -1
 """The slot of a name that is to be passed over."""
 
 
-class TableShape:
+class ColumnIndex:
     """The columns of a table as records have them: their names, and of which kind their values are.
 
     hash, text, bounds: of each name, as in `members.Wanted`. slot: the column of each name, or NO_COLUMN. kinds: of
@@ -47,7 +47,7 @@ class TableShape:
         self.is_required = np.array([name in required for name in names], np.bool_)
 
 
-class Kinds:
+class CodecIds:
     """Numbers of kinds of values."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Layout:
     kind_at: of each slot, the place of its kind in `kinds`.
     """
 
-    shapes: Sequence[TableShape]
+    shapes: Sequence[ColumnIndex]
     names: ColumnNames
     slots: Ints
     rows: Ints
@@ -81,7 +81,7 @@ class Layout:
     kind_at: Ints
 
     @staticmethod
-    def of(shapes: Sequence[TableShape], sizes: Sequence[int]) -> Layout:
+    def of(shapes: Sequence[ColumnIndex], sizes: Sequence[int]) -> Layout:
         """Return the layout of parts of so many rows each."""
         slots = np.cumsum([0, *(len(shape.kinds) for shape in shapes)])
         rows = np.cumsum([0, *sizes])

@@ -13,7 +13,7 @@ from integrator.engine.values import Slices, code_values, copy_values
 from integrator.engine.words import WORD
 
 
-class Labels(NamedTuple):
+class DictionaryTexts(NamedTuple):
     """Texts of which many are the same. codes: of each its place in `texts`, -1 where there is none."""
 
     codes: Places
@@ -38,7 +38,7 @@ class Labels(NamedTuple):
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=none), texts)
 
     @classmethod
-    def of(cls, texts: pa.Array) -> Labels:
+    def of(cls, texts: pa.Array) -> DictionaryTexts:
         """Return the texts of an array."""
         encoded = texts.dictionary_encode()
         codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
@@ -65,7 +65,7 @@ def _array(text: Octets, at: Slices, *, quoted: bool) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), size, buffers)
 
 
-def labels_of(text: Octets, at: Slices) -> Labels:
+def labels_of(text: Octets, at: Slices) -> DictionaryTexts:
     """Return the characters of values as `texts_of`, each of them once."""
     codes, firsts = np.empty(len(at.start), np.int32), np.empty(len(at.start), np.int32)
     table = np.full(1 << max(4, len(at.start).bit_length() + 1), -1, np.int32)
@@ -74,7 +74,7 @@ def labels_of(text: Octets, at: Slices) -> Labels:
     different = list(dict.fromkeys(found))
     if len(different) < count:  # written in two ways
         codes = np.append(np.array([different.index(one) for one in found], np.int32), np.int32(-1))[codes]
-    return Labels(codes, different)
+    return DictionaryTexts(codes, different)
 
 
 def bits(valid: Mask) -> pa.Buffer | None:

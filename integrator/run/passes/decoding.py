@@ -41,7 +41,7 @@ class JoinedFiles:
     open: OpenTransaction
     decoding: Decoding
 
-    def apart(self) -> Iterator[tuple[TaskSlice, Part]]:
+    def one_by_one(self) -> Iterator[tuple[TaskSlice, Part]]:
         """Yield the files' parts, file by file."""
         return self.decoding.parts(self.runs)
 

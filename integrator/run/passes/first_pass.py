@@ -19,12 +19,12 @@ from integrator.contracts.fragments import DEAD, FILE_BITS, SEED_BITS, Checkpoin
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Source, Span, check_ascends
+from integrator.contracts.streams import PositionRange, Source, check_ascends
 from integrator.decode.contract import Batch
 from integrator.decode.rejects import rejected_by
 from integrator.decode.unknown_columns import Finds
 from integrator.encode.batch import Encoded, encoders_of
-from integrator.errors import DataError, IntegratorError, crossing
+from integrator.errors import DataError, IntegratorError, to_wire_error
 from integrator.run.passes.decoding import Decoding, JoinedFiles, Part
 from integrator.run.passes.prefetch import prefetch
 from integrator.run.passes.rejects import Rejects
@@ -50,16 +50,16 @@ def first_pass(
         task = _Task(recipe, checkpoint, now, reader, decode_ahead=decode_ahead)
         try:
             yield from task.fragments(batches)
-            _keep_what_is_there()
+            freeze_modules()
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
             place = task.file or "before the first file"
-            raise crossing(error, f"the first pass, {place}", hidden=recipe.masks) from None
+            raise to_wire_error(error, f"the first pass, {place}", hidden=recipe.masks) from None
 
     return run
 
 
 @lru_cache(maxsize=1)
-def _keep_what_is_there() -> None:
+def freeze_modules() -> None:
     """Take the process's objects out of garbage collection after its first task: they are modules and what is kept.
 
     PySpark collects garbage after each task, which is 70 ms to look at them all, and the next cycle waits for it.
@@ -87,7 +87,7 @@ class _Task:
         self._rows, self._place, self._resumed = 0, 0, 0
         self._counters = CycleCounters()
         self._pairs: UpdatePairs | None = None
-        self._span, self._sources = Span(), dict[str, Source]()
+        self._span, self._sources = PositionRange(), dict[str, Source]()
         self._spans = dict(checkpoint.spans)
 
     @property
@@ -116,7 +116,7 @@ class _Task:
                 if fragments is not None:
                     yield from fragments
                 else:
-                    for one, of_one in part.apart():
+                    for one, of_one in part.one_by_one():
                         yield from self._of_part(one, of_one)
 
     def _of_joined(self, files: JoinedFiles) -> list[pa.RecordBatch] | None:
@@ -146,12 +146,14 @@ class _Task:
         self._rows, self._place, self._resumed, self._counters = 0, 0, sum(map(len, deferred)), CycleCounters()
         if self._rejects is not None:
             self._rejects.begin(self._reader.file(run))
-        self._span, self._sources = Span(), {}
+        self._span, self._sources = PositionRange(), {}
         self._pairs = UpdatePairs() if self._recipe.paired or self._rejects is not None else None
 
     def _of_batch(self, run: TaskSlice, batch: Batch, *, is_joined: bool = False) -> Iterator[pa.RecordBatch]:
         self._span = batch.span._replace(dialect=batch.span.dialect or self._recipe.read.dialect)
-        check_ascends(self._spans.get(run.stream, Span()), self._span, run.path)  # I3: before its rows are sent
+        check_ascends(
+            self._spans.get(run.stream, PositionRange()), self._span, run.path
+        )  # I3: before its rows are sent
         clock = RunClock(self._now, self._seed + (run.ordinal - self._checkpoint.ordinal << FILE_BITS), self._place)
         self._rows += sum(map(len, batch.changes))
         if self._rejects is not None:
@@ -182,7 +184,7 @@ class _Task:
         rejected = yield from self._rejected(run)
         self._last = (run.ordinal, at_end)
         path = joined[0].path if joined else run.path
-        self._spans[run.stream] = check_ascends(self._spans.get(run.stream, Span()), self._span, path)
+        self._spans[run.stream] = check_ascends(self._spans.get(run.stream, PositionRange()), self._span, path)
         yield FileSummary(
             run.ordinal,
             self._rows,
@@ -217,7 +219,7 @@ class _Task:
         """Return the changes of a file that are to be sent now, and as they are to be."""
         if not (self._added or self._recipe.read.refreshed) and (self._pairs is None or self._pairs.are_whole(parts)):
             return parts
-        changes = self._with_added([one for part in parts for one in part.apart()], ordinal)
+        changes = self._with_added([one for part in parts for one in part.split_by_table()], ordinal)
         whole = self._pairs.whole(changes) if self._pairs else changes
         return [_after_refresh(part, self._recipe, self._counters) for part in whole]
 

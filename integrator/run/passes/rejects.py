@@ -208,7 +208,7 @@ def _alone(rows: Changes) -> Mask:
 
 
 def _apart(parts: Sequence[AnyChanges]) -> list[Changes]:
-    return [one for part in parts for one in part.apart()]
+    return [one for part in parts for one in part.split_by_table()]
 
 
 def _halves(parts: list[AnyChanges]) -> list[list[AnyChanges]]:
@@ -220,9 +220,9 @@ def _halves(parts: list[AnyChanges]) -> list[list[AnyChanges]]:
     at = int(np.median(lines))
     for one in apart:
         before = np.flatnonzero(one.is_before_image)
-        crossing = (one.line[before] < at) & (one.line[np.minimum(before + 1, len(one) - 1)] >= at)
-        if crossing.any():
-            at = int(one.line[before[crossing]].min())
+        divided = (one.line[before] < at) & (one.line[np.minimum(before + 1, len(one) - 1)] >= at)
+        if divided.any():
+            at = int(one.line[before[divided]].min())
     late = [one.where(one.line >= at) for one in apart]
     early = [one.where(one.line < at) for one in apart]
     halves: list[list[AnyChanges]] = [[one for one in half if len(one)] for half in (late, early)]

@@ -19,7 +19,7 @@ from integrator.deliver.bundle import Bundler
 from integrator.deliver.kafka.delivery import Delivery
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.deliver.kafka.transaction import Transaction
-from integrator.errors import crossing
+from integrator.errors import to_wire_error
 
 REPORT_DDL = "report string, deferred binary"
 
@@ -46,7 +46,7 @@ def second_pass(
                     delivery.discard()  # nothing of a failed task is on its way when its lock is given back
                     raise
         except Exception as error:  # noqa: BLE001 - those that nobody foresaw cross as defects
-            raise crossing(error, "the second pass") from None
+            raise to_wire_error(error, "the second pass") from None
         rows = [pa.array([report.to_json()]), pa.array([deferred], pa.binary())]
         yield pa.RecordBatch.from_arrays(rows, names=["report", "deferred"])
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from integrator import durable
 from integrator.contracts.fragments import Checkpoint
 from integrator.contracts.sequence import OpenTransaction
-from integrator.contracts.streams import Source, Span
+from integrator.contracts.streams import PositionRange, Source
 from integrator.durable import Damaged
 from integrator.names.numbers import counted
 from integrator.run.state.sync import Cycle, Rejections
@@ -141,7 +141,7 @@ def _checkpoint(mark: CycleMark, deferred: bytes) -> Checkpoint:
     checkpoint = mark.checkpoint
     streams = {name: OpenTransaction(**state) for name, state in checkpoint["streams"].items()}
     opened = OpenTransaction(**checkpoint["open"])
-    spans = {stream: Span(*span) for stream, span in checkpoint["spans"].items()}
+    spans = {stream: PositionRange(*span) for stream, span in checkpoint["spans"].items()}
     sources = {table: Source(*source) for table, source in checkpoint["sources"].items()}
     return Checkpoint(
         int(checkpoint["ordinal"]), opened, int(checkpoint["integ_key"]), deferred, streams, spans, sources

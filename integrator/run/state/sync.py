@@ -10,7 +10,7 @@ from typing import Any
 
 from integrator.contracts.fragments import FILE_BITS, SEED_BITS, Checkpoint, FileSummary, joined_deferred, seed_of
 from integrator.contracts.report import Report
-from integrator.contracts.streams import Span, check_ascends, check_one_source
+from integrator.contracts.streams import PositionRange, check_ascends, check_one_source
 from integrator.errors import DeliveryError, Place
 from integrator.names.numbers import counted
 
@@ -110,7 +110,7 @@ def _followed(summaries: Sequence[FileSummary], before: Checkpoint) -> Checkpoin
     """
     spans, sources = dict(before.spans), dict(before.sources)
     for summary in summaries:
-        spans[summary.stream] = check_ascends(spans.get(summary.stream, Span()), summary.span, summary.path)
+        spans[summary.stream] = check_ascends(spans.get(summary.stream, PositionRange()), summary.span, summary.path)
         if summary.sources.items() <= sources.items():
             continue
         for table, source in summary.sources.items():

@@ -6,7 +6,7 @@
 
 Lines that it sends again (`from` at or below what is received) are passed over. Senders without a hello are taken where
 the channel has no secret, and get no answer. I2, I4: a line counts as received only when it is on disk. Of two lines
-that are one change (`Door.waits`), the first is received with the second.
+that are one change (`LineGate.waits`), the first is received with the second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from integrator.names.numbers import counted
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
 from integrator.sources.sockets.handshake import hello_of, is_hello
 from integrator.sources.sockets.incoming import READ_BYTES
-from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.sockets.spool import MOST_SENDERS, Spool, Writer
 
 _FULL_POLL_S = 0.05
@@ -38,7 +38,7 @@ class Host(Protocol):
     endpoint: Endpoint
     limits: Limits
     spool: Spool
-    door: Door
+    door: LineGate
     log: Any
 
     async def enter(self, sender: str) -> str:

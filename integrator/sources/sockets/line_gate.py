@@ -29,7 +29,7 @@ Check = Callable[[bytes], tuple[int, str] | None]
 The last line has its end."""
 
 
-def door_of(dialect: Dialect, reading: Reading) -> Door:
+def line_gate_of(dialect: Dialect, reading: Reading) -> LineGate:
     """Return what is asked of the lines of a source.
 
     Where wrong lines are rejected, those are taken that are JSON in a known dialect: the others become dead letters.
@@ -41,7 +41,7 @@ def door_of(dialect: Dialect, reading: Reading) -> Door:
         return _first_refused(whole, dialect, reading) or found
 
     looks = dialect.check is not None and (not reading.tolerant or not dialect.marks)
-    return Door(check if looks else first_wrong, dialect.waits or never, hidden=reading.masks)
+    return LineGate(check if looks else first_wrong, dialect.waits or never, hidden=reading.masks)
 
 
 def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int, str] | None:
@@ -78,7 +78,7 @@ def first_wrong(lines: bytes) -> tuple[int, str] | None:
 
 
 @dataclass(frozen=True)
-class Door:
+class LineGate:
     """What is asked of lines before they are received.
 
     waits: whether a line is received with the next one only. hidden: those that are refused are not written down.

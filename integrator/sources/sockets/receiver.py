@@ -17,7 +17,7 @@ from integrator.names.numbers import are, counted
 from integrator.sources.sockets.connection import Connection
 from integrator.sources.sockets.endpoint import Endpoint, Limits, Refused
 from integrator.sources.sockets.incoming import READ_BYTES, Unknown, accept, keep_alive, listening, peer_of, streams
-from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.sockets.spool import Spool
 
 _MOST_UNKNOWN = 16
@@ -30,9 +30,9 @@ class Receiver:
     """Receives in a thread of its own, until it is closed."""
 
     def __init__(
-        self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str, door: Door | None = None
+        self, endpoint: Endpoint, spool: Spool, limits: Limits, channel: str, door: LineGate | None = None
     ) -> None:
-        self.endpoint, self.spool, self.limits, self.door = endpoint, spool, limits, door or Door()
+        self.endpoint, self.spool, self.limits, self.door = endpoint, spool, limits, door or LineGate()
         self.log = structlog.get_logger().bind(channel=channel)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[str, asyncio.Task[Any]] = {}

@@ -17,7 +17,7 @@ from integrator.sources.contract import Feed, Opening, Problems, Report
 from integrator.sources.files.reader import FileReader
 from integrator.sources.location import check_table
 from integrator.sources.sockets.endpoint import is_loopback
-from integrator.sources.sockets.line_gate import door_of
+from integrator.sources.sockets.line_gate import line_gate_of
 from integrator.sources.sockets.spool import Segments, number_of, segments
 from integrator.sources.sockets.spooled import Spooled
 
@@ -77,7 +77,7 @@ class Socket:
     def open(self, opening: Opening) -> Feed:
         """Open the spool. Raises EnvironmentFault where segments are gone, or a certificate cannot be used."""
         read = opening.recipe.read
-        gate = door_of(DIALECTS[read.dialect], reading_of(opening.recipe))
+        gate = line_gate_of(DIALECTS[read.dialect], reading_of(opening.recipe))
         feed = Spooled(self.location, read.path, opening.journal_path, opening.kept_cycles, opening.channel, gate)
         opening.journal.begin_with(segments(read.path).slices(), number_of)
         return feed

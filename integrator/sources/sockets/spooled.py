@@ -13,7 +13,7 @@ from integrator.sources.contract import Feed
 from integrator.sources.journal.journal import Journal
 from integrator.sources.journal.lines import header_of
 from integrator.sources.sockets.endpoint import Endpoint, Limits
-from integrator.sources.sockets.line_gate import Door
+from integrator.sources.sockets.line_gate import LineGate
 from integrator.sources.sockets.receiver import Receiver
 from integrator.sources.sockets.spool import Spool, number_of
 
@@ -28,10 +28,10 @@ class Spooled(Feed):
         journal: Path,
         kept_cycles: int,
         channel: str,
-        door: Door | None = None,
+        door: LineGate | None = None,
     ) -> None:
         """Open the spool in `directory`. door: which lines are taken; those in JSON without it."""
-        door = door or Door()
+        door = door or LineGate()
         self._spool = Spool(Path(directory), door.waits)
         self._journal, self._kept_cycles = journal, kept_cycles
         self._ends: deque[int] = deque()

@@ -20,7 +20,7 @@ MOST_ENTRIES = 200_000
 _LOOK_S = 60.0
 
 
-class Renewal:
+class JournalCompaction:
     """Keeps the journal of one channel short."""
 
     def __init__(self, state: State, feed: Feed, channel: str) -> None:
