@@ -14,12 +14,12 @@ from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange, Source
 from integrator.decode import table_files
-from integrator.decode.json.files import BLOCK_BYTES, container_of, first_lines, raw_lines
-from integrator.decode.json.joined import JoinedLines
-from integrator.decode.json.lines import Lines
-from integrator.decode.json.reading import LineReading, read_lines, whole_lines
-from integrator.decode.json.repeated import RepeatedMember
 from integrator.decode.json.shapes import ColumnIndex
+from integrator.decode.lines.files import BLOCK_BYTES, container_of, first_lines, raw_lines
+from integrator.decode.lines.joined import JoinedLines
+from integrator.decode.lines.lines import Lines
+from integrator.decode.lines.reading import LineReading, read_lines, whole_lines
+from integrator.decode.lines.repeated import RepeatedMember
 from integrator.decode.source_tables import Catalogue, SourceTables
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place

@@ -12,8 +12,8 @@ import pyarrow.parquet
 
 from integrator.decode.contract import File
 from integrator.decode.dialect import Dialect
-from integrator.decode.json.files import open_file
-from integrator.decode.json.lines import Lines
+from integrator.decode.lines.files import open_file
+from integrator.decode.lines.lines import Lines
 from integrator.decode.table_files import first_row
 from integrator.errors import Fault, Place, PublicDataError
 from integrator.names.numbers import counted

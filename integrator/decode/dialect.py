@@ -9,14 +9,14 @@ from typing import Any
 
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange
-from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.lines import Lines
-from integrator.decode.positions import Positions, Sequencer, by_line, trailing
-from integrator.decode.records import Records, Sequenced, change_rows, check_tables
+from integrator.decode.lines.lines import Lines
+from integrator.decode.order.ascending import Ascending
+from integrator.decode.order.positions import Positions, Sequencer, by_line, trailing
 from integrator.decode.rejects import each_block, end_by_reading
+from integrator.decode.rows.records import Records, Sequenced, change_rows, check_tables
 
 Decoded = tuple[Records, Positions]
 

@@ -18,7 +18,7 @@ from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, BlockState, File, PreviousEnd, Reading
-from integrator.decode.json.lines import Lines
+from integrator.decode.lines.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from integrator.decode.contract import File
 from integrator.decode.dialects import DIALECTS, recognized
-from integrator.decode.json.files import open_file
+from integrator.decode.lines.files import open_file
 from integrator.errors import DataError, EnvironmentFault
 from integrator.plan import Plan
 from integrator.replay.letters import Letter

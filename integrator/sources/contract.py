@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
-from integrator.decode.json.joined import JoinedLines
+from integrator.decode.lines.joined import JoinedLines
 from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice, SliceListing, TaskSlice

@@ -31,7 +31,7 @@ shuffle costs 5 of 17 µs a row; one task whose two passes overlap is a third fa
 (docs/contributing/speed.md)."""
 
 SMALL_BYTES, GROUP_BYTES = 64 * 1024, 2 * 1024 * 1024
-"""Consecutive slices of at most so many bytes each, and together, may be read as one (decode/json/joined.py). Measured
+"""Consecutive slices of at most so many bytes each, and together, may be read as one (decode/lines/joined.py). Measured
 with files of four rows: 0.06 instead of 3.6 ms a file."""
 
 Row = tuple[int, str, int, int, str, bool, "int | None"]

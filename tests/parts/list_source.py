@@ -17,7 +17,7 @@ from pydantic import Field
 from integrator.channel import locations, model, shape
 from integrator.channel.sources import SourceLocation
 from integrator.decode.contract import File
-from integrator.decode.json.reading import LineReading, read_lines
+from integrator.decode.lines.reading import LineReading, read_lines
 from integrator.sources.contract import Feed
 from integrator.sources.shelf import SOURCES
 from integrator.sources.slices import Slice

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from integrator.arrow.arrays import FEW_ROWS
-from integrator.decode import images
-from integrator.decode import rows as decode_rows
 from integrator.decode.contract import Reading
+from integrator.decode.rows import images
+from integrator.decode.rows import runs as decode_rows
 from integrator.encode import batch
 from integrator.errors import DataError, IntegratorError
 from tests.parts import pure

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.slices import raw_of
+from integrator.decode.lines.lines import Lines
 from integrator.engine.grammar import MAX_DEPTH
 from integrator.engine.values import Slices
 from integrator.errors import DataError

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from integrator.decode import contract as reading
-from integrator.decode import images, rows
+from integrator.decode.rows import images
+from integrator.decode.rows import runs as rows
 from tests.parts import pure
 from tests.unit.test_encode_together import outcome
 from tests.unit.test_row_layouts import DDL, WHOLE, records

@@ -11,11 +11,11 @@ import pyarrow.parquet
 import pytest
 from hypothesis import strategies as st
 
-from integrator.decode.json import files, reading
 from integrator.decode.json.document import read_document
-from integrator.decode.json.files import container_of, first_lines, raw_lines
-from integrator.decode.json.reading import LineReading, read_lines, whole_lines
-from integrator.decode.json.repeated import RepeatedMember
+from integrator.decode.lines import files, reading
+from integrator.decode.lines.files import container_of, first_lines, raw_lines
+from integrator.decode.lines.reading import LineReading, read_lines, whole_lines
+from integrator.decode.lines.repeated import RepeatedMember
 from integrator.decode.table_files import batches
 from integrator.errors import DataError, EnvironmentFault
 

@@ -13,7 +13,7 @@ import xxhash
 from integrator.contracts.fragments import Checkpoint, FileSummary, Shape
 from integrator.contracts.report import Report
 from integrator.contracts.sequence import OpenTransaction
-from integrator.decode.json.files import open_file
+from integrator.decode.lines.files import open_file
 from integrator.deliver.kafka.sender_lock import sending
 from integrator.errors import DataError, DeliveryError, EnvironmentFault, from_wire
 from integrator.run.passes.prefetch import prefetch

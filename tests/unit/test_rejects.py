@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from integrator.contracts.fragments import REJECTED
-from integrator.decode.json.files import raw_lines
+from integrator.decode.lines.files import raw_lines
 from integrator.errors import DataError
 from integrator.run.passes.rejects import TooMany
 from tests.parts import pure

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from integrator.decode.json import reading as reading_lines
 from integrator.decode.json.document import read_document
 from integrator.decode.json.objects import Objects
-from integrator.decode.json.reading import LineReading, read_lines, whole_lines
-from integrator.decode.json.repeated import RepeatedMember
+from integrator.decode.lines import reading as reading_lines
+from integrator.decode.lines.reading import LineReading, read_lines, whole_lines
+from integrator.decode.lines.repeated import RepeatedMember
 from integrator.errors import DataError
 
 pytestmark = [pytest.mark.engine, pytest.mark.engine_without_compiler]

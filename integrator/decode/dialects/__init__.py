@@ -26,7 +26,7 @@ from integrator.decode.dialects import (
     opencdc,
     wal2json,
 )
-from integrator.decode.json.lines import Lines
+from integrator.decode.lines.lines import Lines
 from integrator.errors import DataError, Fault, Place
 
 _NAMED: dict[str, Dialect] = {

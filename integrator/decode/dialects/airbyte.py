@@ -15,17 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.dialects.debezium_coding import EMPTY
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.operations import Operations
-from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
-from integrator.decode.records import Records
+from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
+from integrator.decode.rows.images import COLUMNS, JsonImages
+from integrator.decode.rows.operations import Operations
+from integrator.decode.rows.records import Records
 
 CODING = TextCoding("airbyte", utc_typed, zoned="utc")
 EXPECTED = "a message of Airbyte's protocol"

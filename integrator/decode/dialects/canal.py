@@ -26,18 +26,18 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first
-from integrator.decode.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
-from integrator.decode.json.lines import cut
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, texts_of
-from integrator.decode.operations import Operations
-from integrator.decode.positions import Positions, by_line, number
-from integrator.decode.records import Records
+from integrator.decode.lines.lines import cut
+from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.rows.coding import check_nested, json_typed, read_plain, zoned
+from integrator.decode.rows.images import COLUMNS, JsonImages
+from integrator.decode.rows.operations import Operations
+from integrator.decode.rows.records import Records
 from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Ints, Octets

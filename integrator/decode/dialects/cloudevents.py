@@ -21,11 +21,11 @@ from integrator.decode.dialects.debezium import Events, changes
 from integrator.decode.dialects.debezium_kinds import ACTIONS
 from integrator.decode.dialects.debezium_positions import SOURCE
 from integrator.decode.fields import Where
-from integrator.decode.images import COLUMNS
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.operations import Operations
+from integrator.decode.rows.images import COLUMNS
+from integrator.decode.rows.operations import Operations
 from integrator.engine.arrays import Mask
 
 EXPECTED = "a CloudEvent of Debezium, with its data in JSON"

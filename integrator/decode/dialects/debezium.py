@@ -48,11 +48,11 @@ from integrator.decode.dialects.debezium_kinds import (
 )
 from integrator.decode.dialects.debezium_positions import SOURCE, Source
 from integrator.decode.fields import Where, instants
-from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.records import Records
+from integrator.decode.rows.images import COLUMNS, JsonImages
+from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Mask
 from integrator.errors import Fault, Place, PublicDataError
 

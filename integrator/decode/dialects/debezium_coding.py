@@ -18,7 +18,6 @@ from integrator import schema
 from integrator.arrow.arrays import first
 from integrator.arrow.base64 import base64
 from integrator.contracts.recipe import DebeziumModes
-from integrator.decode.coding import check_nested, read_plain
 from integrator.decode.column_names import found as of_column
 from integrator.decode.dialects.debezium_decimals import UNSIGNED
 from integrator.decode.dialects.debezium_fields import BITS, DECIMAL, NO_FIELD, VARIABLE, Field
@@ -26,10 +25,11 @@ from integrator.decode.dialects.debezium_times import DAYS, PER_SECOND, unit_of
 from integrator.decode.dialects.debezium_values import convert, is_precise, unsigned_bigint
 from integrator.decode.fields import Where
 from integrator.decode.json.columns import is_number_text
-from integrator.decode.json.lines import cut, json_text
 from integrator.decode.json.moments import read_moments
 from integrator.decode.json.numbers import read_unscaled, read_whole
 from integrator.decode.json.slices import DictionaryTexts, texts_of
+from integrator.decode.lines.lines import cut, json_text
+from integrator.decode.rows.coding import check_nested, read_plain
 from integrator.engine.arrays import Ints, Mask, Octets
 from integrator.engine.pairs import KnownValues
 from integrator.engine.values import Slices

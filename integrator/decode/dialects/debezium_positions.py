@@ -14,8 +14,8 @@ from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import DictionaryTexts, texts_of
-from integrator.decode.positions import NO_TRANSACTION, Positions, binlog, by_line, number
-from integrator.decode.records import Records
+from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, by_line, number
+from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import find_first_of_two
 from integrator.engine.values import Slices

@@ -20,19 +20,19 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
-from integrator.decode.coding import INSTANT, TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, Parts, mark, of_parts
 from integrator.decode.fields import Where, digits, integers
-from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
-from integrator.decode.json.files import BLOCK_BYTES, open_file
-from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
-from integrator.decode.positions import NO_TRANSACTION, Positions
-from integrator.decode.records import Records
-from integrator.decode.row_values import RowValues
-from integrator.decode.rows import Values
+from integrator.decode.lines.files import BLOCK_BYTES, open_file
+from integrator.decode.lines.lines import Lines
+from integrator.decode.order.positions import NO_TRANSACTION, Positions
+from integrator.decode.rows.coding import INSTANT, TextCoding, stamps, utc_typed
+from integrator.decode.rows.columns import RowValues
+from integrator.decode.rows.images import JsonImages
+from integrator.decode.rows.records import Records
+from integrator.decode.rows.runs import Values
 from integrator.decode.table_files import batches, control
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place, PublicDataError

@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 
 from integrator import schema
-from integrator.decode.coding import stamps
 from integrator.decode.column_names import is_meant
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, Parts, envelope_check, mark, of_parts
@@ -28,10 +27,11 @@ from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.operations import Operations
-from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
-from integrator.decode.records import Records
-from integrator.decode.row_values import RowValues
+from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.rows.coding import stamps
+from integrator.decode.rows.columns import RowValues
+from integrator.decode.rows.operations import Operations
+from integrator.decode.rows.records import Records
 from integrator.decode.table_files import Csv, batches, control, first_row, numbered
 from integrator.engine.arrays import Ints
 from integrator.errors import Fault, Place, PublicDataError

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from integrator.decode.coding import TextCoding, stamps, utc_typed
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where
-from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.operations import Operations
-from integrator.decode.positions import Positions, by_line, number
-from integrator.decode.records import Records
+from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
+from integrator.decode.rows.images import COLUMNS, JsonImages
+from integrator.decode.rows.operations import Operations
+from integrator.decode.rows.records import Records
 from integrator.decode.text.binary import from_hex
 from integrator.schema import Type
 

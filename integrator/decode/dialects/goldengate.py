@@ -19,17 +19,17 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.decode.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, digits, qualified
-from integrator.decode.images import COLUMNS, JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.slices import raw_of
-from integrator.decode.operations import Operations
-from integrator.decode.positions import Positions, by_line, number
-from integrator.decode.records import Records
+from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.rows.coding import TextCoding, json_typed, stamps, zoned
+from integrator.decode.rows.images import COLUMNS, JsonImages
+from integrator.decode.rows.operations import Operations
+from integrator.decode.rows.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask, Places

@@ -28,17 +28,17 @@ from integrator.arrow.arrays import flat, mask, of_width
 from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, OpenTransaction, integ_seq
-from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading, TransactionCursor
 from integrator.decode.dialect import Dialect, mark
 from integrator.decode.dialects import hvr_json, hvr_tables
 from integrator.decode.dialects.hvr_records import Records
 from integrator.decode.fields import Where
-from integrator.decode.json.lines import Lines
-from integrator.decode.records import truncated_partitions
+from integrator.decode.lines.lines import Lines
+from integrator.decode.order.ascending import Ascending
 from integrator.decode.refusal import for_all_lines, refuse, report
 from integrator.decode.rejects import each_block, end_by_reading
-from integrator.decode.rows import Fill, RowMetadata, Rows, changes_of, group_by_table
+from integrator.decode.rows.records import truncated_partitions
+from integrator.decode.rows.runs import Fill, RowMetadata, Rows, changes_of, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import pad_hexadecimal

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import every_refused, first_refused
-from integrator.decode.coding import JsonCoding
 from integrator.decode.contract import Reading
 from integrator.decode.dialects.hvr_records import META, POSITION, Records
 from integrator.decode.fields import Where
-from integrator.decode.images import JsonImages
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import Lines, cut
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, labels_of
 from integrator.decode.json.values import read_json
+from integrator.decode.lines.lines import Lines, cut
+from integrator.decode.rows.coding import JsonCoding
+from integrator.decode.rows.images import JsonImages
 from integrator.decode.text.refused import ValueRefused
 from integrator.errors import DataError, Fault, Place, shown
 from integrator.schema import arrow_type

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.rows import Values
+from integrator.decode.rows.runs import Values
 from integrator.engine.arrays import Ints
 from integrator.schema import Integer, String, Timestamp, Type
 

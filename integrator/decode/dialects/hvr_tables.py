@@ -12,8 +12,8 @@ from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
 from integrator.decode.dialects.hvr_records import META, POSITION, Records
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.row_values import RowValues
-from integrator.decode.rows import DecodedColumns, Fill, Rows
+from integrator.decode.rows.columns import RowValues
+from integrator.decode.rows.runs import DecodedColumns, Fill, Rows
 from integrator.decode.table_files import batches, control, numbered
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place, PublicDataError, shown

@@ -19,16 +19,16 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.decode.coding import TextCoding, json_typed, zoned
 from integrator.decode.contract import File, Reading
 from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants, qualified
-from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.operations import Operations
-from integrator.decode.positions import NO_TRANSACTION, Positions, by_line
-from integrator.decode.records import Records
+from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.rows.coding import TextCoding, json_typed, zoned
+from integrator.decode.rows.images import JsonImages
+from integrator.decode.rows.operations import Operations
+from integrator.decode.rows.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.engine.arrays import Mask

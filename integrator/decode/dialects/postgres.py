@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, hexadecimal
-from integrator.decode.coding import stamps
 from integrator.decode.fields import Where, bytes_of, whole_numbers
+from integrator.decode.rows.coding import stamps
 from integrator.decode.text.moments import ZONE
 from integrator.engine.numbers import parse_hexadecimal_pairs
 

@@ -14,16 +14,16 @@ from dataclasses import replace
 import numpy as np
 
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction
-from integrator.decode.ascending import Ascending
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading
 from integrator.decode.dialect import Dialect, TransactionMarks, mark
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import change_rows, check_tables
+from integrator.decode.lines.lines import Lines
+from integrator.decode.order.ascending import Ascending
 from integrator.decode.rejects import each_block, end_by_reading
+from integrator.decode.rows.records import change_rows, check_tables
 from integrator.engine.grammar import LIST
 from integrator.errors import DataError, Fault, Place
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from integrator.arrow.arrays import first
-from integrator.decode.coding import TextCoding
 from integrator.decode.dialects import postgres
 from integrator.decode.fields import Where
-from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Records, Sequenced
+from integrator.decode.rows.coding import TextCoding
+from integrator.decode.rows.images import JsonImages
+from integrator.decode.rows.records import Records, Sequenced
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.grammar import LIST

@@ -15,12 +15,12 @@ from integrator.decode.contract import TransactionCursor
 from integrator.decode.dialects import postgres
 from integrator.decode.dialects.wal2json_v1 import CODING
 from integrator.decode.fields import Where
-from integrator.decode.images import JsonImages
 from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
 from integrator.decode.json.objects import Objects
-from integrator.decode.records import Records, Sequenced
 from integrator.decode.refusal import refuse
+from integrator.decode.rows.images import JsonImages
+from integrator.decode.rows.records import Records, Sequenced
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.grammar import LIST
 from integrator.errors import DataError, Fault, Place, PublicDataError, shown

@@ -1,7 +1,6 @@
 """JSON lines: checked and indexed in one pass, and read by the index: envelopes, images, and the values of all tables.
 
 Comes in: lines of a file. Go out: columns in their types, or the first line that is not accepted, and why.
-files, reading (repeated), lines          files; their lines, without what many begin with
 document                                  checked lines, and each value in them as a node (engine.index)
 objects, slices                           the members of objects by name; the characters of values
 shapes, named, lists                      the columns of tables; images as lists; lists

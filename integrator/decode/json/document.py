@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from integrator.decode.json.lines import Lines, pieces
+from integrator.decode.lines.lines import Lines, pieces
 from integrator.decode.refusal import report
 from integrator.engine import grammar
 from integrator.engine.arrays import Ints, Octets, Words, words

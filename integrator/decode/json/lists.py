@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import flat, mask
 from integrator.decode.json.document import read_document
-from integrator.decode.json.lines import Lines
 from integrator.decode.json.objects import Objects, as_lines
 from integrator.decode.json.slices import raw_of, texts_of
+from integrator.decode.lines.lines import Lines
 from integrator.decode.text.literals import in_words, read_arrays
 from integrator.decode.text.refused import ValueRefused, each, guarded
 from integrator.engine.arrays import Mask

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from integrator.decode.json.document import Document, read_document, rewritten
-from integrator.decode.json.lines import json_text
 from integrator.decode.json.objects import Objects, check_objects
+from integrator.decode.lines.lines import json_text
 from integrator.decode.refusal import refuse
 from integrator.engine.arrays import Ints, Mask, Places
 from integrator.engine.grammar import LIST, QUOTE

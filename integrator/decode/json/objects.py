@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.decode.json.document import Document, read_document
-from integrator.decode.json.lines import Lines, json_text
 from integrator.decode.json.slices import DictionaryTexts, labels_of, raw_of, texts_of
+from integrator.decode.lines.lines import Lines, json_text
 from integrator.decode.refusal import refuse
 from integrator.engine.arrays import Ints, Mask, Places
 from integrator.engine.grammar import LIST, OPEN

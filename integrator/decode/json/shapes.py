@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from integrator.arrow.column_slices import SlotsByName
-from integrator.decode.json.lines import json_text
+from integrator.decode.lines.lines import json_text
 from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import ColumnNames
 from integrator.engine.words import WORD, hash_of

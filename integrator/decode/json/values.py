@@ -10,11 +10,11 @@ import pyarrow.json
 from integrator import schema
 from integrator.arrow.arrays import flat, unfit
 from integrator.decode.json.columns import exact, is_number_text, json_type, typed
-from integrator.decode.json.lines import pieces
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.moments import read_dates, read_moments
 from integrator.decode.json.numbers import read_booleans, read_decimals, read_integers
 from integrator.decode.json.slices import raw_of, texts_of
+from integrator.decode.lines.lines import pieces
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_text
 from integrator.engine.arrays import Mask, Octets

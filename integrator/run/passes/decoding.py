@@ -18,8 +18,8 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, File, reading_of
 from integrator.decode.dialects import DIALECTS
-from integrator.decode.json.joined import JoinedLines
-from integrator.decode.positions import ENDED
+from integrator.decode.lines.joined import JoinedLines
+from integrator.decode.order.positions import ENDED
 from integrator.errors import ColumnsFound, EnvironmentFault, IntegratorError
 from integrator.expressions.parts import depends_on
 from integrator.sources.contract import SliceReader

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.fs
 
 from integrator.decode.contract import File
-from integrator.decode.json.joined import JoinedLines, join_lines
+from integrator.decode.lines.joined import JoinedLines, join_lines
 from integrator.errors import EnvironmentFault
 from integrator.names.numbers import counted
 from integrator.sources.slices import TaskSlice

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from integrator.decode.contract import Reading
 from integrator.decode.dialect import Dialect
 from integrator.decode.json.document import first_wrong as first_wrong_json
-from integrator.decode.json.lines import Lines
+from integrator.decode.lines.lines import Lines
 from integrator.decode.refusal import collecting
 from integrator.errors import DataError
 from integrator.sources.sockets.spool import never

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import every_refused, first_refused, reason
-from integrator.decode.coding import Coding
-from integrator.decode.json.lines import cut
 from integrator.decode.json.shapes import CodecIds, Layout
 from integrator.decode.json.slices import raw_of
+from integrator.decode.lines.lines import cut
 from integrator.decode.refusal import report
-from integrator.decode.rows import Rows
+from integrator.decode.rows.coding import Coding
+from integrator.decode.rows.runs import Rows
 from integrator.decode.text.refused import ValueRefused
 from integrator.engine.arrays import Octets
 from integrator.engine.values import Slices

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask, reason
-from integrator.decode.coding import Convert
 from integrator.decode.column_names import in_other_case, meant
 from integrator.decode.contract import Reading
-from integrator.decode.rows import DecodedColumns, Fill, PartColumns, Rows
+from integrator.decode.rows.coding import Convert
+from integrator.decode.rows.runs import DecodedColumns, Fill, PartColumns, Rows
 from integrator.decode.text.refused import ValueRefused
 from integrator.decode.text.values import from_column
 from integrator.decode.unknown_columns import Others

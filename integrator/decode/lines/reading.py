@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import Raw
 from integrator.contracts.rejected import Rejected
-from integrator.decode.json.files import BLOCK_BYTES, MARK, MOST_BYTES, cut_off, open_file, too_long
-from integrator.decode.json.lines import LeftOut, Lines
+from integrator.decode.lines.files import BLOCK_BYTES, MARK, MOST_BYTES, cut_off, open_file, too_long
+from integrator.decode.lines.lines import LeftOut, Lines
 from integrator.engine.arrays import Places, words
 from integrator.engine.grammar import NEWLINE
 from integrator.engine.lines import count_bytes, find_lines

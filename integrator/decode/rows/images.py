@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from integrator.arrow.arrays import FEW_ROWS, same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
-from integrator.decode import key_only
-from integrator.decode.coding import Coding
 from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
-from integrator.decode.conversion import KINDS, Conversion
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.shapes import NO_COLUMN, ColumnIndex, Layout
 from integrator.decode.json.slices import raw_of
 from integrator.decode.refusal import refuse
-from integrator.decode.rows import DecodedColumns, Fill, PartColumns, Rows, TableRun
+from integrator.decode.rows import key_only
+from integrator.decode.rows.coding import Coding
+from integrator.decode.rows.conversion import KINDS, Conversion
+from integrator.decode.rows.runs import DecodedColumns, Fill, PartColumns, Rows, TableRun
 from integrator.decode.unknown_columns import Others
 from integrator.engine.arrays import Ints, Mask, Places, words
 from integrator.engine.grid import Found, Grid, Spans, count_present, find_values, rows_with_values

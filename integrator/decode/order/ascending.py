@@ -13,8 +13,8 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import integ_seq
 from integrator.contracts.streams import REMEDY, PositionRange
 from integrator.decode.fields import Where
-from integrator.decode.records import Sequenced
 from integrator.decode.refusal import collected_lines
+from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints
 from integrator.errors import Fault, Place, PublicDataError
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from integrator.arrow.arrays import first
 from integrator.decode.json.shapes import Layout
-from integrator.decode.rows import Rows
+from integrator.decode.rows.runs import Rows
 from integrator.engine.arrays import Octets
 from integrator.engine.grid import Grid
 from integrator.engine.pairs import KnownValues, are_known, clear_unchosen

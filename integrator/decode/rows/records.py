@@ -16,7 +16,7 @@ from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, integ_seq
 from integrator.decode.contract import Reading
 from integrator.decode.refusal import for_all_lines, report
-from integrator.decode.rows import Fill, RowMetadata, Rows, TableRun, Values, changes_of, group_by_table
+from integrator.decode.rows.runs import Fill, RowMetadata, Rows, TableRun, Values, changes_of, group_by_table
 from integrator.decode.source_tables import SourceTables
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place

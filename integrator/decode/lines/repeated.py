@@ -12,7 +12,7 @@ from codecs import BOM_UTF8
 
 import numpy as np
 
-from integrator.decode.json.lines import LeftOut, json_text
+from integrator.decode.lines.lines import LeftOut, json_text
 from integrator.engine import grammar
 from integrator.engine.arrays import Places, words
 from integrator.engine.index import index_lines

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from integrator.decode.json.files import MARK, begins_with_record, cut_off, open_file
+from integrator.decode.lines.files import MARK, begins_with_record, cut_off, open_file
 from integrator.engine.arrays import Ints
 
 _MOST_BYTES = 4 * 1024 * 1024

@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS, OpenTransaction, hexadecimal
-from integrator.decode.ascending import Ascending
 from integrator.decode.contract import PreviousEnd, TransactionCursor
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
-from integrator.decode.records import Sequenced
+from integrator.decode.order.ascending import Ascending
+from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import parse_numbers_at_end
 
