@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from integrator.contracts.fragments import ASIDE, TRANSACTION_LENGTH
 from integrator.contracts.outgoing import Messages
 from integrator.contracts.recipe import Recipe
-from integrator.encode.framing import Framing, framing_of
-from integrator.encode.row_kinds import RowFrames
+from integrator.encode.frames.framing import Framing, framing_of
+from integrator.encode.frames.row_frames import RowFrames
 from integrator.engine.arrays import Ints, Mask
 
 ROWS_AT_ONCE = 2048

@@ -22,7 +22,7 @@ from integrator.contracts.fragments import with_column
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.encode.framing import framing_of
+from integrator.encode.frames.framing import framing_of
 from integrator.encode.joinable import can_lack, is_joinable, missing_by_segment, truncates
 from integrator.encode.row_batch import RowBatch
 from integrator.encode.row_layout import RowLayout, row_layout_of

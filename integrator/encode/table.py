@@ -14,10 +14,11 @@ from integrator.contracts.counters import CycleCounters
 from integrator.contracts.fragments import FRAGMENT, Shape, shapes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.encode import messages, oversize
-from integrator.encode.framing import Framing
+from integrator.encode import messages
+from integrator.encode.frames import oversize
+from integrator.encode.frames.framing import Framing
+from integrator.encode.frames.tombstones import followed, tombstoned, tombstones
 from integrator.encode.rows import RowMaker, Rows, refuse_missing
-from integrator.encode.tombstones import followed, tombstoned, tombstones
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place, PublicDataError
 from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue

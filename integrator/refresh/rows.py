@@ -22,7 +22,7 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, OpenTransaction, hexadecimal, integ_seq
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.decode.text.values import from_text
-from integrator.encode.framing import framing_of
+from integrator.encode.frames.framing import framing_of
 from integrator.encode.table import TableEncoder
 from integrator.errors import MASKED, DataError, to_wire_error
 from integrator.schema import Column, arrow_type, describe, is_number

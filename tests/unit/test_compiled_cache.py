@@ -108,7 +108,8 @@ def test_loops_with_checked_indices_are_others(variable, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "is_another"), [("engine/grammar.py", True), ("engine/arrays.py", True), ("decode/rows/coding.py", False)]
+    ("changed", "is_another"),
+    [("engine/grammar.py", True), ("engine/arrays.py", True), ("decode/rows/coding.py", False)],
 )
 def test_only_a_change_of_what_loops_are_made_of_compiles_them_anew(changed, is_another, tmp_path):
     shutil.copytree(ROOT / "integrator", tmp_path / "integrator", ignore=shutil.ignore_patterns("__pycache__"))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from integrator.contracts.outgoing import HEADER_OVERHEAD, header_size
-from integrator.encode.headers import KindHeaders, headers_of_rows
+from integrator.encode.frames.headers import KindHeaders, headers_of_rows
 
 pytestmark = pytest.mark.fast
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from integrator.encode import batch
-from integrator.encode.framing import Framing
+from integrator.encode.frames.framing import Framing
 from tests.parts import pure
 from tests.unit.test_any_channel import OP, TIMEKEY
 from tests.unit.test_encode_together import EXTRA, JSON, both

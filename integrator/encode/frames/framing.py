@@ -15,8 +15,8 @@ from integrator.contracts.fragments import ASIDE, Shape
 from integrator.contracts.outgoing import RECORD_OVERHEAD, MessageHeaders, header_size, lengths
 from integrator.contracts.recipe import Recipe
 from integrator.encode import messages
-from integrator.encode.headers import TableHeaders, headers_of_rows
-from integrator.encode.row_kinds import RowFrames, around, of_kind, texts_of
+from integrator.encode.frames.headers import TableHeaders, headers_of_rows
+from integrator.encode.frames.row_frames import RowFrames, frame_texts, of_kind, texts_of
 from integrator.engine.arrays import Ints
 from integrator.formats.contract import Frame
 from integrator.formats.finish import compressor, text_bytes
@@ -173,7 +173,7 @@ class Framing:
             body = assemble(regrouped(filled, starts), np.diff(starts, append=size))
             first = kinds.code[starts]
             return pc.binary_join_element_wise(of_kind(kinds.opening, first), body, of_kind(kinds.closing, first), b"")
-        lead, rest = around(kinds, starts, size)
+        lead, rest = frame_texts(kinds, starts, size)
         pieces = [piece for piece in (lead, filled, rest) if not isinstance(piece, bytes) or piece]
         joined = pc.binary_join_element_wise(*pieces, b"") if len(pieces) > 1 else filled
         return joined if len(starts) == size else regrouped(joined, starts)

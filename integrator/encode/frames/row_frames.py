@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from integrator.encode.headers import KindHeaders
+from integrator.encode.frames.headers import KindHeaders
 from integrator.engine.arrays import Ints, Mask
 from integrator.formats.contract import Frame
 
@@ -47,7 +47,7 @@ class RowFrames:
         return replace(self, code=self.code[at], runs=self.runs[at])
 
 
-def around(kinds: RowFrames, starts: Ints, rows: int) -> tuple[Texts, Texts]:
+def frame_texts(kinds: RowFrames, starts: Ints, rows: int) -> tuple[Texts, Texts]:
     """Return what stands before and after each row: the same for all, or of each row.
 
     The lead of a row depends on whether it is its message's first, a run's first, or neither, and on the rows before.

@@ -16,7 +16,7 @@ from integrator.contracts.fragments import DEAD, FRAGMENT, with_column
 from integrator.contracts.outgoing import RECORD_OVERHEAD
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
-from integrator.encode.framing import Framing
+from integrator.encode.frames.framing import Framing
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place
 from integrator.names.numbers import counted
