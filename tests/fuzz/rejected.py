@@ -46,7 +46,7 @@ def outcome(setup: Setup, reading: Reading, path: Path) -> Outcome:
     found = Outcome()
     for batch in DIALECTS[setup.dialect].read(File(str(path), 1), OpenTransaction, reading):
         found.rows |= {int(line) for part in batch.changes for one in part.split_by_table() for line in one.line}
-        found.rejected |= {one.line: one.reason for one in batch.rejected}
+        found.rejected |= {one.line: str(one.fault) for one in batch.rejected}
         found.counted += sum(batch.ignored.values())
     return found
 

@@ -34,7 +34,7 @@ def test_i5_a_row_above_the_maximum_is_an_error_that_says_all_there_is_to_know(t
     text = str(raised.value)
     assert f"{tmp_path}/a.jsonl:2: table t, key k=2: the message has 20" in text
     assert (
-        "HVR_KAFKA_MSG_MAX_BYTES is 6000; the largest columns are large (20000 bytes), small (100 bytes), data" in text
+        "HVR_KAFKA_MSG_MAX_BYTES is 6000; the largest columns are large (20,000 bytes), small (100 bytes), data" in text
     )
     for remedy in ("TrimDatatype", "Absent", "compacter format", "Oversized_Rows", "max.message.bytes"):
         assert remedy in text
