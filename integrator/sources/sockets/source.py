@@ -12,6 +12,7 @@ from integrator.channel.paths import as_known, no_file
 from integrator.channel.sources import SocketLocation
 from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
+from integrator.errors import IntegratorError
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems, Report
 from integrator.sources.files.reader import FileReader
@@ -79,7 +80,11 @@ class Socket:
         read = opening.recipe.read
         gate = line_gate_of(DIALECTS[read.dialect], reading_of(opening.recipe))
         feed = Spooled(self.location, read.path, opening.journal_path, opening.kept_cycles, opening.channel, gate)
-        opening.journal.begin_with(segments(read.path).slices(), number_of)
+        try:
+            opening.journal.begin_with(segments(read.path).slices(), number_of)
+        except IntegratorError:
+            feed.close()
+            raise
         return feed
 
 
