@@ -56,7 +56,13 @@ BAD = {
     "null in a required column": (with_column("id", None), ["bad.jsonl:2", "column id", "not null"]),
     "message too large": (
         with_column("big", "x" * 1_000_000),
-        ["bad.jsonl:2", "table audit, key id=1", "HVR_KAFKA_MSG_MAX_BYTES is 1000000", "big (1000000 bytes)", "Absent"],
+        [
+            "bad.jsonl:2",
+            "table audit, key id=1",
+            "HVR_KAFKA_MSG_MAX_BYTES is 1000000",
+            "big (1,000,000 bytes)",
+            "Absent",
+        ],
     ),
     "not UTF-8": (lines(GOOD).replace('"a"', '"\udcff"'), ["bad.jsonl:2", "lone surrogate"]),
     "a transaction that no file begins": (lines(GOOD[1:]), ["bad.jsonl:1", "began in no file"]),

@@ -216,7 +216,7 @@ def test_what_goes_to_workers_is_in_no_file_however_large_it_is(spark):
 
 # the listener, the location's properties, what is reported
 REFUSED = {
-    "wrong password": ("SECURE", scram(variable="OTHER_PASSWORD"), "mend Kafka_Authentication_Method, Stream_User"),
+    "wrong password": ("SECURE", scram(variable="OTHER_PASSWORD"), "correct Kafka_Authentication_Method, Stream_User"),
     "expired certificate": ("EXPIRED", {"Stream_Public_Certificate": "AUTHORITY"}, "its certificate has expired"),
     "wrong host": ("ELSEWHERE", {"Stream_Public_Certificate": "AUTHORITY"}, "is not for this address"),
     "unknown authority": ("SECURE", scram() | {"Stream_Public_Certificate": "OTHER"}, "authority that is not known"),

@@ -55,7 +55,7 @@ def test_a_row_above_the_limit_is_an_error_of_the_data(path, tmp_path, name, int
     )
     limited = "actions:\n  - {action: Environment, Name: HVR_KAFKA_MSG_MAX_BYTES, Value: '20000'}"
     path.write_text(path.read_text().replace("actions:", limited))
-    with pytest.raises(DataError, match=r"a.jsonl:2: table t, key k=1: the message has 30\d+ bytes"):
+    with pytest.raises(DataError, match=r"a.jsonl:2: table t, key k=1: the message has 30,\d+ bytes"):
         integrate_once(path)
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from integrator.contracts.fragments import FRAGMENT, to_deferred
+from integrator.contracts.fragments import FRAGMENT, Checkpoint, to_deferred
 from integrator.errors import EnvironmentFault
 from integrator.run.state import consistency, rewind
+from integrator.run.state.sync import Cycle
 from integrator.sources.journal.journal import Journal
 from integrator.tables import discovered_columns
 from tests.parts import states
@@ -200,6 +201,15 @@ HARMLESS = {
 def test_what_a_crash_leaves_is_no_damage(case, tmp_path):
     state = states.of_cycles(tmp_path / "state", CYCLES)
     HARMLESS[case](state)
+    consistency.check(state)
+
+
+def test_a_cycle_without_slices_is_no_damage(tmp_path):
+    """Its mark has the digest of a journal without entries, whether there is a file of it or not."""
+    state = states.of_cycles(tmp_path / "state", 0)
+    states.begin(state, 0)
+    state.mark(Cycle(0, 0, 0, 0, 0, None, {}, {}, Checkpoint()))
+    states.spark(state, "offsets", 0, {"batchWatermarkMs": 0}, {"slices": 0})
     consistency.check(state)
 
 

@@ -35,6 +35,8 @@ class Beginning:
 
         The journal was checked when the stream began, see sources.journal.
         """
+        if entries == 0:
+            return FIRST
         try:
             with self._path.open("rb") as journal:
                 return self._read(journal, entries)

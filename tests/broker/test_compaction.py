@@ -8,7 +8,7 @@ import pytest
 
 from integrator import plan
 from integrator.run.job import Job
-from integrator.run.state import renewal
+from integrator.run.state import compaction
 from integrator.sources.journal import journal as journals
 from integrator.sources.journal.journal import Journal
 from tests.parts import channels, kafka_io
@@ -25,8 +25,8 @@ def until(condition, seconds=90):
 
 def test_the_journal_is_renewed_while_the_channel_runs(broker, spark, tmp_path, name, monkeypatch):
     for place, constant, value in (
-        (renewal, "MOST_ENTRIES", 3),
-        (renewal, "_LOOK_S", 0.0),
+        (compaction, "MOST_ENTRIES", 3),
+        (compaction, "_LOOK_S", 0.0),
         (journals, "LEAST_COMPACTED", 1),
     ):
         monkeypatch.setattr(place, constant, value)
