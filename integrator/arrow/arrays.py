@@ -124,6 +124,11 @@ def to_decimal(text: pa.Array, wanted: pa.DataType) -> pa.Array:
     return pc.replace_with_mask(plain, pa.array(odd), pa.array(numbers, wanted))
 
 
+def scalar_of(text: str, wanted: pa.DataType) -> pa.Scalar:
+    """Return text as a value of a type. Raises pa.ArrowInvalid for what is none, or does not fit exactly."""
+    return to_decimal(pa.array([text]), wanted)[0] if pa.types.is_decimal(wanted) else pa.scalar(text).cast(wanted)
+
+
 def unfit(text: str) -> Exception:
     """Return a pa.ArrowInvalid for a value that cannot be what is wanted; its text is for whoever owns the data."""
     made: Any = pa.ArrowInvalid(text)

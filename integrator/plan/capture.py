@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from integrator import schema
+from integrator.arrow.arrays import scalar_of
 from integrator.channel import scope as scopes
 from integrator.channel.actions import ColumnProperties, TableProperties
 from integrator.channel.merge import Parameters
@@ -219,7 +220,7 @@ def _missing(parameters: TableParameters) -> tuple[tuple[str, str], ...]:
             if text is None or not is_of(column.type) or column.name in table.key:
                 continue
             try:
-                pa.scalar(text).cast(_checked_as(column.type))
+                scalar_of(text, _checked_as(column.type))
             except pa.ArrowInvalid:
                 wanted = "number" if isinstance(column.type, schema.String) else schema.describe(column.type)
                 problem = f"{text!r} is no {wanted}, which {column.name!r} is"

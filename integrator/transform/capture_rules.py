@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import mask
+from integrator.arrow.arrays import mask, scalar_of
 from integrator.contracts.changes import Changes
 from integrator.contracts.counters import CycleCounters
 from integrator.contracts.operations import TRUNCATE
@@ -153,6 +153,6 @@ def _represented(changes: Changes, rules: CaptureRecipe) -> Changes:
     for name, text in rules.missing:
         gone = missing.pop(name, None)
         if gone is not None:
-            value = pa.scalar(text).cast(columns[name].type)
+            value = scalar_of(text, columns[name].type)
             columns[name] = pc.if_else(pa.array(gone & real), value, columns[name])
     return dataclasses.replace(changes, columns=columns, missing=missing)

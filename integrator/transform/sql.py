@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import sqlglot
 from sqlglot import exp
 
-from integrator.arrow.arrays import first, items_of, mask
+from integrator.arrow.arrays import first, items_of, mask, to_decimal
 from integrator.engine.arrays import Mask
 from integrator.errors import shortened
 from integrator.expressions.parts import Sql
@@ -202,7 +202,10 @@ class _Compiled:
         values = made.column(0).combine_chunks()
         if len(values) != rows:
             raise SqlFailed("the expression changed the number of rows")
-        return values if values.type == self.type else values.cast(self.type)
+        if values.type == self.type:
+            return values
+        from_text = pa.types.is_string(values.type) and pa.types.is_decimal(self.type)
+        return to_decimal(values, self.type) if from_text else values.cast(self.type)
 
 
 _NONE = "_"

@@ -127,6 +127,16 @@ def test_a_number_without_precision_is_a_number_where_it_is_missing(said, sent, 
         pure.tables(tmp_path, ddl, ["{action: TableProperties, MissingRepresentationNumeric: many}"])
 
 
+def test_a_number_of_more_digits_than_arrow_holds_does_not_wrap_around(tmp_path):
+    """Arrow's cast of text makes 0 of it."""
+    with pytest.raises(ConfigurationError, match=r"'10+' is no decimal"):
+        pure.tables(
+            tmp_path,
+            "create table t(k int primary key, n numeric(10, 2));",
+            [f"{{action: TableProperties, MissingRepresentationNumeric: '1{'0' * 200}'}}"],
+        )
+
+
 PROBLEMS = [
     ("CharacterMapping: 'ab>c'", "'ab>c' is no rule; write CHARACTER>TEXT;CHARACTER>TEXT"),
     ("CharacterMapping: 'abc'", "'abc' is no rule"),

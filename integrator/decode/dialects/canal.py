@@ -66,6 +66,8 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     after, before, row_of = _images(messages.take(at), action)
     objects, action = messages.take(at[row_of]), action[row_of]
     where, types = Where(file.path, objects.numbers), objects.labels("mysqlType")
+    is_text = objects.slices("mysqlType").are_texts(document.text)
+    where.refuse(is_text, lambda at: f"mysqlType is text, {cut(types.texts[types.codes[at]])}; expected an object")
     found = Records(
         file=file.path,
         action=action,

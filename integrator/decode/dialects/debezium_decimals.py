@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator import schema
-from integrator.arrow.arrays import mask, plain_text
+from integrator.arrow.arrays import mask, plain_text, to_decimal
 from integrator.decode.text.binary import from_base64, from_unscaled
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask
@@ -34,7 +34,7 @@ def unscaled(values: pa.Array, scale: int) -> pa.Array:
 
 def unsigned(values: pa.Array) -> pa.Array:
     """Return MySQL's bigint unsigned as a connector writes it in long mode: digits, negative from 2^63 on."""
-    numbers = values.cast(arrow_type(UNSIGNED))
+    numbers = to_decimal(values, arrow_type(UNSIGNED))
     if pc.any(pc.less(numbers, pa.scalar(Decimal(-(1 << 63)), arrow_type(UNSIGNED)))).as_py():
         raise ValueError("it is smaller than a number of 64 bits can be")
     wrapped = pc.add(numbers, pa.scalar(Decimal(1 << 64), arrow_type(UNSIGNED))).cast(arrow_type(UNSIGNED))

@@ -58,7 +58,10 @@ def rows(tree: Any, line: Line, *, zone: str = "utc") -> list[Row]:
         "after",
     ]
     apart = meta.__contains__ if row_mode else lambda name: name.endswith("_isMissing")
-    new, old = (_folded(image, line) for image in (new, old))
+    if action == "T" and (new or old):
+        line.notes.add("a truncate with images, which are not read")
+    elif action != "T":
+        new, old = (_folded(image, line) for image in (new, old))
     if row_mode:
         line.notes.add("row mode in a block with others")
     texts = Texts(octets.from_base64, bare=zone)
