@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from integrator.run.state import renewal
+from integrator.run.state import compaction
 from integrator.run.state.compaction import MOST_ENTRIES, JournalCompaction
 from integrator.sources.journal.journal import least_compacted
 
@@ -20,7 +20,7 @@ CASES = [
 
 @pytest.mark.parametrize(("compacted", "compactable", "due"), CASES)
 def test_when_it_is_due(compacted, compactable, due, monkeypatch):
-    monkeypatch.setattr(renewal, "_LOOK_S", 0.0)
+    monkeypatch.setattr(compaction, "_LOOK_S", 0.0)
     made = JournalCompaction(SimpleNamespace(compactable=lambda: compactable), None, "shop")
     made._compacted = compacted
     assert made.is_due() is due
