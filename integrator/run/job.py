@@ -62,7 +62,7 @@ class Job:
         self.waiting = Waiting(self.state, self.heart, stopping, plan.channel)
         self._log = structlog.get_logger().bind(channel=plan.channel)
         self._feed = Feed()
-        self._renewal = JournalCompaction(self.state, self._feed, plan.channel)
+        self._compaction = JournalCompaction(self.state, self._feed, plan.channel)
         self._restarts = Restarts(plan.restart, self.state.last_slice)
         self._jvms_lock: object = None
         self._begun = False
@@ -76,7 +76,7 @@ class Job:
         forget_request(self.state)
         journal = consistency.check(self.state)
         self._feed = source.open(Opening(channel, self.plan.recipe, journal, self.state.journal, there, KEPT_CYCLES))
-        self._renewal = JournalCompaction(self.state, self._feed, channel)
+        self._compaction = JournalCompaction(self.state, self._feed, channel)
         self.heart.goes_on_after(self.state.last_mark())
         self.plan = registry.resolve(self.plan)
         created = topics.ensure(
@@ -206,7 +206,7 @@ class Job:
         self._log.warning("columns added", columns=came, found=str(found))
 
     def _run(self, spark: SparkSession, *, once: bool) -> None:
-        self._renewal.renew(self._listing().slices())
+        self._compaction.compact(self._listing().slices())
         self._note_refreshed()
         gate = CycleGate(self._ending)
         steps = SparkSteps(lambda seconds: self._observer.timed(self.plan.channel, seconds))
@@ -253,7 +253,7 @@ class Job:
         renewing: another stream follows, for which the journal is renewed. Raises what the query failed with.
         """
         ending, overdue = False, progress.Overdue(self.plan.channel)
-        while query.isActive and not (ending := self._ending() or (renewing and self._renewal.is_due())):
+        while query.isActive and not (ending := self._ending() or (renewing and self._compaction.is_due())):
             self.heart.beat("resting" if retries.resting.is_set() else "integrating")
             overdue.look(gate.seconds)
             steps.look(query)

@@ -29,7 +29,7 @@ class JournalCompaction:
         self._log = structlog.get_logger().bind(channel=channel)
         self._compacted, self._look_at = 0, 0.0
 
-    def renew(self, slices: list[Slice]) -> None:
+    def compact(self, slices: list[Slice]) -> None:
         """Have the journal follow slices that were mended, and forget those that no cycle can need any more.
 
         slices: those that are there. No stream runs. Raises EnvironmentFault.
