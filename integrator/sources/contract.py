@@ -6,11 +6,12 @@ nothing else of it, and knows no location class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.contracts.recipe import Recipe
 from integrator.decode.contract import File
@@ -19,8 +20,6 @@ from integrator.schema import Table
 from integrator.sources.journal.journal import Journal
 from integrator.sources.slices import Slice, SliceListing, TaskSlice
 
-Report: TypeAlias = Callable[[str, str], None]
-"""Takes a problem of a location: the key, and what is wrong there."""
 Problems: TypeAlias = Iterator[tuple[str, str]]
 """Problems of a location: the key, and what is wrong there."""
 

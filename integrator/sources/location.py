@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from integrator.channel.problems import Report
 from integrator.channel.sources import SourceLocation
 from integrator.decode.dialects import DIALECTS
 from integrator.names import meant
 from integrator.schema import Table
-from integrator.sources.contract import Report
 
 
 def check_table(location: SourceLocation, tables: Sequence[Table], report: Report) -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from integrator.channel.paths import as_known
-from integrator.channel.problems import named
+from integrator.channel.problems import Report, named
 from integrator.channel.secret import passwords_of
 from integrator.channel.sources import JdbcLocation, SnapshotLocation
 from integrator.names import listed, nearest
 from integrator.schema import Table
-from integrator.sources.contract import Problems, Report
+from integrator.sources.contract import Problems
 from integrator.sources.files.listing import RIGHT
 from integrator.sources.files.source import IN_NAMES, REMOTE
 from integrator.sources.jdbc_url import wrong_url

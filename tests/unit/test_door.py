@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 
@@ -9,6 +10,7 @@ import pytest
 
 from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
+from integrator.errors import DataError
 from integrator.sources.sockets.line_gate import first_wrong, line_gate_of
 from tests.fuzz.decode import reading_for
 from tests.fuzz.setups import SETUPS
@@ -105,3 +107,13 @@ def test_it_costs_little(tmp_path):
 
 def test_all_dialects_have_a_check():
     assert [name for name, dialect in DIALECTS.items() if dialect.check is None] == []
+
+
+def test_an_error_of_no_record_refuses_the_first_line(tmp_path):
+    """It is never passed over: what is taken counts as received."""
+
+    def check(_lines, _reading):
+        raise DataError("odd")
+
+    gate = line_gate_of(dataclasses.replace(DIALECTS["hvr"], check=check), reading_of(pure.recipe(tmp_path, DDL)))
+    assert gate.first_refused(b'{"id": 1}\n{"id": 2}\n') == (0, "odd")

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from integrator.channel.paths import as_known, as_written, names_in
+from integrator.channel.problems import Report
 from integrator.channel.secret import passwords_of
 from integrator.channel.sources import FilesLocation, SourceLocation
 from integrator.errors import EnvironmentFault
 from integrator.names import nearest
 from integrator.schema import Table
-from integrator.sources.contract import Feed, Opening, Problems, Report
+from integrator.sources.contract import Feed, Opening, Problems
 from integrator.sources.files import moved
 from integrator.sources.files.listing import Listing
 from integrator.sources.files.reader import FileReader

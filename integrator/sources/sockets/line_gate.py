@@ -17,7 +17,7 @@ from integrator.decode.dialect import Dialect
 from integrator.decode.json.document import first_wrong as first_wrong_json
 from integrator.decode.lines.lines import Lines
 from integrator.decode.refusal import collecting
-from integrator.errors import DataError
+from integrator.errors import DataError, Fault, Place
 from integrator.sources.sockets.spool import never
 
 _FILE = "line"
@@ -55,7 +55,8 @@ def _first_refused(data: bytes, dialect: Dialect, reading: Reading) -> tuple[int
         try:
             dialect.check(lines, reading)
         except DataError as error:
-            found.extend(error.others() if error.others is not None else filter(None, [error.fault]))
+            of_first = error.fault or Fault(Place(_FILE, int(lines.numbers[0])), str(error))
+            found.extend([of_first] if error.others is None else error.others())
     if not found:
         return None
     fault = min(found)

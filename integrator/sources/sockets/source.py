@@ -9,12 +9,13 @@ from pathlib import Path
 
 from integrator import durable
 from integrator.channel.paths import as_known, no_file
+from integrator.channel.problems import Report
 from integrator.channel.sources import SocketLocation
 from integrator.decode.contract import reading_of
 from integrator.decode.dialects import DIALECTS
 from integrator.errors import IntegratorError
 from integrator.schema import Table
-from integrator.sources.contract import Feed, Opening, Problems, Report
+from integrator.sources.contract import Feed, Opening, Problems
 from integrator.sources.files.reader import FileReader
 from integrator.sources.location import check_table
 from integrator.sources.sockets.endpoint import is_loopback
