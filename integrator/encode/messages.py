@@ -12,8 +12,9 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.encode.envelopes import ENVELOPES
 from integrator.formats import FORMATS
-from integrator.formats.contract import Encoder, Format, Frame
+from integrator.formats.contract import Format, Frame
 from integrator.formats.keys import KEYS, SchemaType, key_options
+from integrator.formats.records import Encoder
 from integrator.schema import Column
 
 
@@ -76,7 +77,7 @@ def options_of(table: TableRecipe, recipe: Recipe) -> Options:
 def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
     """Return the encoder of values of this shape."""
     made_of = columns(table, recipe, shape)
-    return format_of(recipe.messages.layout).encoder(table.table.name, made_of, options_of(table, recipe))
+    return format_of(recipe.messages.layout).encoder(made_of, options_of(table, recipe))
 
 
 def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:

@@ -20,12 +20,11 @@ from integrator.contracts.fragments import Shape
 from integrator.contracts.multi_table_changes import AnyChanges, MultiTableChanges, concat_tables
 from integrator.encode.joinable import missing_by_segment, rows_of
 from integrator.encode.row_layout import ROW, RowLayout
-from integrator.encode.row_members import Members, Quotes, Written, members_of, pattern_of
-from integrator.encode.row_writer import write_rows
+from integrator.encode.row_members import BesideByNumber, Members, WrittenColumns, members_of, pattern_of
 from integrator.engine import rows as writing
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.rows import Rows
-from integrator.formats.contract import Arrays, InvalidValue, Missing, UnsupportedValue
+from integrator.formats.records import Arrays, InvalidValue, Missing, UnsupportedValue, write_records
 
 
 @dataclass(frozen=True)
@@ -136,23 +135,23 @@ class RowBatch:
 
     def _encoded(self, values: Arrays) -> pa.Array:
         """Return the rows, each of what is written of its own columns, and of the fields that the shared recipe has."""
-        written = Written()
+        written = WrittenColumns()
         members = members_of(tuple(self.layouts))
         start = np.empty(len(members.computed), np.int64)
-        start[~members.computed], quotes = self._written_columns(written, members)
+        start[~members.computed], beside = self._written_columns(written, members)
         fields = [written.add(writer, values[name]) for name, writer in members.fields]
         start[members.computed] = np.array([begin for begin, _ in fields], np.int64)[members.field]
         kind, partial = self._kinds
-        pattern = pattern_of(tuple(self.layouts), tuple(partial), quotes, tuple(quote for _, quote in fields))
+        pattern = pattern_of(tuple(self.layouts), tuple(partial), beside, tuple(each for _, each in fields))
         bounds = np.cumsum([0, *[len(layout.members) for layout in self.layouts]])
         own = [np.delete(np.arange(*bounds[segment : segment + 2]), shape.absent) for segment, shape in partial]
         at = np.concatenate([np.arange(bounds[-1]), *own])
         kept = np.asarray(values[ROW])
         segment = np.repeat(np.arange(len(self.layouts)), np.diff(np.searchsorted(kept, self._bounds)))
         rows = Rows(kind[kept], kept - self._bounds[segment], np.arange(len(kept)))
-        return write_rows(written.arrays, pattern, writing.Columns(start[at], members.computed[at]), rows)
+        return write_records(written.arrays, pattern, writing.Columns(start[at], members.computed[at]), rows)
 
-    def _written_columns(self, written: Written, members: Members) -> tuple[Ints, Quotes]:
+    def _written_columns(self, written: WrittenColumns, members: Members) -> tuple[Ints, BesideByNumber]:
         """Write the columns that are only written.
 
         Returns of each where it begins, and what stands around values by the number of their writer. Raises
@@ -167,7 +166,7 @@ class RowBatch:
             if (null & ~missing.get(segment, {}).get(source, np.False_)).any():
                 raise InvalidValue(0, "null")
         order = columns.order(members.writer)
-        starts, quotes = np.empty(len(columns), np.int64), []
+        starts, beside = np.empty(len(columns), np.int64), []
         ends = np.flatnonzero(np.diff(members.writer[order])) + 1
         unavailable = self._unavailable(of_column)
         for at in np.split(order, ends) if len(order) else ():
@@ -179,10 +178,10 @@ class RowBatch:
                     [unavailable.get(place, of_column) for place, of_column in zip(places, none, strict=True)]
                 )
                 values = pc.if_else(pa.array(gone), self.layouts[0].placeholder, values)
-            start, quote = written.add(members.by_number[number], values)
-            quotes.append((number, quote))
+            start, each = written.add(members.by_number[number], values)
+            beside.append((number, each))
             starts[at] = start + np.cumsum(same.size) - same.size
-        return starts, tuple(quotes)
+        return starts, tuple(beside)
 
     def _unavailable(self, of_column: Sequence[tuple[int, str]]) -> Mapping[int, Mask]:
         """Return which values have a placeholder, for they are missing in after images, by the place of their column.

@@ -23,7 +23,7 @@ from integrator.encode.column_writer import Writer, Writers
 from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import image_columns
 from integrator.expressions.parts import ColumnValue, Constant, Op, Part, Sql, Text, depends_on
-from integrator.formats.contract import Between, ByColumn, InvalidValue
+from integrator.formats.records import Between, ByColumn, InvalidValue
 from integrator.schema import Column, Type
 from integrator.transform import sql
 from integrator.transform.columns import MomentFormat

@@ -16,11 +16,11 @@ import pyarrow as pa
 from integrator.contracts.fragments import Shape
 from integrator.encode.column_writer import Writer
 from integrator.encode.row_layout import RowLayout
-from integrator.encode.row_writer import Pattern, around
 from integrator.engine.arrays import Ints, Mask
+from integrator.formats.records import Beside, Pattern, around
 
-Quotes: TypeAlias = "tuple[tuple[int, str | bytes], ...]"
-"""What stands around values, by the number of their writer."""
+BesideByNumber: TypeAlias = "tuple[tuple[int, Beside], ...]"
+"""What stands beside values, by the number of their writer."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def members_of(layouts: tuple[RowLayout, ...]) -> Members:
 def pattern_of(
     layouts: tuple[RowLayout, ...],
     partial: tuple[tuple[int, Shape], ...],
-    quotes: Quotes,
-    of_fields: tuple[str | bytes, ...],
+    beside: BesideByNumber,
+    of_fields: tuple[Beside, ...],
 ) -> Pattern:
     """Return what stands around the values of tables' whole rows, and of partial ones: of which table, which shape."""
-    members, by_number = members_of(layouts), dict(quotes)
+    members, by_number = members_of(layouts), dict(beside)
     of_field = iter(members.field.tolist())
     of_tables = [
         tuple(
@@ -73,21 +73,21 @@ def pattern_of(
         )
         for table in layouts
     ]
-    whole = [around(table.between(Shape()), beside) for table, beside in zip(layouts, of_tables, strict=True)]
+    whole = [around(table.between(Shape()), each) for table, each in zip(layouts, of_tables, strict=True)]
     others = [around(layouts[table].between(shape), shape.present(of_tables[table])) for table, shape in partial]
     return Pattern.of([*whole, *others])
 
 
-class Written:
+class WrittenColumns:
     """What was written, one array after the other."""
 
     def __init__(self) -> None:
         self.arrays: list[pa.Array] = []
         self._size = 0
 
-    def add(self, writer: Writer, values: pa.Array) -> tuple[int, str | bytes]:
-        """Write values; return where they begin, and what stands around each."""
-        text, quote = writer.write(values)
-        self.arrays.append(text)
-        self._size += len(text)
-        return self._size - len(text), quote
+    def add(self, writer: Writer, values: pa.Array) -> tuple[int, Beside]:
+        """Write values; return where they begin, and what stands beside each."""
+        written = writer.write(values)
+        self.arrays.append(written.values)
+        self._size += len(values)
+        return self._size - len(values), written.beside

@@ -19,7 +19,7 @@ from integrator.encode.envelopes import ENVELOPES
 from integrator.encode.envelopes.contract import IMAGE, taken, with_image
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place
-from integrator.formats.contract import Arrays, Encoder, InvalidValue, Missing
+from integrator.formats.records import Arrays, Encoder, InvalidValue, Missing
 from integrator.transform.columns import Columns, to_columns
 from integrator.transform.events import Events, events
 from integrator.transform.expression import RunClock

@@ -21,8 +21,8 @@ from integrator.encode.frames.tombstones import followed, tombstoned, tombstones
 from integrator.encode.rows import RowMaker, Rows, refuse_missing
 from integrator.engine.arrays import Ints, Mask
 from integrator.errors import DataError, Fault, Place, PublicDataError
-from integrator.formats.contract import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.formats.finish import text_bytes
+from integrator.formats.records import PATH, Arrays, Encoder, InvalidValue, Missing, UnsupportedValue
 from integrator.transform.capture_rules import captured
 from integrator.transform.expression import RunClock
 from integrator.transform.message_key import headers, key_maker

@@ -14,8 +14,8 @@ from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.errors import DataError, Fault, Place
 from integrator.expressions.parts import Part
-from integrator.formats.contract import Encoder, UnsupportedValue
 from integrator.formats.keys import KEYS, key_options
+from integrator.formats.records import Encoder, UnsupportedValue
 from integrator.schema import String
 from integrator.transform.cast import Refused, cast
 from integrator.transform.columns import Columns
@@ -31,7 +31,7 @@ def key_maker(recipe: TableRecipe, channel: Recipe) -> Keys:
     key_format = KEYS[key_recipe.serializer]
     if key_recipe.columns and key_format.encoder is not None:
         options = key_options(key_recipe.serializer, channel.messages.layout.options)
-        encoder = key_format.encoder(f"{recipe.table.name}_key", key_recipe.columns, options)
+        encoder = key_format.encoder(key_recipe.columns, options)
         return lambda changes, columns, _clock: _of_columns(changes, columns, recipe, encoder)
     if not key_recipe.expression:
         return lambda changes, _columns, _clock: pa.nulls(len(changes), pa.binary())

@@ -15,7 +15,8 @@ from integrator.contracts.changes import Changes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import Field, TableRecipe
 from integrator.engine.arrays import Ints, Mask
-from integrator.formats.contract import PATH, Arrays, Format, Missing
+from integrator.formats.contract import Format
+from integrator.formats.records import PATH, Arrays, Missing
 from integrator.schema import Column, Encoded, Struct, Type
 from integrator.transform.columns import Columns
 from integrator.transform.events import Events
