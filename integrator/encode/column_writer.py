@@ -55,7 +55,7 @@ def _writer(writers: Writers, column: Column, options: Options, kind: Type, rule
         try:
             return write(as_field(with_rules(values, rules), kind, field, writers.moments))
         except Refused as error:
-            raise InvalidValue(0, str(error)) from None
+            raise InvalidValue(error.index or 0, str(error)) from None
 
     return Writer(next(_NUMBERS), write_converted)
 

@@ -36,7 +36,7 @@ def _of_column(column: Column, options: Options) -> Write:
     return lambda values: Written(together(_in_union(values, write) if column.nullable else write(values)), b"", b"")
 
 
-BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1), nests=True)
+BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1))
 
 
 def sayable(kind: Type, options: Options) -> str | None:

@@ -18,7 +18,8 @@ from integrator.arrow.arrays import flat
 from integrator.arrow.base64 import binary_as
 from integrator.contracts.message_format import Csv, Options, SchemaId
 from integrator.formats.contract import Format, Frame
-from integrator.formats.plain import text_of
+from integrator.formats.json_object import by_column
+from integrator.formats.plain import json_leaf, text_of
 from integrator.formats.records import ByColumn, Columns, Written
 from integrator.formats.records import Write as WriteColumn
 from integrator.schema import Column, Type
@@ -105,7 +106,7 @@ def frame(_name: str, columns: Columns, options: Options, _id: SchemaId | None) 
 
 
 FORMAT = Format(
-    ByColumn(_of_column, _between),
+    ByColumn(_of_column, _between, images=by_column(json_leaf)),
     frame,
     missing="refuse",
     bundles=lambda options: "table" if options.csv.header_line else "tables",

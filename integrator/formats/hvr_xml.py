@@ -21,7 +21,7 @@ from integrator.errors import shown
 from integrator.formats.contract import Format, Frame
 from integrator.formats.json_object import by_column
 from integrator.formats.plain import json_leaf, text_of
-from integrator.formats.records import ByColumn, Columns, InvalidValue, Missing, Write, WriteStructs, Written
+from integrator.formats.records import ByColumn, Columns, InvalidValue, Write, Written
 from integrator.schema import Column, Type
 
 DECLARATION = '<?xml version="1.0" encoding="{encoding}" standalone="yes"?>'
@@ -41,20 +41,6 @@ def _by_column(column: Column, options: Options) -> Write:
     """Return what writes an element from after the column's name on."""
     write = _writer(column.type, options)
     return lambda values: _written(write(values), column, options)
-
-
-def _structs(column: Column, options: Options) -> WriteStructs:
-    """Return what writes structs as JSON, in which missing fields are left out."""
-    objects = by_column(json_leaf).write_structs
-    if objects is None:
-        raise TypeError(column.name)
-    write = objects(column, options)
-
-    def written(values: pa.Array, missing: Missing) -> Written:
-        text = pc.if_else(pc.is_valid(values), write(values, missing).values, None)
-        return _written(_escaped(text), column, options)
-
-    return written
 
 
 def _written(text: pa.Array, column: Column, options: Options) -> Written:
@@ -78,7 +64,7 @@ def _writer(kind: Type, options: Options) -> Callable[[pa.Array], pa.Array]:
     if isinstance(kind, schema.Bytes):
         return hexadecimal
     text = text_of(kind, options)
-    if isinstance(kind, schema.String | schema.Array | schema.Struct):
+    if isinstance(kind, schema.String | schema.Array | schema.Struct | schema.Encoded):
         return lambda values: _escaped(text(values))
     return text
 
@@ -102,7 +88,7 @@ def frame(name: str, _columns: Columns, options: Options, _id: SchemaId | None) 
 
 
 FORMAT = Format(
-    ByColumn(_by_column, _between, write_structs=_structs),
+    ByColumn(_by_column, _between, images=by_column(json_leaf)),
     frame,
     missing="omit",
     bundles=lambda _options: "tables",

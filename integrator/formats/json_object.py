@@ -17,10 +17,8 @@ from integrator.formats.records import (
     Columns,
     Encoder,
     InvalidValue,
-    Missing,
     UnsupportedValue,
     Write,
-    WriteStructs,
     Written,
 )
 from integrator.schema import Column, Type
@@ -40,18 +38,15 @@ Leaf = Callable[[Type], Value]
 def by_column(leaf_of: Callable[[Options], Leaf]) -> ByColumn:
     """Return how JSON objects are made of the texts of each column. Null becomes null."""
 
-    def write_structs(column: Column, options: Options) -> WriteStructs:
-        objects = _objects_of(column.type, leaf_of(options))
-        return lambda values, missing: _written(_objects(values, objects, missing), quoted=False)
-
     def write(column: Column, options: Options) -> Write:
+        leaf = leaf_of(options)
         if isinstance(column.type, schema.Struct):
-            structs = write_structs(column, options)
-            return lambda values: structs(values, {})
-        value = value_of(column.type, leaf_of(options))
+            objects = _objects_of(column.type, leaf)
+            return lambda values: _written(_objects(values, objects), quoted=False)
+        value = value_of(column.type, leaf)
         return lambda values: _written(value.encode(values), quoted=value.quoted)
 
-    return ByColumn(write, _between, write_structs=write_structs, nests=True)
+    return ByColumn(write, _between)
 
 
 def _between(columns: Columns, _options: Options) -> tuple[str, ...]:
@@ -95,20 +90,18 @@ def value_of(kind: Type, leaf: Leaf) -> Value:
 
 def _refusing(values: pa.Array, writer: Encoder) -> pa.Array:
     try:
-        return _objects(values, writer, {})
+        return _objects(values, writer)
     except UnsupportedValue as error:
         raise InvalidValue(error.index, f"{error.column}: {error}") from None
 
 
-def _objects(values: pa.StructArray, writer: Encoder, missing: Missing) -> pa.Array:
+def _objects(values: pa.StructArray, writer: Encoder) -> pa.Array:
     """Return structs as JSON objects; those that are null are looked into no further."""
     there = np.flatnonzero(pc.is_valid(values).to_numpy(zero_copy_only=False)) if values.null_count else None
     rows = values if there is None else values.take(pa.array(there))
-    if there is not None:
-        missing = {name: gone[there] for name, gone in missing.items()}
     names = [values.type.field(place).name for place in range(values.type.num_fields)]
     try:
-        texts = writer(dict(zip(names, rows.flatten(), strict=True)), missing)
+        texts = writer(dict(zip(names, rows.flatten(), strict=True)), {})
     except UnsupportedValue as error:
         index = error.index if there is None else int(there[error.index])
         raise UnsupportedValue(error.column, index, str(error)) from None

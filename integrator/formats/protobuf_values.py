@@ -6,7 +6,7 @@ and a null one too; a nullable (`optional`) field is there whenever it is not nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from integrator.arrow.durations import iso_text
 from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
 from integrator.contracts.message_format import Options
 from integrator.engine.arrays import Mask
+from integrator.errors import ConfigurationError
 from integrator.formats.json_object import relisted
 from integrator.formats.protobuf_known import (
     I32,
@@ -90,7 +91,31 @@ def _in_order(columns: Columns, options: Options) -> list[tuple[int, Options]]:
     return ordered
 
 
-BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1), _in_order)
+def _image_options(columns: Columns, options: Options) -> Options:
+    """Return the options of the messages that are given as they are encoded: one of each row, wherever it stands.
+
+    Raises ConfigurationError where the registry's schema has other numbers for them in one place than in another.
+    """
+    found = list(_encoded(columns, options))
+    if any(one != found[0] for one in found):
+        raise ConfigurationError(
+            "the registry's schema numbers the fields of before and after images differently, and here they are one "
+            "message; register the schema under another subject (Kafka_Schema_Registry_Subject_Naming_Strategy)"
+        )
+    return found[0]
+
+
+def _encoded(columns: Columns, options: Options) -> Iterator[Options]:
+    for column in columns:
+        if isinstance(column.type, schema.Encoded):
+            yield inside(options, column.name)
+        elif isinstance(column.type, schema.Struct):
+            yield from _encoded(column.type.fields, inside(options, column.name))
+
+
+BY_COLUMN = ByColumn(
+    _of_column, lambda columns, _options: (b"",) * (len(columns) + 1), _in_order, image_options=_image_options
+)
 
 
 def _field(column: Column, number: int, options: Options) -> Write:
@@ -140,7 +165,7 @@ def _writer(kind: Type, options: Options) -> tuple[int, Write]:
             return VARINT, lambda values: [varint(ints(values).view(np.uint64))]
         case schema.Float(bits):
             return (I32 if bits == 32 else I64), lambda values: [_fixed(values, bits)]
-        case schema.String() | schema.Bytes():
+        case schema.String() | schema.Bytes() | schema.Encoded():
             return LEN, delimited
         case schema.Interval():
             return LEN, lambda values: delimited(iso_text(values))

@@ -20,12 +20,11 @@ from integrator.contracts.message_format import Options
 from integrator.engine import rows as engine
 from integrator.engine.arrays import Ints, Mask, words
 from integrator.engine.words import WORD
-from integrator.schema import Column, Struct
+from integrator.schema import Column
 
 Arrays = dict[str, pa.Array]
 Missing = dict[str, Mask]
-"""By column, True for rows whose source record has no value (which is not null); a field of a struct is named by its
-path, with `PATH` between the names."""
+"""By column, True for rows whose source record has no value (which is not null)."""
 Encoder = Callable[[Arrays, Missing], pa.Array]
 """From arrays by column name, of equal length, to the bytes or text of each row.
 
@@ -33,6 +32,7 @@ Raises UnsupportedValue."""
 Columns = Sequence[Column]
 
 PATH = "\0"
+"""What is between the names of a field's path: of structs, and the field."""
 _MOST_BYTES = (1 << 31) - 1
 
 Piece: TypeAlias = "str | bytes"
@@ -72,8 +72,6 @@ class Written(NamedTuple):
 
 Write = Callable[[pa.Array], Written]
 """From values to what is written of them. Raises InvalidValue, or UnsupportedValue for a field of a struct."""
-WriteStructs = Callable[[pa.Array, Missing], Written]
-"""As `Write`, for structs; given which of their fields are missing."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,9 @@ class ByColumn:
     write: from a column to what is written of its values, whatever its name, its place, and the length of its text.
     between: from a message's columns to what stands before the first value of a record without missing ones, between
     its values, and after the last one. order: from a message's columns to the places of these in the order in which
-    records have them, each with the options that `write` is given for it. write_structs: for a column of structs whose
-    fields may be missing, in formats that leave these out. nests: whether a record in another one is written as a
-    record alone is.
+    records have them, each with the options that `write` is given for it. images: how a record in another one is
+    written, if otherwise than a record alone; it is a value of the type Encoded there. image_options: from the columns
+    of a message, those of the type Encoded among them, to the options of the latter.
     """
 
     write: Callable[[Column, Options], Write]
@@ -93,27 +91,24 @@ class ByColumn:
     order: Callable[[Columns, Options], Sequence[tuple[int, Options]]] = lambda columns, options: [
         (place, options) for place in range(len(columns))
     ]
-    write_structs: Callable[[Column, Options], WriteStructs] | None = None
-    nests: bool = False
+    images: ByColumn | None = None
+    image_options: Callable[[Columns, Options], Options] = lambda _columns, options: options
 
     def encoder(self, columns: Columns, options: Options) -> Encoder:
         """Return a function from the columns' arrays to the record of each row. Raises UnsupportedValue.
 
-        A missing value is left out of its record, and one of a struct's fields out of the struct.
+        A missing value is left out of its record.
         """
         order = self.order(columns, options)
         writers = [(columns[place].name, self.write(columns[place], of_column)) for place, of_column in order]
-        of_structs = self.write_structs
-        structs = {c.name: of_structs(c, options) for c in columns if of_structs and isinstance(c.type, Struct)}
 
         @lru_cache(maxsize=1 << 10)
         def between(shape: Shape) -> Between:
             return self.between(shape.present(columns), options)
 
-        def written(name: str, write: Write, arrays: Arrays, missing: Missing) -> Written:
-            inside = _under(name, missing) if name in structs else {}
+        def written(name: str, write: Write, values: pa.Array) -> Written:
             try:
-                return structs[name](arrays[name], inside) if inside else write(arrays[name])
+                return write(values)
             except InvalidValue as error:
                 raise UnsupportedValue(name, error.index, str(error)) from None
             except UnsupportedValue as error:
@@ -121,7 +116,7 @@ class ByColumn:
 
         def encode(arrays: Arrays, missing: Missing) -> pa.Array:
             size = len(next(iter(arrays.values())))
-            of_columns = [written(name, write, arrays, missing) for name, write in writers]
+            of_columns = [written(name, write, arrays[name]) for name, write in writers]
             beside = tuple(column.beside for column in of_columns)
             gone = {place: missing[name] for place, (name, _) in enumerate(writers) if name in missing}
             found, form = shapes(gone, np.zeros(size, bool)), np.zeros(size, np.int64)
@@ -196,9 +191,3 @@ def write_records(
     engine.copy_rows(rows, columns, pieces, words(np.frombuffer(data, np.uint8)), words(result))
     buffers = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(result)]
     return pa.Array.from_buffers(kind, len(rows.form), buffers)
-
-
-def _under(name: str, missing: Missing) -> Missing:
-    """Return what is missing inside the struct `name`, by the paths in it."""
-    start = name + PATH
-    return {path[len(start) :]: gone for path, gone in missing.items() if path.startswith(start)}

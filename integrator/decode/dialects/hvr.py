@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.arrow.arrays import flat, mask, of_width
-from integrator.contracts.multi_table_changes import AnyChanges
+from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.sequence import MAX_ROWS_IN_TRANSACTION, SEQUENCE_WIDTHS, OpenTransaction, integ_seq
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading, TransactionCursor
@@ -110,7 +110,7 @@ def _blocks(file: File, reading: Reading) -> tuple[Iterator[Any], Callable[[Any]
 
 def _changes(
     records: Records, meta: RowMetadata, reading: Reading, tables: SourceTables, ignored: Counter[str]
-) -> tuple[list[AnyChanges], dict[str, int]]:
+) -> tuple[ChangeBatch, dict[str, int]]:
     """Return the rows of tables of the channel, and the values of unknown columns; others are counted in `ignored`."""
     found, of_record = _tables(records, tables, ignored)
     names, codes = [("", "", name) for name in records.table.texts], records.table.codes.astype(np.int64)
@@ -118,7 +118,7 @@ def _changes(
     of_record[truncated_partitions(truncates, codes, names, tables, ignored)] = -1
     kept = np.flatnonzero(of_record >= 0)
     if not len(kept):
-        return [], {}
+        return no_changes(records.file), {}
     ones = np.ones(len(kept), np.int64)
     parts, order = group_by_table(found, of_record[kept], None, ones, reading, joint=records.values.joint)
     record = kept[order]
