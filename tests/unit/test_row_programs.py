@@ -148,7 +148,7 @@ SETTINGS = {
         ONE_KEY,
     ),
     "Conduit's records": ("Envelope: OPENCDC", [OP], "", ONE_KEY),
-    "Airbyte's messages": ("Envelope: AIRBYTE", [], "", EVERY),
+    "Airbyte's messages": ("Envelope: AIRBYTE", [], "", ONE_KEY),
     "old values": (f"{JSON}, BeforeUpdateColumns: old_", [OP, TIMEKEY], "", {"people", "twins"}),
     "names of keys": (JSON, [EXTRA.format("{hvr_key_names}")], "", {"people", "twins"}),
     "SQL": (JSON, [EXTRA.format("sql: k + 1")], "", EVERY),
