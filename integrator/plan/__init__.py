@@ -5,7 +5,7 @@ wrong.
 
 ends, source, definitions, identity     where changes come from, where they go, and the tables
 parameters, tables, fields, keys, capture, restrict, message_key, topic     actions -> a table's recipe
-kafka, kafka_access, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
+kafka, kafka_properties, registry     the Kafka location -> librdkafka's properties, and schemas
 bundling, layout, tombstones, tolerance, schedule, refresh, notes     what else a run does, and remarks
 contract     the plan itself
 
@@ -19,6 +19,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from integrator.channel import kafka_access
 from integrator.channel import load as loading
 from integrator.channel import scope as scopes
 from integrator.channel.actions import Integrate
@@ -28,7 +29,6 @@ from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
 from integrator.decode.dialects import DIALECTS
-from integrator.plan import kafka_access
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from integrator.channel import brokers, kafka_access
 from integrator.channel.actions import Environment
 from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import Target, merge, of_kind
@@ -15,7 +16,6 @@ from integrator.channel.model import Channel
 from integrator.channel.problems import Problems, Report
 from integrator.channel.secret import SENSITIVE, TOO_SHORT, is_too_short
 from integrator.names.units import Unit, in_unit
-from integrator.plan import brokers, kafka_access
 from integrator.plan.kafka_properties import extra_properties
 
 DEFAULT_MAX_BYTES = 1_000_000

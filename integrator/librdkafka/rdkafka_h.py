@@ -7,11 +7,11 @@ https://docs.confluent.io/platform/current/clients/librdkafka/html/rdkafka_8h.ht
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import confluent_kafka
 import numpy as np
 import numpy.typing as npt
 
@@ -117,7 +117,12 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
     """Return the librdkafka that confluent-kafka uses, its functions declared. Raises EnvironmentFault."""
-    package = Path(confluent_kafka.__file__).parent
+    found = importlib.util.find_spec("confluent_kafka")
+    if found is None or found.origin is None:
+        raise EnvironmentFault(
+            "confluent-kafka, whose librdkafka is used, is not installed; install its wheel from PyPI"
+        )
+    package = Path(found.origin).parent
     shipped = [*package.parent.glob("confluent_kafka.libs/librdkafka-*"), *package.glob(".dylibs/librdkafka*")]
     places = [*map(str, shipped), "librdkafka.so.1", "librdkafka.1.dylib"]  # built from source: the system's
     reasons = []
