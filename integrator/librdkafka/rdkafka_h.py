@@ -111,6 +111,19 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rd_kafka_topic_partition_list_destroy": (None, (_POINTER,)),
     "rd_kafka_mem_malloc": (_POINTER, (_POINTER, _SIZE)),
     "rd_kafka_error_destroy": (None, (_POINTER,)),
+    "rd_kafka_queue_new": (_POINTER, (_POINTER,)),
+    "rd_kafka_queue_destroy": (None, (_POINTER,)),
+    "rd_kafka_consume_start_queue": (_INT, (_POINTER, ctypes.c_int32, ctypes.c_int64, _POINTER)),
+    "rd_kafka_consume_stop": (_INT, (_POINTER, ctypes.c_int32)),
+    "rd_kafka_consume_batch_queue": (ctypes.c_ssize_t, (_POINTER, _INT, _POINTER, _SIZE)),
+    "rd_kafka_message_destroy": (None, (_POINTER,)),
+    "rd_kafka_message_timestamp": (ctypes.c_int64, (_POINTER, _POINTER)),
+    "rd_kafka_message_headers": (_INT, (_POINTER, _POINTER)),
+    "rd_kafka_header_get_all": (_INT, (_POINTER, _SIZE, _POINTER, _POINTER, _POINTER)),
+    "rd_kafka_query_watermark_offsets": (
+        _INT,
+        (_POINTER, _TEXT, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(ctypes.c_int64), _INT),
+    ),
 }
 
 
