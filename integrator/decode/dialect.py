@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import pyarrow.compute as pc
 
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange
@@ -14,7 +16,7 @@ from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.lines.lines import Lines
 from integrator.decode.order.ascending import Ascending
-from integrator.decode.order.positions import Positions, Sequencer, by_line, trailing
+from integrator.decode.order.positions import Positions, Sequencer, trailing
 from integrator.decode.rejects import each_block, end_by_reading
 from integrator.decode.rows.records import Records, Sequenced, change_rows, check_tables
 
@@ -101,7 +103,7 @@ def of_parts(
         of_file = parts(file, reading)
 
         def step(block: Any) -> Batch:
-            records, positions = of_file.decode(block)
+            records, positions = _in_stream(of_file.decode(block), file)
             placed = order.place(positions, Where(file.path, records.line))
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
             order.variant = order.variant or int(_is_numbered(placed, records, file))
@@ -115,11 +117,20 @@ def of_parts(
             return end_by_reading(read, file, reading)
         state = OpenTransaction()
         of_file = parts(file, reading)
-        for _, positions in map(of_file.decode, of_file.blocks):
-            state = trailing(positions).after(state)
+        for block in of_file.blocks:
+            state = trailing(_in_stream(of_file.decode(block), file)[1]).after(state)
         return state
 
     return Dialect(read, tail, marks, names_tables, check=check)
+
+
+def _in_stream(decoded: Decoded, file: File) -> Decoded:
+    """Return what was decoded with positions that differ from those of other streams, where the source gives none."""
+    records, positions = decoded
+    if not file.segment or not len(positions.commit):
+        return decoded
+    is_place = pc.equal(positions.commit, file.places_of(records.line))
+    return records, replace(positions, segment=pc.if_else(is_place, file.segment, positions.segment))
 
 
 def envelope_check(
@@ -136,7 +147,7 @@ def envelope_check(
 
 def _is_numbered(placed: Sequenced, records: Records, file: File) -> bool:
     """Return whether positions are by file and line, as the source gives none: those cannot be compared with others."""
-    return bool(len(placed.commit)) and placed.commit[0] == by_line(file.number, records.line[:1])[0]
+    return bool(len(placed.commit)) and placed.commit[0] == file.places_of(records.line[:1])[0]
 
 
 def of_lines(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +35,8 @@ SETTINGS = {
 """A broker has one request at a time, which waits 10 ms: with more, many partitions wait for one that has nothing.
 A full queue stops fetching for a second by default. The bytes of the queue are those of each partition."""
 FIRST_BYTES, BLOCK_BYTES = 4 << 20, 16 << 20
+AHEAD = 32
+"""Partitions that are fetched at once: each has a queue of some MiB, and one begun alone takes 20 ms to come."""
 _POLL_MS = 100
 _PLACES: Any = RECORD.fields
 _LAYOUT = Layout(*(_PLACES[name][1] for name in ("err", "payload", "len", "key", "key_len", "offset")))
@@ -62,6 +64,8 @@ class Consumer:
         self._client = Client(CONSUMER, {**properties, **SETTINGS}, lambda text, _fatal: self._noticed.append(text))
         self._timeout_s, self._block_bytes, self._headers = timeout_s, block_bytes, headers
         self._open: dict[tuple[str, int], Fetching] = {}
+        self._left: Counter[tuple[str, int]] = Counter()
+        self._next: deque[Range] = deque()
 
         def address(name: str) -> int:
             return ctypes.cast(getattr(self._client.library, name), ctypes.c_void_p).value or 0
@@ -75,20 +79,21 @@ class Consumer:
         self._scratch, self._size = np.zeros(8, np.int64), np.zeros(3, np.int64)
 
     def begin(self, ranges: Sequence[Range]) -> None:
-        """Start to fetch ranges, so that they come while others are read. Raises ReadFault."""
-        for one in ranges:
-            self._fetching(one)
+        """Take note of the ranges that are read next, in order: some are fetched while others are read.
+
+        Those of one partition follow each other. Raises ReadFault.
+        """
+        self._finish()
+        wanted = [one for one in ranges if one.begin < one.end]
+        self._left = Counter((one.topic, one.partition) for one in wanted)
+        self._next = deque({(one.topic, one.partition): one for one in reversed(wanted)}.values())
+        self._next.reverse()
+        self._fetch_ahead()
 
     def close(self) -> None:
         """End the consumer."""
-        for one in list(self._open.values()):
-            self._stop(one)
+        self._finish()
         self._client.close()
-
-    def finish(self) -> None:
-        """Stop what is being fetched: a partition that has no more would be asked for again and again."""
-        for one in list(self._open.values()):
-            self._stop(one)
 
     def read(self, wanted: Range) -> Iterator[Block]:
         """Yield the records of a range, in blocks; offsets that no committed record has are passed over.
@@ -116,8 +121,25 @@ class Consumer:
                 builder = Builder(most, headers=self._headers, like=builder)
                 deadline = time.monotonic() + self._timeout_s  # whoever took the block may have needed long
         fetching.position = wanted.end  # between the last record and the end there is none
+        self._leave(fetching)
         if builder.count[0]:
             yield builder.block()
+
+    def _finish(self) -> None:
+        for one in list(self._open.values()):
+            self._stop(one)
+
+    def _fetch_ahead(self) -> None:
+        while self._next and len(self._open) < AHEAD:
+            self._fetching(self._next.popleft())
+
+    def _leave(self, fetching: Fetching) -> None:
+        """Stop to fetch a partition of which no more is read next: it would be asked for again and again."""
+        key = fetching.of.topic, fetching.of.partition
+        self._left[key] -= 1
+        if self._left[key] <= 0:
+            self._stop(fetching)
+        self._fetch_ahead()
 
     def _fetching(self, wanted: Range) -> Fetching:
         key = wanted.topic, wanted.partition

@@ -28,7 +28,9 @@ from integrator.channel.locations import KafkaLocation
 from integrator.channel.merge import whole_location
 from integrator.channel.problems import Problems
 from integrator.contracts.recipe import Messages, Read, Recipe, Send
+from integrator.contracts.table_recipe import TableRecipe
 from integrator.decode.dialects import DIALECTS
+from integrator.expressions.parts import depends_on
 from integrator.plan.bundling import check_tables, oversized_of
 from integrator.plan.contract import Origin, Plan
 from integrator.plan.definitions import read_tables
@@ -156,6 +158,8 @@ def _recipe(origin: Origin, ends: _Ends, came: adding.Added, strategies: Strateg
     at_kafka = scope.problems.at_location(scope.kafka)
     check_tables(scope.layout, recipes, at_kafka)
     _check_added(scope)
+    if not isinstance(ends.source, TableSource) and not ends.source.whole_transactions:
+        _check_transactions(scope, recipes)
     table_topics = [table.topic for table in recipes]
     oversized = oversized_of(ends.kafka, scope.layout, table_topics, at_kafka)
     if len(made) == len(recipes):
@@ -198,6 +202,18 @@ def _check_added(scope: ChannelScope) -> None:
         text = "unknown_columns: add at the source would leave rows that wait for their transaction's end without them"
         report = scope.problems.at_location(scope.kafka)
         report("Kafka_Message_Bundling", f"{text}; say ROW, CHANGE or THRESHOLD, or unknown_columns: error")
+
+
+def _check_transactions(scope: ChannelScope, tables: Sequence[TableRecipe]) -> None:
+    """Report what needs whole transactions, where the source divides them."""
+    divided = "the topics that are read divide transactions among partitions"
+    if scope.layout.bundling.mode == "TRANSACTION":
+        report = scope.problems.at_location(scope.kafka)
+        report("Kafka_Message_Bundling", f"TRANSACTION cannot be: {divided}; say ROW, CHANGE or THRESHOLD")
+    for table in tables:
+        if any(depends_on(parts, "transaction") for parts in table.expressions):
+            text = f"{{hvr_tx_countdown}} cannot be counted: {divided}; leave it out"
+            scope.problems.add(("locations", scope.cap_loc, "topics"), text, table.table.name)
 
 
 def _notes(ends: _Ends, recipe: Recipe) -> Iterator[str]:

@@ -65,6 +65,20 @@ def test_records_come_as_they_were_sent_however_ranges_are_cut(odd, block_bytes)
     consumer.close()
 
 
+def test_ranges_that_are_read_next_are_fetched_meanwhile_and_left_in_the_end(odd):
+    brokers, records = odd
+    consumer = Consumer({"bootstrap.servers": brokers}, timeout_s=10)
+    ranges = [Range("odd", 0, at, at + 50) for at in range(0, COUNT, 50)]
+    consumer.begin([Range("odd", 0, 0, 0), *ranges])
+    found = []
+    for wanted in ranges:
+        assert list(consumer._open) == [("odd", 0)]
+        found += rows_of(consumer.read(wanted))
+    assert [row[0] for row in found] == list(range(COUNT))
+    assert not consumer._open
+    consumer.close()
+
+
 def test_headers_are_read_only_where_they_are_wanted(odd):
     brokers, records = odd
     consumer = Consumer({"bootstrap.servers": brokers}, timeout_s=10)

@@ -21,7 +21,7 @@ from integrator.decode.dialects.debezium_coding import EMPTY
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import NO_TRANSACTION, Positions
 from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -59,7 +59,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         cap_tstamp=pc.coalesce(updated, emitted),
         ignored=ignored,
     )
-    place = by_line(file.number, where.line)
+    place = file.places_of(where.line)
     alone = pa.nulls(len(at), pa.string())
     return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
 

@@ -33,7 +33,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.lines.lines import cut
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -87,7 +87,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     )
     gtid, batch = objects.text("gtid"), objects.text("id")
     batch = pc.if_else(pc.equal(batch, "0"), None, batch)  # TiCDC's of all messages
-    place = by_line(file.number, where.line)
+    place = file.places_of(where.line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
     transaction = pc.coalesce(transaction, place)  # the rows of a message, at least

@@ -14,7 +14,7 @@ from integrator.contracts.sequence import SEQUENCE_WIDTHS
 from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import DictionaryTexts, texts_of
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, by_line, number
+from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, number
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import find_first_of_two
@@ -61,7 +61,7 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, 
     status: of all events, what marks say.
     """
     by_connector = _by_fields(source)
-    where, lines = Where(file.path, found.line), by_line(file.number, found.line)
+    where, lines = Where(file.path, found.line), file.places_of(found.line)
     if by_connector is None:
         connector = source.text("connector")
         odd = mask(pc.is_in(connector, _WITH_POSITIONS)) & ~source.partial

@@ -27,7 +27,7 @@ from integrator.decode.dialects import dms_json
 from integrator.decode.fields import Where
 from integrator.decode.json.document import read_document
 from integrator.decode.json.slices import DictionaryTexts
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import NO_TRANSACTION, Positions
 from integrator.decode.rows.coding import stamps
 from integrator.decode.rows.columns import RowValues
 from integrator.decode.rows.operations import Operations
@@ -113,7 +113,7 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
         ignored=ignored,
     )
     nothing = pa.nulls(size, pa.string())
-    return found, Positions(nothing, by_line(file.number, line), pa.repeat(NO_TRANSACTION, size), found.row_counts)
+    return found, Positions(nothing, file.places_of(line), pa.repeat(NO_TRANSACTION, size), found.row_counts)
 
 
 _MARKS = (mark(OP, certain=True), mark("metadata", others=("data", "control", "before-image")))

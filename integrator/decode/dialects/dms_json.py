@@ -9,7 +9,7 @@ from integrator.decode.dialect import Decoded
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -48,7 +48,7 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
         ignored=ignored,
     )
     xid = metadata.text("transaction-id")
-    return found, Positions(xid, by_line(file.number, line), number(xid), found.row_counts)
+    return found, Positions(xid, file.places_of(line), number(xid), found.row_counts)
 
 
 def typed(kind: Type, values: pa.Array) -> pa.Array:

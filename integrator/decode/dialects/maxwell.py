@@ -27,7 +27,7 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.lists import from_json_list
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import texts_of
-from integrator.decode.order.positions import Positions, binlog, by_line, number
+from integrator.decode.order.positions import Positions, binlog, number
 from integrator.decode.rows.coding import TextCoding, check_nested, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -110,7 +110,7 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
     )
     xid, commits = objects.text("xid"), objects.labels("commit")
     position = objects.text("position")
-    commit = pc.coalesce(binlog(position, where, "position"), by_line(file.number, where.line))
+    commit = pc.coalesce(binlog(position, where, "position"), file.places_of(where.line))
     is_last = commits.are("true")
     ends = is_last if is_last.any() or xid.null_count < len(xid) else None
     return found, Positions(pc.coalesce(xid, position), commit, number(xid), found.row_counts, ends)

@@ -24,7 +24,7 @@ from integrator.decode.dialect import Decoded, mark, of_lines
 from integrator.decode.fields import Where, instants, qualified
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import NO_TRANSACTION, Positions
 from integrator.decode.rows.coding import TextCoding, json_typed, zoned
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.operations import Operations
@@ -65,7 +65,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     alone = pa.nulls(len(at), pa.string())
-    place = by_line(file.number, where.line)
+    place = file.places_of(where.line)
     return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
 
 

@@ -39,12 +39,6 @@ class Positions:
     closed: bool = False
 
 
-def by_line(number: int, line: Ints) -> pa.Array:
-    """Return the positions of records whose source says none, as 20 hex digits: the file's number, and the line."""
-    file = hexadecimal(np.array([number], np.uint64), 10)[0].as_py()
-    return pc.binary_join_element_wise(file, hexadecimal(line.astype(np.uint64), 10), "")
-
-
 def number(text: pa.Array) -> pa.Array:
     """Return transaction numbers, given as text, as 16 hex digits: zeros for null, and for what is no number."""
     plain = whole_numbers(text)
