@@ -52,7 +52,7 @@ class Segment:
             )
             table, start = table + count, start + size
 
-    def where(self, keep: Mask) -> Segment | None:
+    def filter(self, keep: Mask) -> Segment | None:
         """Return the rows for which `keep` is True; None for none."""
         if keep.all():
             return self
@@ -205,13 +205,13 @@ class ChangeBatch:
             self.file, segments, **arrays, line=self.line[at], order=self.order[at], before_images=before
         )
 
-    def where(self, keep: Mask) -> ChangeBatch:
+    def filter(self, keep: Mask) -> ChangeBatch:
         """Return the rows for which `keep` is True; two rows that become neighbours by that are no update."""
         if keep.all():
             return self
         at, bounds = pa.array(keep), self.bounds
         left = [
-            segment.where(keep[start:stop])
+            segment.filter(keep[start:stop])
             for segment, start, stop in zip(self.segments, bounds[:-1], bounds[1:], strict=True)
         ]
         segments = tuple(segment for segment in left if segment is not None)

@@ -153,5 +153,5 @@ def without_lines(changes: ChangeBatch, lines: Ints) -> tuple[ChangeBatch, Ints]
         other[:-1] |= before[:-1] & wrong[1:]
         more = np.setdiff1d(changes.line[other], lines)
         if not len(more):
-            return changes.where(~wrong), np.setdiff1d(lines, asked)
+            return changes.filter(~wrong), np.setdiff1d(lines, asked)
         lines = np.append(lines, more)

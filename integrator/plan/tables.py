@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from integrator.channel.reader import Path_
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import MessageFormat
 from integrator.contracts.recipe import Messages, Read, Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Coercion, Field, TableRecipe
@@ -177,7 +177,7 @@ def _check_supported(scope: ChannelScope, table: TableRecipe, places: Mapping[st
     """Add a problem for what the format cannot write, with a remedy. places: of columns that actions make."""
     fmt, layout, name = format_of(scope.layout), scope.layout, table.table.name
     probe = Recipe(Read(), (table,), Messages(scope.channel.channel, scope.cap_loc, layout))
-    columns, options = messages.columns(table, probe, Shape()), messages.options_of(table, probe)
+    columns, options = messages.columns(table, probe, PresentFields()), messages.options_of(table, probe)
 
     def report(text: str, column: str = "") -> None:
         scope.problems.add(places.get(column, scope.definition(name)), text, name)
