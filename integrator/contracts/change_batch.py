@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -104,12 +105,12 @@ class ChangeBatch:
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """The table of each run of rows."""
-        return tuple(table for segment in self.segments for table in segment.tables)
+        return tuple(chain.from_iterable([segment.tables for segment in self.segments]))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of rows of each run."""
-        return tuple(size for segment in self.segments for size in segment.sizes)
+        return tuple(chain.from_iterable([segment.sizes for segment in self.segments]))
 
     @cached_property
     def run_of_row(self) -> Ints:
@@ -119,7 +120,7 @@ class ChangeBatch:
     @cached_property
     def bounds(self) -> Ints:
         """Where each segment begins, and the end."""
-        return np.cumsum([0, *map(len, self.segments)])
+        return np.cumsum([0, *[sum(segment.sizes) for segment in self.segments]])
 
     def table_of(self, row: int) -> str:
         """Return the table that a row is of."""

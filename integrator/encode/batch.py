@@ -71,6 +71,10 @@ class Encoders:
         """Return a batch in whose segments all tables have the same program, and these programs."""
         segments, programs = [], []
         for segment in batch.segments:
+            if len(segment.tables) == 1:
+                segments.append(segment)
+                programs.append(self._programs.of(segment.tables[0]))
+                continue
             of_tables = [self._programs.of(table) for table in segment.tables]
             starts = [at for at, one in enumerate(of_tables) if not at or one is not of_tables[at - 1]]
             programs += [of_tables[at] for at in starts]
@@ -106,5 +110,6 @@ def _groups(batch: ChangeBatch, keys: Mapping[int, int]) -> Iterator[list[int]]:
     found: dict[int, list[int]] = {}
     for place, key in keys.items():
         found.setdefault(key, []).append(place)
+    sizes = np.diff(batch.bounds).tolist()
     for places in found.values():
-        yield from in_groups(places, [len(batch.segments[place]) for place in places])
+        yield from in_groups(places, [sizes[place] for place in places])

@@ -74,7 +74,8 @@ class RowWriter:
     @cached_property
     def _columns(self) -> Sequence[tuple[Mapping[str, pa.Array], int]]:
         """The columns of each segment, and how many rows it has."""
-        return [(segment.columns, len(segment)) for segment in self.rows.segments]
+        sizes = np.diff(self.rows.bounds).tolist()
+        return [(segment.columns, size) for segment, size in zip(self.rows.segments, sizes, strict=True)]
 
     @cached_property
     def _missing(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:

@@ -184,14 +184,14 @@ def _parts(shares: Sequence[TableRun], kinds: Mapping[str, int], *, joint: bool)
 
 def changes_of(rows: Rows, values: DecodedColumns, meta: RowMetadata) -> ChangeBatch:
     """Return rows as changes, each part a segment."""
-    segments = tuple(
+    segments = [
         Segment(
-            tuple(share.table.name for share in shares),
-            tuple(share.size for share in shares),
+            tuple([share.table.name for share in shares]),
+            tuple([share.size for share in shares]),
             part.columns,
             part.missing,
         )
         for shares, part in zip(rows.parts, values.parts, strict=True)
-    )
+    ]
     own = {name: getattr(meta, name) for name in _ARRAYS}
-    return ChangeBatch(rows.file, segments, **own, line=meta.line, order=meta.order)
+    return ChangeBatch(rows.file, tuple(segments), **own, line=meta.line, order=meta.order)
