@@ -115,7 +115,7 @@ class ChangeBatch:
     @cached_property
     def run_of_row(self) -> Ints:
         """The run that each row is in."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.repeat(np.arange(len(self.sizes)), np.array(self.sizes, np.int64))
 
     @cached_property
     def bounds(self) -> Ints:
@@ -162,7 +162,7 @@ class ChangeBatch:
         found = np.zeros(len(op), bool)
         found[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
         found[:-1] &= np.diff(self.order) == 1
-        ends = np.cumsum(self.sizes)
+        ends = np.cumsum(np.array(self.sizes, np.int64))
         found[ends[ends > 0] - 1] = False  # no update goes from one table into the next
         return found
 
