@@ -121,16 +121,12 @@ def end_by_reading(
     read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]],
     file: File,
     reading: Reading,
-    unknown: OpenTransaction = OpenTransaction(),  # noqa: B008 - frozen
 ) -> OpenTransaction:
-    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read.
-
-    unknown: what stands for the state before the file.
-    """
-    state = unknown
-    for batch in read(file, lambda: unknown, reading):
+    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read."""
+    state = OpenTransaction()
+    for batch in read(file, OpenTransaction, reading):
         state = batch.open or state
-    return replace(state, tx=None) if state.tx == unknown.tx else state
+    return state
 
 
 def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:

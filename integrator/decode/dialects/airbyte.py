@@ -12,16 +12,15 @@ Positions: the order of files and lines, in which a source writes what is to be 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects.debezium_coding import EMPTY
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -59,9 +58,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         cap_tstamp=pc.coalesce(updated, emitted),
         ignored=ignored,
     )
-    place = by_line(file.number, where.line)
-    alone = pa.nulls(len(at), pa.string())
-    return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
+    return found, Positions.none(found.row_counts)
 
 
 def _is_cdc(name: str, _variant: int) -> bool:
@@ -70,4 +67,4 @@ def _is_cdc(name: str, _variant: int) -> bool:
 
 
 _PARTS = ("record", "state", "log", "trace", "control", "catalog", "spec", "connectionStatus")
-DIALECT = of_lines(decode, EXPECTED, tuple(mark("type", part) for part in _PARTS), names_tables=True)
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), tuple(mark("type", part) for part in _PARTS), names_tables=True)

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
@@ -38,6 +38,7 @@ from integrator.decode.rows.coding import check_nested, json_typed, read_plain, 
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
+from integrator.decode.rows.runs import Fill
 from integrator.decode.text.binary import bits_of_numbers
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Ints, Octets
@@ -82,16 +83,15 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         old=before.has_object & (action == "U"),
         line=where.line,
         cap_tstamp=instants(objects.text("es"), where, "es", "ms"),
-        old_of_changes=True,
+        fill=Fill(before=True),
         ignored=ignored,
     )
     gtid, batch = objects.text("gtid"), objects.text("id")
     batch = pc.if_else(pc.equal(batch, "0"), None, batch)  # TiCDC's of all messages
-    place = by_line(file.number, where.line)
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
-    transaction = pc.coalesce(transaction, place)  # the rows of a message, at least
-    return found, Positions(transaction, place, number(of_gtid), found.row_counts)
+    transaction = pc.coalesce(transaction, by_line(file.number, where.line))  # the rows of a message, at least
+    return found, Positions(transaction, pa.nulls(len(gtid), pa.string()), number(of_gtid), found.row_counts)
 
 
 def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, Objects, Ints]:
@@ -223,4 +223,4 @@ def _labels(values: pa.Array, mysql: str) -> pa.Array:
     return named.take(encoded.indices)
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("isDdl", "type"),), names_tables=True)
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("isDdl", "type"),), names_tables=True)

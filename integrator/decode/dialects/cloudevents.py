@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium import Events, changes
 from integrator.decode.dialects.debezium_kinds import ACTIONS
@@ -93,4 +93,4 @@ class Attributes:
         return DictionaryTexts.of(self.text(name))
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("specversion", "iodebeziumop"),))
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("specversion", "iodebeziumop"),))

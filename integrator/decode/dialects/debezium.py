@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import mask
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects import debezium_positions
 from integrator.decode.dialects.debezium_coding import (
     EMPTY,
@@ -239,4 +239,6 @@ _RECOGNIZED = (
     mark("status", "id", "event_count"),
     mark("ddl", "source"),
 )
-DIALECT = replace(of_lines(decode, EXPECTED, _RECOGNIZED, repeated=("schema", "payload")), bare=frozenset({"ts_ms"}))
+DIALECT = replace(
+    of_lines(JsonRecords(decode, EXPECTED, ("schema", "payload")), _RECOGNIZED), bare=frozenset({"ts_ms"})
+)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded
+from integrator.decode.dialect import Decoded, JsonRecords
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import TextCoding, stamps, utc_typed
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
 from integrator.decode.rows.records import Records
+from integrator.decode.rows.runs import Fill
 from integrator.decode.text.binary import from_hex
 from integrator.schema import Type
 
@@ -44,11 +45,11 @@ def decode(document: Document, file: File, _reading: Reading) -> Decoded:
         old=before.filled & (action == "U"),
         line=line,
         cap_tstamp=stamps(file.path, line, "timestamp", stamp, "UTC"),
-        new_of_changes=False,
+        fill=Fill(after=False),
         ignored=ignored,
     )
     xid = metadata.text("transaction-id")
-    return found, Positions(xid, by_line(file.number, line), number(xid), found.row_counts)
+    return found, Positions(xid, pa.nulls(len(line), pa.string()), number(xid), found.row_counts)
 
 
 def typed(kind: Type, values: pa.Array) -> pa.Array:
@@ -58,3 +59,5 @@ def typed(kind: Type, values: pa.Array) -> pa.Array:
 
 CODING = TextCoding("dms", typed, zoned="utc")
 _METADATA = ("operation", "schema-name", "table-name", "transaction-id", "commit-timestamp", "timestamp")
+
+RECORDS = JsonRecords(decode, EXPECTED)

@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, digits, qualified
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects, names_of
 from integrator.decode.json.slices import raw_of
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import TextCoding, json_typed, stamps, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -95,7 +95,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]), objects.text("pos")
-    commit = pc.coalesce(_trail(pos, where), by_line(file.number, where.line))
+    commit = _trail(pos, where)
     return found, Positions(pc.coalesce(xid, pos), commit, number(xid), found.row_counts)
 
 
@@ -171,4 +171,4 @@ def typed(kind: Type, values: pa.Array, zone: str) -> pa.Array:
             return json_typed(kind, values)
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("op_type", "table", certain=True),))
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("op_type", "table", certain=True),))

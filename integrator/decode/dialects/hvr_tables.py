@@ -10,8 +10,12 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import Reading
-from integrator.decode.dialects.hvr_records import META, POSITION, Records
+from integrator.decode.dialect import Decoded
+from integrator.decode.dialects import hvr_records
+from integrator.decode.dialects.hvr_records import META, POSITION
+from integrator.decode.fields import Where
 from integrator.decode.json.slices import DictionaryTexts
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.columns import RowValues
 from integrator.decode.rows.runs import DecodedColumns, Fill, Rows
 from integrator.decode.table_files import batches, control, numbered
@@ -20,8 +24,8 @@ from integrator.errors import DataError, Fault, Place, PublicDataError, shown
 from integrator.schema import arrow_type
 
 
-def records(file: str, container: str, reading: Reading) -> Iterator[Records]:
-    """Yield the records of a file, batch by batch."""
+def decoded(file: str, container: str, reading: Reading) -> Iterator[Decoded]:
+    """Yield the change rows of a file, batch by batch. Raises DataError."""
     line = 2 if container == "csv" else 1
     found = batches(file, container, "hvr_op")
     for batch in [pa.Table.from_batches(list(found))] if reading.whole_files else map(_table, found):
@@ -30,7 +34,8 @@ def records(file: str, container: str, reading: Reading) -> Iterator[Records]:
         every = np.arange(batch.num_rows)
         missing = _named_missing(meta["hvr_missing"])
         values = HvrRows(batch, every, every, frozenset(META), missing=missing)
-        yield Records(file, numbers, _tables(file, meta["hvr_tbl_name"], numbers, reading), meta, values)
+        table = _tables(file, meta["hvr_tbl_name"], numbers, reading)
+        yield hvr_records.decoded(Where(file, numbers), meta, table, values)
 
 
 class HvrRows(RowValues):
@@ -47,13 +52,13 @@ class HvrRows(RowValues):
         return super().columns(rows, reading, fill)
 
 
-def transactions(file: str, container: str) -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Yield the hvr_tx_seq and the hvr_tx_countdown of each record."""
+def positions(file: str, container: str) -> Iterator[Positions]:
+    """Yield where the records of a file stand, batch by batch: only the columns that say it are read."""
     line = 2 if container == "csv" else 1
     for batch in map(_table, batches(file, container, "hvr_op", list(POSITION))):
         numbers, line = numbered(batch, line, container)
-        given, own, left = (_meta(file, batch, name, numbers) for name in POSITION)
-        yield pc.coalesce(pc.utf8_slice_codeunits(given, 0, 20), own), left
+        meta = {name: _meta(file, batch, name, numbers) for name in POSITION}
+        yield hvr_records.positions_of(Where(file, numbers), meta)
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:

@@ -20,11 +20,11 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.decode.contract import File, Reading
-from integrator.decode.dialect import Decoded, mark, of_lines
+from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants, qualified
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
-from integrator.decode.order.positions import NO_TRANSACTION, Positions, by_line
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import TextCoding, json_typed, zoned
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.operations import Operations
@@ -64,9 +64,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
         cap_tstamp=instants(nanos, where, "opencdc.createdAt or opencdc.readAt", "ns"),
         ignored=ignored,
     )
-    alone = pa.nulls(len(at), pa.string())
-    place = by_line(file.number, where.line)
-    return found, Positions(alone, place, pa.repeat(NO_TRANSACTION, len(at)), found.row_counts)
+    return found, Positions.none(found.row_counts)
 
 
 def _needs_key(payload: Objects, action: npt.NDArray[np.str_]) -> Mask:
@@ -139,4 +137,4 @@ def _typed(kind: Type, values: pa.Array) -> pa.Array:
 CODING = TextCoding("opencdc", _typed, zoned="utc")
 
 
-DIALECT = of_lines(decode, EXPECTED, (mark("operation", "payload"),))
+DIALECT = of_lines(JsonRecords(decode, EXPECTED), (mark("operation", "payload"),))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from integrator.arrow.arrays import first
+from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import postgres
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, plain_names
 from integrator.decode.json.objects import Objects
+from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import TextCoding
 from integrator.decode.rows.images import JsonImages
-from integrator.decode.rows.records import Records, Sequenced
+from integrator.decode.rows.records import Records
 from integrator.decode.text.values import from_column
-from integrator.engine.arrays import Ints, Mask
+from integrator.engine.arrays import Mask
 from integrator.engine.grammar import LIST
 from integrator.errors import DataError, Fault, Place, PublicDataError
 
@@ -23,7 +25,7 @@ ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "messag
 CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), bare="none", scalars=True)
 
 
-def records(document: Document) -> tuple[Records, Sequenced]:
+def decode(document: Document) -> Decoded:
     """Return the changes of the transactions in a document. Raises DataError."""
     lines = Objects.of_lines(document).required(EXPECTED).find("change", "nextlsn", "xid", "timestamp")
     where = Where(document.lines.file, lines.numbers)
@@ -44,7 +46,7 @@ def records(document: Document) -> tuple[Records, Sequenced]:
     named = [(changes, "columnnames", "columnvalues"), (keys, "keynames", "keyvalues")]
     plain = plain_names(document, np.concatenate([one.elements(names)[0] for one, names, _ in named]), EXPECTED)
     if plain is not None:
-        return records(plain)
+        return decode(plain)
     images = [_lists(one, names, values) for one, names, values in named]
     after, before = as_objects(document, images)
     found = Records(
@@ -59,8 +61,8 @@ def records(document: Document) -> tuple[Records, Sequenced]:
     )
     commit = postgres.commit(where, lines.text("nextlsn")).take(parent)
     xid = postgres.transaction(where, lines.text("xid")).take(parent)
-    rank, left = _ranks(found.row_counts, parent, len(lines))
-    return found, Sequenced(commit, xid, rank, left)
+    ends = np.append(np.diff(parent) != 0, True)[: len(parent)]
+    return found, Positions(commit, commit, xid, found.row_counts, ends, closed=True, form=EXPECTED)
 
 
 def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
@@ -72,14 +74,6 @@ def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
         where = Place(changes.lines.file, int(changes.numbers[wrong]))
         raise DataError(Fault(where, f"the kind {kind!r} is none of {', '.join(ACTIONS)}"))
     return np.array([ACTIONS[kind] for kind in kinds.texts], "U1")[kinds.codes]
-
-
-def _ranks(rows: Ints, parent: Ints, lines: int) -> tuple[Ints, Ints]:
-    """Return the number of each change's first row in its transaction, and how many rows are left with it."""
-    before = np.concatenate([[0], np.cumsum(rows)])
-    starts = np.searchsorted(parent, np.arange(lines))
-    total = np.concatenate([before[starts[1:]], before[-1:]])
-    return before[:-1] - before[starts][parent], total[parent] - before[:-1]
 
 
 def _lists(objects: Objects, names: str, values: str) -> NamedLists:

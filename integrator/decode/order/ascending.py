@@ -40,25 +40,22 @@ class Ascending:
         return restore
 
     def extend(self, placed: Sequenced, rows: Ints, where: Where) -> None:
-        """Add records in source order, with the rows that each makes; those without a row have no position."""
-        used = np.flatnonzero(rows > 0)
-        if self._checked and len(used):
-            keep, rank = pa.array(used), placed.rank[used]
-            commit, segment = placed.commit.take(keep), placed.segment.take(keep)
-            begins, ends = (integ_seq(commit, segment, number) for number in (rank, rank + rows[used] - 1))
-            self.extend_with(begins, ends, where.take(used))
+        """Add records in source order, with the rows that each makes; those without a row have no position.
 
-    def extend_with(self, begins: pa.Array, ends: pa.Array, where: Where) -> None:
-        """Add the positions of the first and the last row of records, in source order. Raises DataError.
-
-        The error names the first record that is not after the one before it.
+        Raises DataError, which names the first record that is not after the one before it.
         """
         if not self._checked:
             return
+        begins = ends = placed.first
+        if (rows > 1).any():
+            ends = integ_seq(placed.commit, placed.segment, placed.rank + np.maximum(rows, 1) - 1)
+        used = rows > 0
         wrong = collected_lines()
         if len(wrong):
-            right = np.flatnonzero(~np.isin(where.line, wrong))
-            begins, ends, where = begins.take(pa.array(right)), ends.take(pa.array(right)), where.take(right)
+            used &= ~np.isin(where.line, wrong)
+        if not used.all():
+            at = np.flatnonzero(used)
+            begins, ends, where = begins.take(pa.array(at)), ends.take(pa.array(at)), where.take(at)
         if not len(begins):
             return
         before = pa.concat_arrays([pa.array([self.span.last]), ends.slice(0, len(ends) - 1)])
