@@ -14,7 +14,7 @@ from integrator.decode.order.ascending import Ascending
 from integrator.decode.order.positions import ENDED, NO_COMMIT, NO_TRANSACTION, Positions
 from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault, Place, PublicDataError
 
 
 def trailing(positions: Positions) -> OpenTransaction:
@@ -75,9 +75,9 @@ class Sequencer:
         """
         if positions.closed:
             self._known = ENDED
+        self._check_form(positions, where)
         if not len(positions.rows):
             return Sequenced(positions.commit, positions.segment, positions.rows, positions.rows)
-        self._check_form(positions, where)
         runs, opened = positions.runs, self._continued(positions, where)
         _check_ended(positions, where)
         before = np.cumsum(positions.rows) - positions.rows
@@ -97,9 +97,10 @@ class Sequencer:
         return placed
 
     def _check_form(self, positions: Positions, where: Where) -> None:
+        """Raise DataError for records in another form than those before them."""
         if self._form not in ("", positions.form):
             text = f"is written as {positions.form}, and the lines before it as {self._form}"
-            where.refuse(np.ones(len(positions.rows), bool), lambda _: text)
+            raise PublicDataError(Fault(Place(where.file, int(where.line[0]) if len(where.line) else 0), text))
         self._form, self.by_line = positions.form, self.by_line or positions.by_line
 
     def _continued(self, positions: Positions, where: Where) -> OpenTransaction | None:
