@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from integrator.schema import Table
 
 _OPERATIONS = {"I": INSERT, "U": UPDATE, "D": DELETE, "T": TRUNCATE, "k": BEFORE_KEY_UPDATE, "b": BEFORE_UPDATE}
 """What a record does, by the letter of its action; k and b: it is the before image of the update after it."""
+_FEW_NAMES = 1 << 10
+"""So many combinations of names of databases, schemas and tables are listed, whether records have them or not."""
 _OF_LETTER = np.full(128, -1, np.int8)
 _OF_LETTER[[ord(letter) for letter in _OPERATIONS]] = [*_OPERATIONS.values()]
 
@@ -195,6 +198,8 @@ def _names(records: Records) -> tuple[Ints, list[tuple[str, str, str]]]:
     if records.database is not None:
         databases, of_database = _coded(records.database)
         codes += of_database * (len(schemas) * len(tables))
+    if len(databases) * len(schemas) * len(tables) <= _FEW_NAMES:
+        return codes, list(itertools.product(databases, schemas, tables))
     coded = pa.array(codes).dictionary_encode()
     names = []
     for code in coded.dictionary.to_pylist():
