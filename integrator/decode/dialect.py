@@ -11,7 +11,6 @@ from typing import Any
 from integrator.contracts.sequence import OpenTransaction
 from integrator.contracts.streams import PositionRange
 from integrator.decode.contract import Batch, File, PreviousEnd, Reading
-from integrator.decode.fields import Where
 from integrator.decode.json.document import Document, read_document
 from integrator.decode.lines.lines import Lines
 from integrator.decode.order.ascending import Ascending
@@ -45,7 +44,7 @@ class JsonRecords:
     joined, positions: see `Parts`; `positions` is given a document.
     """
 
-    decode: Callable[[Document, File, Reading], Decoded]
+    decode: Callable[[Document, Reading], Decoded]
     expected: str
     repeated: tuple[str, str] | None = None
     joined: bool = False
@@ -55,7 +54,7 @@ class JsonRecords:
         """Return the parts of a file."""
 
         def decode(lines: Lines) -> Decoded:
-            return self.decode(self._document(lines), file, reading)
+            return self.decode(self._document(lines), reading)
 
         found = self.positions and map(self.positions, map(self._document, file.lines(reading, self.repeated)))
         return Parts(file.lines(reading, self.repeated), decode, self.joined, found)
@@ -65,7 +64,7 @@ class JsonRecords:
 
     def check(self, lines: Lines, reading: Reading) -> None:
         """Check lines apart, see `Dialect`."""
-        records, _ = self.decode(read_document(lines, self.expected), File(lines.file), reading)
+        records, _ = self.decode(read_document(lines, self.expected), reading)
         check_tables(records, reading.source_tables())
 
 
@@ -138,7 +137,7 @@ def of_parts(
 
         def step(block: Any) -> Batch:
             records, positions = of_file.decode(block)
-            placed = order.place(positions.numbered(file.number, records.line), Where(file.path, records.line))
+            placed = order.place(positions.numbered(file.number, records.where.line), records.where)
             changes, ignored, unknown = change_rows(records, placed, reading, tables)
             span = PositionRange() if order.by_line else ascending.span
             return Batch(changes, order.open, ignored, unknown, span, dict(tables.new))
@@ -151,7 +150,7 @@ def of_parts(
             yield from of_file.positions
             return
         for records, positions in map(of_file.decode, of_file.blocks):
-            yield positions.numbered(file.number, records.line)
+            yield positions.numbered(file.number, records.where.line)
 
     def tail(file: File, reading: Reading) -> OpenTransaction:
         if reading.tolerant:

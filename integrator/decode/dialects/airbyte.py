@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.dialects.debezium_coding import EMPTY
 from integrator.decode.fields import Where, instants
@@ -35,26 +35,25 @@ OPERATIONS = Operations(
 )
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("type", "record")
-    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
+    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where.of(objects), "type")
     record = objects.take(at).inner("record", EXPECTED).find("stream", "namespace", "data", "emitted_at")
-    where = Where(file.path, record.numbers)
+    where = Where.of(record)
     data = record.inner("data", COLUMNS).find("_ab_cdc_deleted_at", "_ab_cdc_updated_at")
     action[~data.slices("_ab_cdc_deleted_at").nulls(document.text)] = "D"
     emitted = instants(record.text("emitted_at"), where, "emitted_at", "ms")
     name = "_ab_cdc_updated_at"
-    updated = stamps(file.path, where.line, name, data.text(name), "UTC")
+    updated = stamps(where.file, where.line, name, data.text(name), "UTC")
     images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY, infers=True)
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=record.text("namespace"),
         table=record.text("stream"),
         values=images,
         old=np.zeros(len(at), bool),
-        line=where.line,
         cap_tstamp=pc.coalesce(updated, emitted),
         ignored=ignored,
     )

@@ -26,14 +26,14 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
 from integrator.decode.json.objects import Objects
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.lines.lines import cut
-from integrator.decode.order.positions import Positions, by_line, number
+from integrator.decode.order.positions import Positions, number
 from integrator.decode.rows.coding import check_nested, json_typed, read_plain, zoned
 from integrator.decode.rows.images import COLUMNS, JsonImages
 from integrator.decode.rows.operations import Operations
@@ -60,17 +60,17 @@ _MEMBERS = ("type", "database", "table", "es", "gtid", "id", "mysqlType", "data"
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     messages = Objects.of_lines(document).required(EXPECTED).find(*_MEMBERS)
-    action, at, ignored = OPERATIONS.sort(messages.labels("type"), Where(file.path, messages.numbers), "type")
+    action, at, ignored = OPERATIONS.sort(messages.labels("type"), Where.of(messages), "type")
     after, before, row_of = _images(messages.take(at), action)
     objects, action = messages.take(at[row_of]), action[row_of]
-    where, types = Where(file.path, objects.numbers), objects.labels("mysqlType")
+    where, types = Where.of(objects), objects.labels("mysqlType")
     is_text = objects.slices("mysqlType").are_texts(document.text)
     where.refuse(is_text, lambda at: f"mysqlType is text, {cut(types.texts[types.codes[at]])}; expected an object")
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=objects.labels("database").encoded(),
         table=objects.labels("table").encoded(),
@@ -81,7 +81,6 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             variant=types.codes.astype(np.int64),
         ),
         old=before.has_object & (action == "U"),
-        line=where.line,
         cap_tstamp=instants(objects.text("es"), where, "es", "ms"),
         fill=Fill(before=True),
         ignored=ignored,
@@ -90,7 +89,9 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     batch = pc.if_else(pc.equal(batch, "0"), None, batch)  # TiCDC's of all messages
     transaction = pc.coalesce(pc.if_else(pc.equal(gtid, ""), None, gtid), batch)
     of_gtid = pc.struct_field(pc.extract_regex(transaction, r"(?P<number>\d+)$"), "number")
-    transaction = pc.coalesce(transaction, by_line(file.number, where.line))  # the rows of a message, at least
+    if transaction.null_count:  # the rows of a message, at least
+        line = pa.array(where.line).cast(pa.string())
+        transaction = pc.coalesce(transaction, pc.binary_join_element_wise(where.file, line, ":"))
     return found, Positions(transaction, pa.nulls(len(gtid), pa.string()), number(of_gtid), found.row_counts)
 
 

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import SEQUENCE_WIDTHS
-from integrator.decode.contract import File
 from integrator.decode.fields import Where, bytes_of, digits, whole_numbers
 from integrator.decode.json.slices import DictionaryTexts, texts_of
 from integrator.decode.order.positions import NO_TRANSACTION, Positions, binlog, number
@@ -21,7 +20,7 @@ from integrator.engine.arrays import Ints, Mask
 from integrator.engine.numbers import find_first_of_two
 from integrator.engine.values import Slices
 from integrator.engine.words import WORD
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 
 SOURCE = (
     *("connector", "ts_ms", "ts_us", "db", "schema", "table", "user_name"),
@@ -56,12 +55,12 @@ Positioned = tuple[pa.Array, pa.Array, pa.Array]
 """The transaction, the commit's position in 20 hex digits, and the transaction's segment in 16."""
 
 
-def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, at: Ints, found: Records) -> Positions:
+def positions(status: pa.Array | None, marks: Mask, source: Source, at: Ints, found: Records) -> Positions:
     """Return the positions of the `found` events, which are at some places among all; `marks` are of transactions.
 
     status: of all events, what marks say.
     """
-    by_connector, where = _by_fields(source), Where(file.path, found.line)
+    by_connector, where = _by_fields(source), found.where
     if by_connector is None:
         connector = source.text("connector")
         odd = mask(pc.is_in(connector, _WITH_POSITIONS)) & ~source.partial
@@ -73,7 +72,7 @@ def positions(status: pa.Array | None, marks: Mask, source: Source, file: File, 
         lost = first(mask(pc.is_null(placed.commit)) & ~nowhere)
         if lost is not None:
             text = "the event's source block does not say its position, as others do"
-            raise DataError(Fault(Place(file.path, int(found.line[lost])), text))
+            raise DataError(Fault(where.place(lost), text))
     ends, closed = (None, False) if status is None else _ends(status, marks, at)
     return replace(placed, ends=ends, closed=closed)
 

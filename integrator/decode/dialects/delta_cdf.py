@@ -112,7 +112,7 @@ def _decoded(
             raise PublicDataError(Fault(Place(file.path, int(line[lost])), f"the row has no {name}"))
     kind = control(file.path, line, TYPE, rows[TYPE].combine_chunks(), schema.String())
     written = rows[VERSION].combine_chunks()
-    where = Where(file.path, line)
+    where = Where(file.path, line) if objects is None else Where.of(objects)
     if pa.types.is_string(written.type):
         where.check(written, mask(pc.starts_with(written, "-")), VERSION, "a whole number from 0 on")
         numbered = integers(written, where, VERSION)
@@ -153,13 +153,12 @@ def _decoded(
         )
     keep = pa.array(order)
     found = Records(
-        file=file.path,
+        where=where.take(order),
         action=action[order],
         schema=pa.nulls(len(order), pa.string()),
         table=pa.repeat(table.name, len(order)),
         values=_values(rows, order, np.where(before[order] >= 0, before[order], order), objects),
         old=before[order] >= 0,
-        line=line[order],
         cap_tstamp=stamp.take(keep),
     )
     version = version.take(keep)

@@ -88,8 +88,9 @@ def _written(file: File, table: Table) -> Csv:
 def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Reading) -> Decoded:
     size = len(rows)
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
+    where = Where(file.path, line)
     action, _, ignored = OPERATIONS.sort(
-        DictionaryTexts.of(control(file.path, line, OP, words, schema.String())), Where(file.path, line), OP
+        DictionaryTexts.of(control(file.path, line, OP, words, schema.String())), where, OP
     )
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
@@ -98,13 +99,12 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
         stamp = stamps(file.path, line, name, texts, "UTC")
     every = np.arange(size)
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=pa.nulls(size, pa.string()),
         table=pa.repeat(table.name, size),
         values=RowValues(rows, every, every, frozenset((OP, name)), dms_json.typed),
         old=np.zeros(size, bool),
-        line=line,
         cap_tstamp=stamp,
         ignored=ignored,
     )

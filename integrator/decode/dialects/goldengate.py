@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, digits, qualified
 from integrator.decode.json.document import Document
@@ -58,12 +58,12 @@ _META = frozenset(
 _MISSING = "_isMissing"
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find(*_META)
-    action, at, ignored = OPERATIONS.sort(objects.labels("op_type"), Where(file.path, objects.numbers), "op_type")
+    action, at, ignored = OPERATIONS.sort(objects.labels("op_type"), Where.of(objects), "op_type")
     objects = objects.take(at)
-    where = Where(file.path, objects.numbers)
+    where = Where.of(objects)
     in_row_mode = ~(objects.has("after") | objects.has("before")) & (action != "T")
     deleted = action == "D"
     after = objects.inner("after", COLUMNS, np.isin(action, ["I", "U"]))
@@ -75,7 +75,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     names, zone = qualified(name, where, "table"), reading.time_zone
     coding = TextCoding(f"goldengate {zone}", lambda kind, values: typed(kind, values, zone), zoned="own")
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         database=names.database,
         schema=names.schema,
@@ -90,8 +90,7 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
             hidden=_missing(document, after, before),
         ),
         old=before.filled & (action == "U"),
-        line=where.line,
-        cap_tstamp=stamps(file.path, where.line, "op_ts", _micros(objects.text("op_ts")), zone),
+        cap_tstamp=stamps(where.file, where.line, "op_ts", _micros(objects.text("op_ts")), zone),
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]), objects.text("pos")

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.arrow.arrays import every_refused, first_refused
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords
 from integrator.decode.dialects.hvr_records import META, POSITION, decoded, positions_of
 from integrator.decode.fields import Where
@@ -29,18 +29,18 @@ _REFUSED = (ValueRefused, pa.ArrowInvalid, pa.ArrowNotImplementedError)
 _TYPED = tuple(name for name in META if name != "hvr_tbl_name")
 
 
-def decode(document: Document, _file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the change rows of lines. Raises DataError."""
     objects = _objects(document)
     values = JsonImages(objects, objects, JsonCoding(), lambda name, _: name in META, infers=True)
     table, meta = _tables(objects, reading), {name: _typed(objects, name) for name in _TYPED}
-    return decoded(Where(document.lines.file, objects.numbers), meta, table, values)
+    return decoded(Where.of(objects), meta, table, values)
 
 
 def positions(document: Document) -> Positions:
     """Return where the records of lines stand. Raises DataError."""
     objects = _objects(document)
-    return positions_of(Where(document.lines.file, objects.numbers), {name: _typed(objects, name) for name in POSITION})
+    return positions_of(Where.of(objects), {name: _typed(objects, name) for name in POSITION})
 
 
 def _objects(document: Document) -> Objects:
@@ -51,7 +51,7 @@ def _tables(objects: Objects, reading: Reading) -> DictionaryTexts:
     """Return the name of each record's table. Raises DataError for one without a name, or whose name is no text."""
     at = objects.slices("hvr_tbl_name")
     found = labels_of(objects.document.text, at)
-    where = Where(objects.lines.file, objects.numbers)
+    where = Where.of(objects)
     if (found.codes < 0).any():
         if reading.default_table is None:
             where.refuse(

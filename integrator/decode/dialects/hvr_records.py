@@ -48,13 +48,12 @@ def decoded(where: Where, meta: Mapping[str, pa.Array], table: DictionaryTexts, 
     text = "expected 0 delete, 1 insert, 2 update, 3 before key update, 4 before other update, 5 truncate"
     where.refuse(wrong, lambda at: f"hvr_op is {code[at].as_py()}; {text}", collected=True)
     found = Records(
-        file=where.file,
+        where=where,
         action=_ACTIONS[np.where(wrong, 0, op)],
         schema=pa.nulls(len(op), pa.string()),
         table=table.encoded(),
         values=values,
         old=np.zeros(len(op), bool),
-        line=where.line,
         cap_tstamp=meta["hvr_cap_tstamp"],
         cap_user=meta["hvr_cap_user"],
         fill=Fill(after=False, needs_values=False),

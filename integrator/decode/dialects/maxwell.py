@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants
 from integrator.decode.json.document import Document
@@ -89,22 +89,21 @@ _LABELS = schema.String(None, "enum")
 CODING = MaxwellCoding("maxwell", _typed, zoned="utc")
 
 
-def decode(document: Document, file: File, _reading: Reading) -> Decoded:
+def decode(document: Document, _reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED)
     objects.find("database", "table", "type", "ts", "xid", "commit", "position", "data", "old")
-    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where(file.path, objects.numbers), "type")
+    action, at, ignored = OPERATIONS.sort(objects.labels("type"), Where.of(objects), "type")
     objects = objects.take(at)
     data, changed = objects.inner("data", COLUMNS), objects.inner("old", COLUMNS, action == "U")
-    where = Where(file.path, objects.numbers)
+    where = Where.of(objects)
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         schema=objects.labels("database").encoded(),
         table=objects.labels("table").encoded(),
         values=JsonImages(data, data.either(action == "D", changed), CODING),
         old=changed.has_object & (action == "U"),
-        line=where.line,
         cap_tstamp=instants(objects.text("ts"), where, "ts", "s"),
         fill=Fill(before=True),
         ignored=ignored,

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from integrator import schema
 from integrator.arrow.arrays import first, mask
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, mark, of_lines
 from integrator.decode.fields import Where, instants, qualified
 from integrator.decode.json.document import Document
@@ -40,12 +40,12 @@ _EMPTY = '""'
 OPERATIONS = Operations({"create": "I", "snapshot": "I", "update": "U", "delete": "D"})
 
 
-def decode(document: Document, file: File, reading: Reading) -> Decoded:
+def decode(document: Document, reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     objects = Objects.of_lines(document).required(EXPECTED).find("operation", "metadata", "key", "payload")
-    action, at, ignored = OPERATIONS.sort(objects.labels("operation"), Where(file.path, objects.numbers), "operation")
+    action, at, ignored = OPERATIONS.sort(objects.labels("operation"), Where.of(objects), "operation")
     objects = objects.take(at)
-    where = Where(file.path, objects.numbers)
+    where = Where.of(objects)
     payload, metadata = objects.inner("payload", EXPECTED), objects.inner("metadata", EXPECTED)
     members = [(payload, "after", "payload.after"), (payload, "before", "payload.before"), (objects, "key", "key")]
     after, before, key = _images(members, _needs_key(payload, action))
@@ -53,14 +53,13 @@ def decode(document: Document, file: File, reading: Reading) -> Decoded:
     names = qualified(metadata.text("opencdc.collection"), where, "opencdc.collection")
     nanos = metadata.first_text(["opencdc.createdAt", "opencdc.readAt"])
     found = Records(
-        file=file.path,
+        where=where,
         action=action,
         database=names.database,
         schema=names.schema,
         table=pc.coalesce(names.table, pa.scalar(reading.default_table, pa.string())),
         values=JsonImages(after, before, CODING),
         old=before.filled & (action == "U"),
-        line=where.line,
         cap_tstamp=instants(nanos, where, "opencdc.createdAt or opencdc.readAt", "ns"),
         ignored=ignored,
     )

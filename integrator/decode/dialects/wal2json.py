@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from integrator.decode.contract import File, Reading
+from integrator.decode.contract import Reading
 from integrator.decode.dialect import Decoded, JsonRecords, TransactionMarks, mark, of_lines
 from integrator.decode.dialects import wal2json_v1, wal2json_v2
 from integrator.decode.json.document import Document
@@ -24,7 +24,7 @@ from integrator.errors import DataError, Fault, Place
 EXPECTED = "a record of wal2json"
 
 
-def decode(document: Document, _file: File, _reading: Reading) -> Decoded:
+def decode(document: Document, _reading: Reading) -> Decoded:
     """Return the changes in a document. Raises DataError."""
     return wal2json_v1.decode(document) if _version(document) == 1 else wal2json_v2.decode(document)
 

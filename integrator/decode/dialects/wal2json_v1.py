@@ -28,7 +28,7 @@ CODING = TextCoding("wal2json", lambda kind, values: from_column(values, kind), 
 def decode(document: Document) -> Decoded:
     """Return the changes of the transactions in a document. Raises DataError."""
     lines = Objects.of_lines(document).required(EXPECTED).find("change", "nextlsn", "xid", "timestamp")
-    where = Where(document.lines.file, lines.numbers)
+    where = Where.of(lines)
     for name in ("change", "nextlsn"):
         absent = first(lines.slices(name).nulls(document.text))
         if absent is not None:
@@ -50,13 +50,12 @@ def decode(document: Document) -> Decoded:
     images = [_lists(one, names, values) for one, names, values in named]
     after, before = as_objects(document, images)
     found = Records(
-        file=where.file,
+        where=Where.of(changes),
         action=actions,
         schema=changes.text("schema"),
         table=changes.text("table"),
         values=JsonImages(after, before, CODING),
         old=images[1].counts > 0,
-        line=changes.numbers,
         cap_tstamp=postgres.instants(lines.text("timestamp"), where).take(parent),
     )
     commit = postgres.commit(where, lines.text("nextlsn")).take(parent)

@@ -16,7 +16,6 @@ from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
 from integrator.decode.json.objects import Objects
 from integrator.decode.order.positions import Begins, Positions
-from integrator.decode.refusal import refuse
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
@@ -45,13 +44,12 @@ def decode(document: Document) -> Decoded:
         return decode(plain)
     actions, (after, before) = _actions(objects), as_objects(document, images)
     found = Records(
-        file=document.lines.file,
+        where=Where.of(objects),
         action=actions,
         schema=objects.labels("schema").encoded(),
         table=objects.labels("table").encoded(),
         values=JsonImages(after, before, CODING),
         old=images[1].counts > 0,
-        line=objects.numbers,
         cap_tstamp=None,
     )
     return found, _positions(objects, actions, found.row_counts)
@@ -87,7 +85,7 @@ def _actions(objects: Objects) -> npt.NDArray[np.str_]:
         word = words.texts[words.codes[at]] if words.codes[at] >= 0 else None
         return f"the action {shown(word)} is none of {' '.join(_ACTIONS)}"
 
-    refuse(objects.lines.file, objects.numbers, np.isin(words.codes, [*unknown, -1]), text)
+    Where.of(objects).refuse(np.isin(words.codes, [*unknown, -1]), text)
     return np.array(words.texts, "U1")[words.codes]
 
 
@@ -99,7 +97,7 @@ def _row_counts(actions: npt.NDArray[np.str_], has_old: Mask) -> Ints:
 
 def _positions(objects: Objects, actions: npt.NDArray[np.str_], rows: Ints) -> Positions:
     """Return where lines stand: the commit of a transaction, its number and its commit time are in its begin."""
-    where = Where(objects.lines.file, objects.numbers)
+    where = Where.of(objects)
     commit = postgres.commit(where, objects.text("nextlsn"))
     segment = postgres.transaction(where, objects.text("xid"))
     begins = actions == "B"

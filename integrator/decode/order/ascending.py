@@ -13,7 +13,6 @@ from integrator.arrow.arrays import first, mask
 from integrator.contracts.sequence import integ_seq
 from integrator.contracts.streams import REMEDY, PositionRange
 from integrator.decode.fields import Where
-from integrator.decode.refusal import collected_lines
 from integrator.decode.rows.records import Sequenced
 from integrator.engine.arrays import Ints
 from integrator.errors import Fault, Place, PublicDataError
@@ -50,9 +49,8 @@ class Ascending:
         if (rows > 1).any():
             ends = integ_seq(placed.commit, placed.segment, placed.rank + np.maximum(rows, 1) - 1)
         used = rows > 0
-        wrong = collected_lines()
-        if len(wrong):
-            used &= ~np.isin(where.line, wrong)
+        if where.faults is not None and where.faults.found:
+            used &= ~np.isin(where.line, where.faults.lines())
         if not used.all():
             at = np.flatnonzero(used)
             begins, ends, where = begins.take(pa.array(at)), ends.take(pa.array(at)), where.take(at)

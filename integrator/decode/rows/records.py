@@ -17,6 +17,7 @@ from integrator.contracts.multi_table_changes import AnyChanges
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.sequence import integ_seq
 from integrator.decode.contract import Reading
+from integrator.decode.fields import Where
 from integrator.decode.refusal import for_all_lines, report
 from integrator.decode.rows.runs import Fill, RowMetadata, Rows, TableRun, Values, changes_of, group_by_table
 from integrator.decode.source_tables import SourceTables
@@ -36,19 +37,18 @@ _OF_LETTER[[ord(letter) for letter in _OPERATIONS]] = [*_OPERATIONS.values()]
 class Records:
     """Records of a batch, in source order; action is one of I U D T k b, or another that makes no row.
 
-    file, line: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
+    where: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
     image. cap_tstamp: the commit times; None where the begins of transactions say them. fill: which images take values
     of the other one. ignored: what else there was in the batch, counted by what it is. database: as schema; None where
     records do not name it.
     """
 
-    file: str
+    where: Where
     action: npt.NDArray[np.str_]
     schema: pa.Array
     table: pa.Array
     values: Values
     old: Mask
-    line: Ints
     cap_tstamp: pa.Array | None
     cap_user: pa.Array | None = None
     fill: Fill = field(default_factory=Fill)
@@ -114,7 +114,7 @@ def _metadata(
 ) -> RowMetadata:
     """Return what rows have beside their columns; `second` are the second ones of their records."""
     record, paired, size = rows.record, bool(second.any()), len(rows.record)
-    all_in_order = size == len(records.line) and not paired and bool((np.diff(record) == 1).all())
+    all_in_order = size == len(records.where.line) and not paired and bool((np.diff(record) == 1).all())
     index = None if all_in_order else pa.array(record)
 
     def of_rows(values: pa.Array) -> pa.Array:
@@ -133,7 +133,7 @@ def _metadata(
         countdown=pa.array(np.where(countdown > 0, countdown - second, 0).astype(np.int32)),
         cap_tstamp=of_rows(stamp),
         cap_user=pa.nulls(size, pa.string()) if records.cap_user is None else of_rows(records.cap_user),
-        line=records.line[record],
+        line=records.where.line[record],
         order=record * 2 + second,
     )
 
@@ -148,7 +148,7 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
 
     ignored: counts the others of those that are `used`. Raises DataError.
     """
-    codes, names = _names(records)
+    where, (codes, names) = records.where, _names(records)
     used = used & ~_truncated_partitions(records.operation == TRUNCATE, codes, names, tables, ignored)
     at = np.flatnonzero(used)
     firsts = np.full(len(names), -1, np.int64)
@@ -159,9 +159,9 @@ def _tables(records: Records, used: Mask, tables: SourceTables, ignored: Counter
         if firsts[code] < 0:
             continue
         try:
-            table = tables.find(schema, name, Place(records.file, int(records.line[firsts[code]])), database)
+            table = tables.find(schema, name, Place(where.file, int(where.line[firsts[code]])), database)
         except DataError as error:
-            report(for_all_lines(error, records.line[used & (codes == code)]))
+            report(for_all_lines(error, where.line[used & (codes == code)]), where.faults)
             continue
         if isinstance(table, str):
             ignored[table] += int((used & (codes == code)).sum())
@@ -234,5 +234,5 @@ def _rows(
     operation[after - 1] = BEFORE_UPDATE
     is_before = operation == DELETE
     is_before[after - 1] = True
-    rows = Rows(parts, record, is_before, after, records.file, records.line, operation == TRUNCATE)
+    rows = Rows(parts, record, is_before, after, records.where.file, records.where.line, operation == TRUNCATE)
     return rows, second, operation
