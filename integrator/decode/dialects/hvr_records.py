@@ -57,6 +57,7 @@ def decoded(where: Where, meta: Mapping[str, pa.Array], table: DictionaryTexts, 
         cap_tstamp=meta["hvr_cap_tstamp"],
         cap_user=meta["hvr_cap_user"],
         fill=Fill(after=False, needs_values=False),
+        images=1,
     )
     return found, positions_of(where, meta)
 

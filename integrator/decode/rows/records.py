@@ -39,8 +39,9 @@ class Records:
 
     where: where each record is. schema, table: texts, in a dictionary or not. old: which records have a before
     image. cap_tstamp: the commit times; None where the begins of transactions say them. fill: which images take values
-    of the other one. ignored: what else there was in the batch, counted by what it is. database: as schema; None where
-    records do not name it.
+    of the other one. images: how many rows a record can make: 1 where each image is a record of its own.
+    ignored: what else there was in the batch, counted by what it is. database: as schema; None where records do not
+    name it.
     """
 
     where: Where
@@ -52,6 +53,7 @@ class Records:
     cap_tstamp: pa.Array | None
     cap_user: pa.Array | None = None
     fill: Fill = field(default_factory=Fill)
+    images: int = 2
     ignored: dict[str, int] = field(default_factory=dict)
     database: pa.Array | None = None
 
@@ -134,7 +136,7 @@ def _metadata(
         cap_tstamp=of_rows(stamp),
         cap_user=pa.nulls(size, pa.string()) if records.cap_user is None else of_rows(records.cap_user),
         line=records.where.line[record],
-        order=record * 2 + second,
+        order=record * records.images + second,
     )
 
 
