@@ -45,7 +45,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
     action[~data.slices("_ab_cdc_deleted_at").nulls(document.text)] = "D"
     emitted = instants(record.text("emitted_at"), where, "emitted_at", "ms")
     name = "_ab_cdc_updated_at"
-    updated = stamps(where.file, where.line, name, data.text(name), "UTC")
+    updated = stamps(where, name, data.text(name), "UTC")
     images = JsonImages(data, data, CODING, _is_cdc, key_only=reading.debezium.old_images, empty=EMPTY, infers=True)
     found = Records(
         where=where,

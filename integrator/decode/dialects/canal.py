@@ -104,7 +104,7 @@ def _images(messages: Objects, action: npt.NDArray[np.str_]) -> tuple[Objects, O
     counts, old_counts = (np.bincount(of, minlength=len(messages)) for of in (parent, old_parent))
     empty = first((counts == 0) & (action != "T"))
     if empty is not None:
-        where = Place(messages.lines.file, int(messages.numbers[empty]))
+        where = Where.of(messages).place(empty)
         raise DataError(Fault(where, "the message has no rows in `data`; what makes the messages must write them"))
     is_row = action[parent] != "T"
     Objects.of_nodes(messages.document, messages.line[parent], data, COLUMNS).required(COLUMNS)
@@ -130,7 +130,7 @@ def _check_lists(messages: Objects, name: str) -> None:
     at, text = messages.slices(name), messages.document.text
     wrong = first(~((at.first_bytes(text) == LIST) | at.nulls(text)))
     if wrong is not None:
-        where = Place(messages.lines.file, int(messages.numbers[wrong]))
+        where = Where.of(messages).place(wrong)
         value = messages.raw(name)[wrong].as_py()[:100]
         raise DataError(Fault(where, f"`{name}` is {value}; expected rows: […]"))
 

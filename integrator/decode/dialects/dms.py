@@ -89,14 +89,12 @@ def _decoded(rows: pa.Table, line: Ints, file: File, table: Table, reading: Read
     size = len(rows)
     words = rows[OP].combine_chunks() if OP in rows.column_names else pa.repeat("I", size)
     where = Where(file.path, line)
-    action, _, ignored = OPERATIONS.sort(
-        DictionaryTexts.of(control(file.path, line, OP, words, schema.String())), where, OP
-    )
+    action, _, ignored = OPERATIONS.sort(DictionaryTexts.of(control(where, OP, words, schema.String())), where, OP)
     name = reading.timestamp_column or STAMP
     stamp = pa.nulls(size, pa.timestamp("us", "UTC"))
     if name in rows.column_names:
-        texts = control(file.path, line, name, rows[name].combine_chunks(), schema.String())
-        stamp = stamps(file.path, line, name, texts, "UTC")
+        texts = control(where, name, rows[name].combine_chunks(), schema.String())
+        stamp = stamps(where, name, texts, "UTC")
     every = np.arange(size)
     found = Records(
         where=where,

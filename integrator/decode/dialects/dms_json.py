@@ -42,7 +42,7 @@ def decode(document: Document, _reading: Reading) -> Decoded:
         table=metadata.text("table-name"),
         values=JsonImages(data, data.either(action == "D", before), CODING),
         old=before.filled & (action == "U"),
-        cap_tstamp=stamps(where.file, where.line, "timestamp", stamp, "UTC"),
+        cap_tstamp=stamps(where, "timestamp", stamp, "UTC"),
         fill=Fill(after=False),
         ignored=ignored,
     )

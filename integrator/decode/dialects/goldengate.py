@@ -34,7 +34,7 @@ from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import guarded
 from integrator.engine.arrays import Mask, Places
 from integrator.engine.values import Slices
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 from integrator.schema import Type, describe
 
 EXPECTED = "an operation of GoldenGate"
@@ -90,7 +90,7 @@ def decode(document: Document, reading: Reading) -> Decoded:
             hidden=_missing(document, after, before),
         ),
         old=before.filled & (action == "U"),
-        cap_tstamp=stamps(where.file, where.line, "op_ts", _micros(objects.text("op_ts")), zone),
+        cap_tstamp=stamps(where, "op_ts", _micros(objects.text("op_ts")), zone),
         ignored=ignored,
     )
     xid, pos = objects.first_text(["xid", "csn"]), objects.text("pos")
@@ -112,7 +112,7 @@ def _check_names(reading: Reading, name: pa.Array, in_row_mode: Mask, where: Whe
         if at is not None:
             raise DataError(
                 Fault(
-                    Place(where.file, int(where.line[at])),
+                    where.place(at),
                     f"table {table.name}: in row mode, column {column!r} has the name of a "
                     "field of the record; write operation mode (format=json)",
                 )

@@ -21,7 +21,7 @@ from integrator.decode.order.positions import Positions
 from integrator.decode.rows.coding import JsonCoding
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.text.refused import ValueRefused
-from integrator.errors import DataError, Fault, Place, shown
+from integrator.errors import DataError, Fault, shown
 from integrator.schema import arrow_type
 
 EXPECTED = "a record with hvr_op, hvr_tx_seq and the columns of its table"
@@ -92,7 +92,7 @@ def _typed(objects: Objects, name: str) -> pa.Array:
     def fault(index: int) -> Fault:
         raw = text[at.start[index] : at.end[index]].tobytes().decode()
         value = shown(json.loads(raw)) if raw.startswith('"') else cut(raw)
-        place = Place(objects.lines.file, int(objects.numbers[index]))
+        place = Where.of(objects).place(index)
         return Fault(place, f"{name}: {value} is no {arrow_type(kind)}; mend the record")
 
     raise DataError(fault(index), lambda: list(map(fault, every_refused(len(objects), accepts))))

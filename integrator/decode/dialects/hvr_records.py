@@ -17,7 +17,7 @@ from integrator.decode.order.positions import NO_TRANSACTION, Given, Positions
 from integrator.decode.rows.records import Records
 from integrator.decode.rows.runs import Fill, Values
 from integrator.engine.numbers import pad_hexadecimal
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 from integrator.schema import Integer, String, Timestamp, Type
 
 META: dict[str, Type] = {
@@ -97,5 +97,5 @@ def _padded(tx_seq: pa.Array, where: Where) -> pa.Array:
     at = pad_hexadecimal(digits, offsets, padded)
     if at < len(tx_seq):
         text = f"hvr_tx_seq is {tx_seq[at].as_py()!r}; expected 1 to 20 hex digits as text"
-        raise DataError(Fault(Place(where.file, int(where.line[at])), text))
+        raise DataError(Fault(where.place(at), text))
     return of_width(padded)

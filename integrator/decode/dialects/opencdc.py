@@ -32,7 +32,7 @@ from integrator.decode.rows.records import Records
 from integrator.decode.text.binary import from_base64
 from integrator.decode.text.refused import ValueRefused, guarded
 from integrator.engine.arrays import Mask
-from integrator.errors import DataError, Fault, Place
+from integrator.errors import DataError, Fault
 from integrator.schema import Type, describe
 
 EXPECTED = "an OpenCDC record"
@@ -98,13 +98,11 @@ def _objects(objects: Objects, name: str, shown: str, which: Mask) -> pa.Array:
         encoded = pc.if_else(pc.equal(encoded, ""), None, encoded)
         decoded = guarded(encoded, _decoded, "base64 of a JSON object")
     except ValueRefused as error:
-        raise DataError(
-            Fault(Place(objects.lines.file, int(objects.numbers[error.index])), f"{shown} is raw: {error}")
-        ) from None
+        raise DataError(Fault(Where.of(objects).place(error.index), f"{shown} is raw: {error}")) from None
     texts = pc.if_else(pa.array(raw), decoded, texts)
     odd = first(np.asarray(~mask(pc.starts_with(pc.utf8_trim_whitespace(pc.fill_null(texts, "{")), "{"))))
     if odd is not None:
-        where = Place(objects.lines.file, int(objects.numbers[odd]))
+        where = Where.of(objects).place(odd)
         raise DataError(Fault(where, f"{shown} is no object, but {texts[odd].as_py()[:100]}"))
     return texts
 

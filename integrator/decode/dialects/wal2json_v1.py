@@ -18,7 +18,7 @@ from integrator.decode.rows.records import Records
 from integrator.decode.text.values import from_column
 from integrator.engine.arrays import Mask
 from integrator.engine.grammar import LIST
-from integrator.errors import DataError, Fault, Place, PublicDataError
+from integrator.errors import DataError, Fault, PublicDataError
 
 EXPECTED = "wal2json version 1"
 ACTIONS = {"insert": "I", "update": "U", "delete": "D", "truncate": "T", "message": "M"}
@@ -34,11 +34,11 @@ def decode(document: Document) -> Decoded:
         if absent is not None:
             raise PublicDataError(
                 Fault(
-                    Place(where.file, int(where.line[absent])),
+                    where.place(absent),
                     f"the transaction has no {name}; record with the option include-lsn=1, and without write-in-chunks",
                 )
             )
-    _check_list(lines, "change")
+    check_list(lines, "change")
     node, parent = lines.elements("change")
     changes = Objects.of_nodes(document, lines.line[parent], node, EXPECTED).required(EXPECTED)
     actions = _actions(changes)
@@ -70,32 +70,27 @@ def _actions(changes: Objects) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     wrong = first(np.isin(kinds.codes, [*unknown, -1]))
     if wrong is not None:
         kind = kinds.texts[kinds.codes[wrong]] if kinds.codes[wrong] >= 0 else "?"
-        where = Place(changes.lines.file, int(changes.numbers[wrong]))
+        where = Where.of(changes).place(wrong)
         raise DataError(Fault(where, f"the kind {kind!r} is none of {', '.join(ACTIONS)}"))
     return np.array([ACTIONS[kind] for kind in kinds.texts], "U1")[kinds.codes]
 
 
 def _lists(objects: Objects, names: str, values: str) -> NamedLists:
     """Return the images that two lists of each record make. Raises DataError where one is longer."""
-    has = _check_list(objects, names)
-    _check_list(objects, values)
+    has, _ = check_list(objects, names), check_list(objects, values)
     name, of_name = objects.elements(names)
     value, of_value = objects.elements(values)
     counts = np.bincount(of_name, minlength=len(objects))
     uneven = first(counts != np.bincount(of_value, minlength=len(objects)))
     if uneven is not None:
-        where = Place(objects.lines.file, int(objects.numbers[uneven]))
+        where = Where.of(objects).place(uneven)
         raise DataError(Fault(where, "a change with another number of values than of names"))
     return NamedLists(name, value, counts, has, objects.line)
 
 
-def _check_list(objects: Objects, name: str) -> Mask:
+def check_list(objects: Objects, name: str, what: str = f"list; expected {EXPECTED}") -> Mask:
     """Return which records have a list of that name. Raises DataError for what is neither a list nor null."""
     at, text = objects.slices(name), objects.document.text
     is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
-    wrong = first(~(is_list | at.nulls(text)))
-    if wrong is not None:
-        raise DataError(
-            Fault(Place(objects.lines.file, int(objects.numbers[wrong])), f"{name} is no list; expected {EXPECTED}")
-        )
+    Where.of(objects).refuse(~(is_list | at.nulls(text)), lambda _: f"{name} is no {what}")
     return is_list

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first, mask
 from integrator.decode.dialect import Decoded
 from integrator.decode.dialects import postgres
-from integrator.decode.dialects.wal2json_v1 import CODING
+from integrator.decode.dialects.wal2json_v1 import CODING, check_list
 from integrator.decode.fields import Where
 from integrator.decode.json.document import Document
 from integrator.decode.json.named import NamedLists, as_objects, lists_of_pairs, plain_names
@@ -19,8 +19,7 @@ from integrator.decode.order.positions import Begins, Positions
 from integrator.decode.rows.images import JsonImages
 from integrator.decode.rows.records import Records
 from integrator.engine.arrays import Ints, Mask
-from integrator.engine.grammar import LIST
-from integrator.errors import DataError, Fault, Place, PublicDataError, shown
+from integrator.errors import Fault, PublicDataError, shown
 
 EXPECTED = "wal2json version 2"
 _ACTIONS = "BCIUDTM"
@@ -61,12 +60,8 @@ def _objects(document: Document) -> Objects:
 
 def _lists_of(objects: Objects, name: str) -> Mask:
     """Return which records have a list of that name with something in it. Raises DataError for what is no list."""
-    at, text, node = objects.slices(name), objects.document.text, objects.node(name)
-    is_list = np.asarray((at.first_bytes(text) == LIST) & (at.end > 0), np.bool_)
-    wrong = first(~(is_list | at.nulls(text)))
-    if wrong is not None:
-        where = Place(objects.lines.file, int(objects.numbers[wrong]))
-        raise DataError(Fault(where, f"{name} is no list of names and values; expected {EXPECTED}"))
+    is_list = check_list(objects, name, f"list of names and values; expected {EXPECTED}")
+    node = objects.node(name)
     return np.asarray(is_list & (objects.document.nodes.after[node] > node + 1), np.bool_)
 
 
@@ -106,7 +101,7 @@ def _positions(objects: Objects, actions: npt.NDArray[np.str_], rows: Ints) -> P
     if nameless is not None:
         raise PublicDataError(
             Fault(
-                Place(where.file, int(where.line[nameless])),
+                where.place(nameless),
                 "the transaction has no nextlsn, so its changes have no place in the "
                 "order; record with the options include-lsn=1 and include-xids=1",
             )

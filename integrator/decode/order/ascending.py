@@ -87,7 +87,7 @@ class Ascending:
 
         raise PublicDataError(
             Fault(
-                Place(where.file, int(where.line[at])),
+                where.place(at),
                 f"the change is at {begins[at].as_py()}, which is not after "
                 f"{before[at].as_py()}, the position of line {line}: {REMEDY}",
             ),
