@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
-from integrator.contracts.multi_table_changes import AnyChanges
+from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.recipe import DebeziumModes, Recipe, UnknownColumns
 from integrator.contracts.rejected import Rejected
 from integrator.contracts.sequence import OpenTransaction
@@ -189,14 +189,13 @@ class Reading:
 class Batch:
     """A part of a file: its change rows, where it ended, and what in it was no change row of the channel.
 
-    changes: by table, or of tables of the same columns together.
     unknown: how many values of columns that the tables do not have were passed over, by column.
     span: the positions of the first and the last change of the file so far, without the dialect.
     sources: of which table of the source the records of a table are, where that was not known before the file.
     open: None where all lines of the part are rejected.
     """
 
-    changes: Sequence[AnyChanges]
+    changes: ChangeBatch
     open: OpenTransaction | None
     ignored: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, int] = field(default_factory=dict)

@@ -20,8 +20,9 @@ from integrator.arrow.varints import constant, together, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.engine.arrays import Ints
 from integrator.formats import connect
-from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
-from integrator.formats.contract import Columns, Format, Frame, prefix
+from integrator.formats.avro_values import BY_COLUMN, sayable
+from integrator.formats.contract import Format, Frame, prefix
+from integrator.formats.records import Columns
 from integrator.schema import Column, Type
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -198,7 +199,7 @@ def _array(rows: pa.Array, count: Ints) -> pa.Array:
 
 
 FORMAT = Format(
-    encoder,
+    BY_COLUMN,
     frame,
     missing="refuse",
     schema_text=schema_text,
@@ -208,5 +209,4 @@ FORMAT = Format(
     schema_type="AVRO",
     text=False,
     bundles=lambda options: "table" if options.array else "",
-    by_column=BY_COLUMN,
 )

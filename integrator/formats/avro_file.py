@@ -16,8 +16,9 @@ from integrator.arrow.varints import together, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.engine.arrays import Ints
 from integrator.formats import avro
-from integrator.formats.avro_values import BY_COLUMN, encoder, sayable
-from integrator.formats.contract import Columns, Format, Frame
+from integrator.formats.avro_values import BY_COLUMN, sayable
+from integrator.formats.contract import Format, Frame
+from integrator.formats.records import Columns
 
 MAGIC = b"Obj\x01"
 _CODECS = {"NONE": b"null", "DEFLATE": b"deflate"}
@@ -53,7 +54,7 @@ def _deflated(data: bytes) -> bytes:
 
 
 FORMAT = Format(
-    encoder,
+    BY_COLUMN,
     frame,
     missing="refuse",
     schema_text=avro.schema_text,
@@ -63,5 +64,4 @@ FORMAT = Format(
     text=False,
     bundles=lambda _options: "table",
     compresses=lambda options: options.block_compress == "DEFLATE",
-    by_column=BY_COLUMN,
 )

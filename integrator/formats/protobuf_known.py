@@ -14,7 +14,7 @@ from integrator.arrow.arrays import first
 from integrator.arrow.base64 import twos_complement
 from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
 from integrator.engine.arrays import Ints
-from integrator.formats.contract import InvalidValue
+from integrator.formats.records import InvalidValue
 
 VARINT, I64, LEN, I32 = 0, 1, 2, 5
 _NANOS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}

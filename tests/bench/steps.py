@@ -58,7 +58,7 @@ def main() -> None:
         read = DIALECTS["hvr"].read
 
         def decode() -> list:
-            return [c for batch in read(File(str(file)), OpenTransaction, reading) for c in batch.changes]
+            return [batch.changes for batch in read(File(str(file)), OpenTransaction, reading)]
 
         changes = decode()
         columns = [to_columns(c, of_table, recipe, RunClock(pure.NOW), CycleCounters()) for c in changes]

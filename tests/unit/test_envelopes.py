@@ -122,7 +122,7 @@ def test_debezium_has_a_placeholder_for_values_that_the_source_left_out(tmp_path
     deleted = {"hvr_op": 0, "id": 1}
     [(_, value), _], _ = sent(tmp_path, "Envelope: DEBEZIUM, Json: true, JsonMode: PAYLOAD", deleted)
     assert value["before"] == {"id": 1, "v": None, "n": None, "at": None}
-    with pytest.raises(DataError, match="column n: the record has no value, and Debezium has placeholders for text, "):
+    with pytest.raises(DataError, match="column n: the record has no value, and DEBEZIUM has placeholders for text, "):
         sent(tmp_path, "Envelope: DEBEZIUM", {"hvr_op": 2, "id": 1, "v": "x", "at": AT})
 
 
@@ -284,8 +284,8 @@ def test_missing_values_as_null_are_named(tmp_path):
 
 
 LEFT_OUT = [
-    ("Envelope: OPENCDC, Json: true, JsonMode: SCHEMA_PAYLOAD", r"column payload\.\w+\.v"),
-    ("Envelope: AIRBYTE, Csv: true", r"column _airbyte_data\.v"),
+    ("Envelope: OPENCDC, Json: true, JsonMode: SCHEMA_PAYLOAD", "column v"),
+    ("Envelope: AIRBYTE, Csv: true", "column v"),
     ("Csv: true, BeforeUpdateColumns: old_", "column old_v"),
 ]
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from integrator.arrow.arrays import FEW_ROWS, same_values
+from integrator.arrow.arrays import same_values
 from integrator.arrow.column_slices import ColumnSlices, ColumnStore
 from integrator.decode.column_names import in_other_case, is_meant
 from integrator.decode.contract import Reading
@@ -263,15 +263,14 @@ class _Batch:
         whole = ColumnStore(arrays, layout.kind_at, start_of)
         full = self.images.whole | np.logical_and.reduceat(present == size, layout.slots[:-1])
         result = []
-        for place, (shape, shares) in enumerate(zip(layout.shapes, self.rows.parts, strict=True)):
+        for place, shape in enumerate(layout.shapes):
             first_slot, rows = int(layout.slots[place]), int(layout.rows[place + 1] - layout.rows[place])
             spans = ColumnSlices(whole, shape.by_name, first_slot, rows)
             missing = {}
             for slot, name in enumerate(() if full[place] else shape.by_name, first_slot):
                 if present[slot] < rows:
                     missing[name] = values.end[layout.base[slot] : layout.base[slot] + rows] == 0
-            apart = len(shares) == 1 and rows < FEW_ROWS and len(layout.shapes) > 1
-            result.append(PartColumns(spans, missing, apart))
+            result.append(PartColumns(spans, missing))
         return result
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.multi_table_changes import AnyChanges
+from integrator.contracts.change_batch import ChangeBatch, no_changes
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE, INSERT, TRUNCATE, UPDATE
 from integrator.contracts.sequence import integ_seq
 from integrator.decode.contract import Reading
@@ -90,7 +90,7 @@ class Sequenced:
 
 def change_rows(
     records: Records, placed: Sequenced, reading: Reading, tables: SourceTables
-) -> tuple[list[AnyChanges], dict[str, int], dict[str, int]]:
+) -> tuple[ChangeBatch, dict[str, int], dict[str, int]]:
     """Return the change rows, and what was counted and not sent: rows, and values of unknown columns."""
     ignored = Counter(records.ignored)
     messages = int((records.action == "M").sum())
@@ -100,7 +100,7 @@ def change_rows(
     found, table = _tables(records, counts > 0, tables, ignored)
     kept = np.flatnonzero(table >= 0)
     if not len(kept):
-        return [], ignored, {}
+        return no_changes(records.where.file), ignored, {}
     variants = records.values.variants()
     parts, order = group_by_table(
         found, table[kept], None if variants is None else variants[kept], counts[kept], reading, records.values.joint
