@@ -114,7 +114,7 @@ class _Batch:
             self._check_values(grid, values, but=after - 1 if fill.before else after[:0])
         if len(after) and (fill.after or fill.before) and not self.images.whole:
             fill_pairs(grid, after, values, fill.after, fill.before)
-        arrays = Conversion(self.rows, self.text, self.images.coding, layout).arrays(values)
+        arrays = Conversion(self.rows, self.document, self.images.coding, layout).arrays(values)
         changed = self._changed_keys(layout, grid, values, arrays)
         return DecodedColumns(self._parts(layout, values, arrays), changed, unknown)
 
@@ -188,7 +188,7 @@ class _Batch:
         names, at = names_of(self.document, node), Slices.of_nodes(self.document.nodes, node)
         lines, bounds = self.rows.line[self.rows.record[row]], np.cumsum([share.size for share in self.rows.shares])
         owner = np.searchsorted(bounds, row, side="right")
-        others = Others(self.rows.file, self.reading.unknown_columns)
+        others = Others(self.rows.file, self.reading.unknown_columns, self.document.lines.faults)
         pairs = owner.astype(np.int64) << 32 | names.codes
         for pair in np.unique(pairs).tolist():
             which = np.flatnonzero(pairs == pair)

@@ -125,12 +125,6 @@ class RowMetadata:
     line: Ints
     order: Ints
 
-    def take(self, at: Ints) -> RowMetadata:
-        """Return what the rows at some places have."""
-        places = pa.array(at)
-        own = {name: getattr(self, name).take(places) for name in _ARRAYS}
-        return RowMetadata(**own, line=self.line[at], order=self.order[at])
-
 
 _ARRAYS = ("op", "integ_seq", "tx_seq", "countdown", "cap_tstamp", "cap_user")
 
