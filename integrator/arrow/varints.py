@@ -57,7 +57,7 @@ class FixedWidthBytes:
 
     def flat(self) -> pa.BinaryArray:
         """Return the rows as a binary array."""
-        return together([self])
+        return join_parts([self])
 
 
 Part: TypeAlias = FixedWidthBytes | pa.Array
@@ -91,7 +91,7 @@ def zigzag(values: Ints) -> Words:
     return ((values << 1) ^ (values >> 63)).view(np.uint64)
 
 
-def together(parts: Sequence[Part]) -> pa.BinaryArray:
+def join_parts(parts: Sequence[Part]) -> pa.BinaryArray:
     """Return each row's parts as one run of bytes."""
     size = len(parts[0])
     if all(isinstance(part, FixedWidthBytes) and part.length is None for part in parts):

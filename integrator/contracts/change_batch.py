@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +53,7 @@ class Segment:
             )
             table, start = table + count, start + size
 
-    def where(self, keep: Mask) -> Segment | None:
+    def filter(self, keep: Mask) -> Segment | None:
         """Return the rows for which `keep` is True; None for none."""
         if keep.all():
             return self
@@ -104,22 +105,22 @@ class ChangeBatch:
     @cached_property
     def tables(self) -> tuple[str, ...]:
         """The table of each run of rows."""
-        return tuple(table for segment in self.segments for table in segment.tables)
+        return tuple(chain.from_iterable([segment.tables for segment in self.segments]))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of rows of each run."""
-        return tuple(size for segment in self.segments for size in segment.sizes)
+        return tuple(chain.from_iterable([segment.sizes for segment in self.segments]))
 
     @cached_property
     def run_of_row(self) -> Ints:
         """The run that each row is in."""
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.repeat(np.arange(len(self.sizes)), np.array(self.sizes, np.int64))
 
     @cached_property
     def bounds(self) -> Ints:
         """Where each segment begins, and the end."""
-        return np.cumsum([0, *map(len, self.segments)])
+        return np.cumsum([0, *[sum(segment.sizes) for segment in self.segments]])
 
     def table_of(self, row: int) -> str:
         """Return the table that a row is of."""
@@ -161,7 +162,7 @@ class ChangeBatch:
         found = np.zeros(len(op), bool)
         found[:-1] = ((op == BEFORE_KEY_UPDATE) | (op == BEFORE_UPDATE))[:-1] & (op[1:] == UPDATE)
         found[:-1] &= np.diff(self.order) == 1
-        ends = np.cumsum(self.sizes)
+        ends = np.cumsum(np.array(self.sizes, np.int64))
         found[ends[ends > 0] - 1] = False  # no update goes from one table into the next
         return found
 
@@ -205,13 +206,13 @@ class ChangeBatch:
             self.file, segments, **arrays, line=self.line[at], order=self.order[at], before_images=before
         )
 
-    def where(self, keep: Mask) -> ChangeBatch:
+    def filter(self, keep: Mask) -> ChangeBatch:
         """Return the rows for which `keep` is True; two rows that become neighbours by that are no update."""
         if keep.all():
             return self
         at, bounds = pa.array(keep), self.bounds
         left = [
-            segment.where(keep[start:stop])
+            segment.filter(keep[start:stop])
             for segment, start, stop in zip(self.segments, bounds[:-1], bounds[1:], strict=True)
         ]
         segments = tuple(segment for segment in left if segment is not None)

@@ -126,35 +126,6 @@ class BlockState(Protocol):
         """Return what sets it back to what it is now."""
 
 
-class TransactionCursor:
-    """Where a file stands in the order of transactions: asked of the file before only where a record needs it.
-
-    variant: what was found out of how records are written, by the first block; 0 before.
-    """
-
-    def __init__(self, before: PreviousEnd, first_row: int = 0) -> None:
-        """Take what returns where the file before ends, and the number of the first row of each transaction."""
-        self._before, self.first_row = before, first_row
-        self.known: OpenTransaction | None = None
-        self.variant = 0
-
-    def saved(self) -> Callable[[], None]:
-        """Return what sets it back to what it is now."""
-        known, variant = self.known, self.variant
-
-        def restore() -> None:
-            self.known, self.variant = known, variant
-
-        return restore
-
-    @property
-    def open(self) -> OpenTransaction:
-        """The transaction that is open before the next record."""
-        if self.known is None:
-            self.known = self._before()
-        return self.known
-
-
 @dataclass(frozen=True)
 class Reading:
     """The tables of the channel, and how to read."""

@@ -18,7 +18,7 @@ from integrator.contracts.rejected import Rejected, Stage
 from integrator.contracts.sequence import OpenTransaction
 from integrator.decode.contract import Batch, BlockState, File, PreviousEnd, Reading
 from integrator.decode.lines.lines import Lines
-from integrator.decode.refusal import collecting
+from integrator.decode.refusal import Faults
 from integrator.engine.arrays import Ints
 from integrator.errors import DataError, Fault, Place
 
@@ -107,29 +107,24 @@ def other_row(line: int, file: str, stage: Stage) -> Rejected:
 
 def _collected(step: Callable[[Lines], Batch], lines: Lines) -> tuple[Batch | None, Exception | None, list[Rejected]]:
     """Return the batch of lines, or the error that ended the step; and the lines that it found to be wrong."""
-    batch, error = None, None
-    with collecting() as found:
-        try:
-            batch = step(lines)
-        except Exception as failure:  # noqa: BLE001 - after a wrong line anything may fail; without one it is raised
-            error = failure
-    return batch, error, [Rejected(fault, "VALUE_CONVERTER") for fault in found]
+    batch, error, faults = None, None, Faults()
+    try:
+        batch = step(replace(lines, faults=faults))
+    except Exception as failure:  # noqa: BLE001 - after a wrong line anything may fail; without one it is raised
+        error = failure
+    return batch, error, [Rejected(fault, "VALUE_CONVERTER") for fault in faults.found]
 
 
 def end_by_reading(
     read: Callable[[File, PreviousEnd, Reading], Iterator[Batch]],
     file: File,
     reading: Reading,
-    unknown: OpenTransaction = OpenTransaction(),  # noqa: B008 - frozen
 ) -> OpenTransaction:
-    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read.
-
-    unknown: what stands for the state before the file.
-    """
-    state = unknown
-    for batch in read(file, lambda: unknown, reading):
+    """Return where a file, seen alone, ends, where lines may be rejected: such count for nothing, so all are read."""
+    state = OpenTransaction()
+    for batch in read(file, OpenTransaction, reading):
         state = batch.open or state
-    return replace(state, tx=None) if state.tx == unknown.tx else state
+    return state
 
 
 def rejected_by(error: DataError, file: str, stage: Stage) -> list[Rejected]:
@@ -153,5 +148,5 @@ def without_lines(changes: ChangeBatch, lines: Ints) -> tuple[ChangeBatch, Ints]
         other[:-1] |= before[:-1] & wrong[1:]
         more = np.setdiff1d(changes.line[other], lines)
         if not len(more):
-            return changes.where(~wrong), np.setdiff1d(lines, asked)
+            return changes.filter(~wrong), np.setdiff1d(lines, asked)
         lines = np.append(lines, more)

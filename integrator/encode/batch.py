@@ -6,7 +6,7 @@ A call of Arrow costs some microseconds, however few the rows; over hundreds of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -46,34 +46,35 @@ class Encoders:
         if not len(batch):
             return
         batch, programs = self._by_program(batch)
-        before, truncates = before_images(batch), np.asarray(batch.op) == TRUNCATE
-        sharing: dict[int, list[tuple[int, RowProgram]]] = {}
-        others: dict[int, list[int]] = {}
-        for place, (program, segment) in enumerate(zip(programs, batch.segments, strict=True)):
-            rows = slice(*batch.bounds[place : place + 2])
-            shared = program.shared
-            if shared is not None and shared.expresses(segment, before[rows], truncates[rows]):
-                sharing.setdefault(id(shared.recipe), []).append((place, shared))
+        shared = self._shared_programs(batch, programs)
+        alone = set(range(len(programs))) - shared.keys()
+        for places in _groups(batch, {place: id(program.recipe) for place, program in shared.items()}):
+            made = self._shared(batch.only(places), [shared[place] for place in places], clock, counters)
+            if made is None:
+                alone |= set(places)
             else:
-                others.setdefault(id(program), []).append(place)
-        sizes = [len(segment) for segment in batch.segments]
-        for pairs in sharing.values():
-            for group in in_groups(pairs, [sizes[place] for place, _ in pairs]):
-                places = [place for place, _ in group]
-                made = self._shared(batch.only(places), [shared for _, shared in group], clock, counters)
-                if made is not None:
-                    yield made
-                else:
-                    for place in places:
-                        others.setdefault(id(programs[place]), []).append(place)
-        for places in others.values():
-            for few in in_groups(sorted(places), [sizes[place] for place in sorted(places)]):
-                yield self._encoder(programs[few[0]]).encode(batch.only(few).merged(), clock, counters)
+                yield made
+        for places in _groups(batch, {place: id(programs[place]) for place in sorted(alone)}):
+            yield self._encoder(programs[places[0]]).encode(batch.only(places).merged(), clock, counters)
+
+    def _shared_programs(self, batch: ChangeBatch, programs: Sequence[TableProgram]) -> dict[int, RowProgram]:
+        """Return the programs that write segments with others, by their places; of those that can express the rows."""
+        before, truncates = before_images(batch), np.asarray(batch.op) == TRUNCATE
+        found = {}
+        for place, (program, segment) in enumerate(zip(programs, batch.segments, strict=True)):
+            rows, shared = slice(*batch.bounds[place : place + 2]), program.shared
+            if shared is not None and shared.expresses(segment, before[rows], truncates[rows]):
+                found[place] = shared
+        return found
 
     def _by_program(self, batch: ChangeBatch) -> tuple[ChangeBatch, Sequence[TableProgram]]:
         """Return a batch in whose segments all tables have the same program, and these programs."""
         segments, programs = [], []
         for segment in batch.segments:
+            if len(segment.tables) == 1:
+                segments.append(segment)
+                programs.append(self._programs.of(segment.tables[0]))
+                continue
             of_tables = [self._programs.of(table) for table in segment.tables]
             starts = [at for at, one in enumerate(of_tables) if not at or one is not of_tables[at - 1]]
             programs += [of_tables[at] for at in starts]
@@ -102,3 +103,13 @@ class Encoders:
         if id(program) not in self._encoders:
             self._encoders[id(program)] = TableEncoder(recipe, self._recipe, self._framing)
         return self._encoders[id(program)]
+
+
+def _groups(batch: ChangeBatch, keys: Mapping[int, int]) -> Iterator[list[int]]:
+    """Yield the places of segments with the same key, so many as have some 65,536 rows."""
+    found: dict[int, list[int]] = {}
+    for place, key in keys.items():
+        found.setdefault(key, []).append(place)
+    sizes = np.diff(batch.bounds).tolist()
+    for places in found.values():
+        yield from in_groups(places, [sizes[place] for place in places])

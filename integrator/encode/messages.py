@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import MessageFormat, Options
 from integrator.contracts.operations import TRUNCATE
 from integrator.contracts.recipe import Recipe
@@ -40,7 +40,7 @@ def old_fields(table: TableRecipe, layout: MessageFormat) -> tuple[Field, ...]:
     return tuple(field for field in table.fields if not field.extra) if layout.before else ()
 
 
-def columns(table: TableRecipe, recipe: Recipe, shape: Shape) -> tuple[Column, ...]:
+def columns(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> tuple[Column, ...]:
     """Return the columns of a message of this shape."""
     layout = recipe.messages.layout
     if layout.envelope:
@@ -104,13 +104,13 @@ def image_format(table: TableRecipe, recipe: Recipe) -> ImageFormat | None:
     return ImageFormat(by_column.images or by_column, image_columns((*table.fields, *envelope.image_fields)), options)
 
 
-def value_encoder(table: TableRecipe, recipe: Recipe, shape: Shape) -> Encoder:
+def value_encoder(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Encoder:
     """Return the encoder of values of this shape."""
     made_of = columns(table, recipe, shape)
     return format_of(recipe.messages.layout).encoder(made_of, options_of(table, recipe))
 
 
-def value_frame(table: TableRecipe, recipe: Recipe, shape: Shape) -> Frame:
+def value_frame(table: TableRecipe, recipe: Recipe, shape: PresentFields) -> Frame:
     """Return what stands around values of this shape."""
     made_of = columns(table, recipe, shape)
     name = record(table, recipe)
@@ -142,7 +142,7 @@ def key_record(table: TableRecipe, recipe: Recipe) -> str:
 
 def value_schema(table: TableRecipe, recipe: Recipe) -> str:
     """Return the text of the schema of full rows; empty where the format has none."""
-    made_of = columns(table, recipe, Shape())
+    made_of = columns(table, recipe, PresentFields())
     options = options_of(table, recipe)
     return format_of(recipe.messages.layout).schema_text(record(table, recipe), made_of, options)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from integrator import schema
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import Options
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import CaptureRecipe, Field, TableRecipe, TextRules
@@ -125,7 +125,7 @@ def row_program_of(table: TableRecipe, unnamed: TableRecipe, channel: Recipe) ->
         added=(),
     )
     images = messages.image_format(table, channel)
-    of_message = messages.columns(table, channel, Shape()) if images is None else images.columns
+    of_message = messages.columns(table, channel, PresentFields()) if images is None else images.columns
     options = messages.options_of(table, channel) if images is None else images.options
     by_column = by_column if images is None else images.by_column
     writers = Writers(by_column, MomentFormat(channel.messages.timezone, table.midnight_is_date))

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.encode.column_writer import Writer
 from integrator.encode.row_program import RowProgram
 from integrator.engine.arrays import Ints, Mask
@@ -60,7 +60,7 @@ def members_of(programs: tuple[RowProgram, ...]) -> Members:
 @lru_cache(maxsize=8)
 def pattern_of(
     programs: tuple[RowProgram, ...],
-    partial: tuple[tuple[int, Shape], ...],
+    partial: tuple[tuple[int, PresentFields], ...],
     beside: BesideByNumber,
     of_fields: tuple[Beside, ...],
 ) -> Pattern:
@@ -73,7 +73,7 @@ def pattern_of(
         )
         for table in programs
     ]
-    whole = [around(table.between(Shape()), each) for table, each in zip(programs, of_tables, strict=True)]
+    whole = [around(table.between(PresentFields()), each) for table, each in zip(programs, of_tables, strict=True)]
     others = [around(programs[table].between(shape), shape.present(of_tables[table])) for table, shape in partial]
     return Pattern.of([*whole, *others])
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from integrator.contracts.change_batch import ChangeBatch, Segment
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.message_format import Options
 from integrator.contracts.operations import BEFORE_KEY_UPDATE, BEFORE_UPDATE, DELETE
 from integrator.contracts.table_recipe import TableRecipe
@@ -71,7 +71,7 @@ class RowProgram:
         return tuple(member.source for member in self.members if member.source)
 
     @lru_cache(maxsize=1 << 14)  # noqa: B019 - programs are kept as long as the channel's recipe
-    def between(self, shape: Shape) -> Between:
+    def between(self, shape: PresentFields) -> Between:
         """Return what is between the members of rows of a shape."""
         return self.by_column.between(shape.present(self.columns), self.options)
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.column_slices import Columns
 from integrator.contracts.change_batch import ChangeBatch, Segment
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.contracts.operations import TRUNCATE
 from integrator.encode.column_writer import Writer
 from integrator.encode.row_members import BesideByNumber, Members, WrittenColumns, members_of, pattern_of
@@ -74,7 +74,8 @@ class RowWriter:
     @cached_property
     def _columns(self) -> Sequence[tuple[Mapping[str, pa.Array], int]]:
         """The columns of each segment, and how many rows it has."""
-        return [(segment.columns, len(segment)) for segment in self.rows.segments]
+        sizes = np.diff(self.rows.bounds).tolist()
+        return [(segment.columns, size) for segment, size in zip(self.rows.segments, sizes, strict=True)]
 
     @cached_property
     def _missing(self) -> Sequence[tuple[int, Mapping[str, Mask]]]:
@@ -91,7 +92,7 @@ class RowWriter:
         return mask(pc.equal(self.rows.op, TRUNCATE))
 
     @cached_property
-    def _forms(self) -> tuple[Ints, Sequence[tuple[int, Shape]]]:
+    def _forms(self) -> tuple[Ints, Sequence[tuple[int, PresentFields]]]:
         """The form of each row, and the forms of rows that are not whole: of which segment, and which shape.
 
         A whole row's form is its segment; the others are numbered after the segments.
@@ -112,7 +113,7 @@ class RowWriter:
         others = []
         for segment, bits in zip(form[rows[is_first]].tolist(), absent[rows[is_first]].tolist(), strict=True):
             gone = () if bits < 0 else tuple(place for bit, place in enumerate(places[segment]) if bits >> bit & 1)
-            others.append((segment, Shape(gone, truncate=bits < 0)))
+            others.append((segment, PresentFields(gone, truncate=bits < 0)))
         form[rows] = len(self.programs) - 1 + np.cumsum(is_first)
         return form, others
 

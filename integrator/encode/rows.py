@@ -101,7 +101,7 @@ class RowMaker:
         left_out = mask(pc.equal(changes.op, operation))
         if left_out.any():
             self._count(np.full(int(left_out.sum()), operation, np.int8), counters)
-        return changes.where(~left_out)
+        return changes.filter(~left_out)
 
     def _sent(self, changes: ChangeBatch, counters: CycleCounters) -> ChangeBatch:
         """Return the changes that the replication style sends; the others are counted (I4)."""
@@ -109,7 +109,7 @@ class RowMaker:
         sent = mask(pc.is_in(changes.op, pa.array(operations, pa.int8())))
         if not sent.all():
             self._count(changes.op.to_numpy(zero_copy_only=False)[~sent], counters)
-        return changes.where(sent)
+        return changes.filter(sent)
 
     def _operations(self) -> tuple[int, ...]:
         return (
@@ -125,7 +125,7 @@ class RowMaker:
         sent = np.isin(found.op, operations)
         if not sent.all():
             self._count(found.op[~sent], counters)
-        return found.where(sent)
+        return found.filter(sent)
 
     def _enveloped(self, changes: ChangeBatch, columns: Columns, counters: CycleCounters) -> Rows:
         """Return envelopes of before and after images, with every operation the envelope has, whatever the style."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from integrator.arrow.arrays import mask
 from integrator.contracts.change_batch import ChangeBatch
 from integrator.contracts.counters import CycleCounters
-from integrator.contracts.fragments import FRAGMENT, Shape, shapes
+from integrator.contracts.fragments import FRAGMENT, PresentFields, shapes
 from integrator.contracts.recipe import Recipe
 from integrator.contracts.table_recipe import TableRecipe
 from integrator.encode import messages
@@ -55,7 +55,9 @@ class TableEncoder:
         encode = None if images is None else images.encoder
         self._rows = RowMaker(recipe, channel, writer.encode if writer and self._layout.envelope else encode)
         self._keys = key_maker(recipe, channel)
-        self._encoders: dict[Shape, Encoder] = {} if self._writer is None else {Shape(): self._writer.encode}
+        self._encoders: dict[PresentFields, Encoder] = (
+            {} if self._writer is None else {PresentFields(): self._writer.encode}
+        )
         self._framing = framing
 
     def encode(self, changes: ChangeBatch, clock: RunClock, counters: CycleCounters) -> Encoded:
@@ -156,17 +158,19 @@ class TableEncoder:
         """Return the payload of each row, and its shape."""
         size = len(rows.at)
         if self._writer is not None:
-            return self._encoded(changes, rows, Shape(), rows.values, {}, None), self._writer.shapes(rows.values)
+            return self._encoded(changes, rows, PresentFields(), rows.values, {}, None), self._writer.shapes(
+                rows.values
+            )
         if self._format.missing != "shape" or self._layout.envelope:
             missing = rows.missing
             if self._format.missing != "omit":
                 self._rows.check_accepted(missing, changes, rows.at)
                 missing = {}
-            return self._encoded(changes, rows, Shape(), rows.values, missing, None), pa.repeat("", size)
+            return self._encoded(changes, rows, PresentFields(), rows.values, missing, None), pa.repeat("", size)
         by_place = {self._places[name]: gone for name, gone in rows.missing.items() if name in self._places}
         found = shapes(by_place, rows.truncate)
         if len(found) == 1 and found[0][1] is None:
-            return self._encoded(changes, rows, Shape(), rows.values, {}, None), pa.repeat("", size)
+            return self._encoded(changes, rows, PresentFields(), rows.values, {}, None), pa.repeat("", size)
         payloads, texts, order = [], [], []
         for shape, places in found:
             chosen = np.arange(size) if places is None else places
@@ -179,7 +183,13 @@ class TableEncoder:
         return pa.concat_arrays(payloads).take(back), pa.concat_arrays(texts).take(back)
 
     def _encoded(
-        self, changes: ChangeBatch, rows: Rows, shape: Shape, values: Arrays, missing: Missing, chosen: Ints | None
+        self,
+        changes: ChangeBatch,
+        rows: Rows,
+        shape: PresentFields,
+        values: Arrays,
+        missing: Missing,
+        chosen: Ints | None,
     ) -> pa.Array:
         if shape not in self._encoders:
             self._encoders[shape] = messages.value_encoder(self._rows.recipe, self._channel, shape)

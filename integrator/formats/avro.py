@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from integrator import schema
-from integrator.arrow.varints import constant, together, varint, zigzag
+from integrator.arrow.varints import constant, join_parts, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.engine.arrays import Ints
 from integrator.formats import connect
@@ -195,7 +195,7 @@ def frame(_name: str, _columns: Columns, options: Options, schema_id: SchemaId |
 
 
 def _array(rows: pa.Array, count: Ints) -> pa.Array:
-    return together([varint(zigzag(count)), rows, constant(b"\0", len(rows))])
+    return join_parts([varint(zigzag(count)), rows, constant(b"\0", len(rows))])
 
 
 FORMAT = Format(

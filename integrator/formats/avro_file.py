@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.varints import together, varint, zigzag
+from integrator.arrow.varints import join_parts, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.engine.arrays import Ints
 from integrator.formats import avro
@@ -42,7 +42,7 @@ def frame(name: str, columns: Columns, options: Options, _id: SchemaId | None) -
     def block(rows: pa.Array, count: Ints) -> pa.Array:
         data = pa.array([_deflated(part) for part in rows.to_pylist()], pa.binary()) if deflate else rows
         size = varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64)))
-        return together([varint(zigzag(count)), size, data])
+        return join_parts([varint(zigzag(count)), size, data])
 
     return Frame(MAGIC + _long(2) + meta + _long(0) + sync, sync, assemble=block)
 

@@ -12,7 +12,7 @@ from integrator import schema
 from integrator.arrow import durations
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.base64 import small_unscaled, twos_complement
-from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint, zigzag
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, join_parts, varint, zigzag
 from integrator.contracts.message_format import Options
 from integrator.engine.arrays import Mask, Octets
 from integrator.formats import connect
@@ -33,7 +33,7 @@ _MOST = 2**32
 
 def _of_column(column: Column, options: Options) -> Write:
     write = _writer(column.type, options)
-    return lambda values: Written(together(_in_union(values, write) if column.nullable else write(values)), b"", b"")
+    return lambda values: Written(join_parts(_in_union(values, write) if column.nullable else write(values)), b"", b"")
 
 
 BY_COLUMN = ByColumn(_of_column, lambda columns, _options: (b"",) * (len(columns) + 1))
@@ -163,7 +163,7 @@ def _list(values: pa.Array, write: Parts) -> list[Part]:
     """Write a list as one block: how many items, the items, and a block of none."""
     items = values.flatten()
     try:
-        encoded = together(_in_union(items, write))
+        encoded = join_parts(_in_union(items, write))
     except InvalidValue as error:
         raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     count = np.asarray(pc.fill_null(pc.list_value_length(values), 0)).astype(np.int64)

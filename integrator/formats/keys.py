@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.arrow.varints import together, varint, zigzag
+from integrator.arrow.varints import join_parts, varint, zigzag
 from integrator.contracts.message_format import Options, SchemaId
 from integrator.formats import avro, connect, connect_json, json_schema, json_text, plain_json, protobuf
 from integrator.formats.contract import Format, Frame, prefix
@@ -53,7 +53,7 @@ def _prefixed(_name: str, _columns: Columns, _options: Options, schema_id: Schem
 
 def _avro_text(texts: pa.Array) -> pa.Array:
     data = pc.fill_null(texts.cast(pa.binary()), b"")
-    encoded = together([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
+    encoded = join_parts([varint(zigzag(np.asarray(pc.binary_length(data)).astype(np.int64))), data])
     return pc.if_else(pc.is_valid(texts), encoded, None) if texts.null_count else encoded
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from integrator import schema
 from integrator.arrow.arrays import first, mask
 from integrator.arrow.durations import iso_text
-from integrator.arrow.varints import FixedWidthBytes, Part, constant, together, varint
+from integrator.arrow.varints import FixedWidthBytes, Part, constant, join_parts, varint
 from integrator.contracts.message_format import Options
 from integrator.engine.arrays import Mask
 from integrator.errors import ConfigurationError
@@ -74,7 +74,7 @@ def inside(options: Options, name: str) -> Options:
 
 def _of_column(column: Column, options: Options) -> WriteColumn:
     write = _field(column, dict(options.numbers)[_ANY], inside(options, _ANY))
-    return lambda values: Written(together(write(values)), b"", b"")
+    return lambda values: Written(join_parts(write(values)), b"", b"")
 
 
 def _in_order(columns: Columns, options: Options) -> list[tuple[int, Options]]:
@@ -210,7 +210,7 @@ def _struct(values: pa.StructArray, fields: Iterable[Column], options: Options) 
 def _wrapped(values: pa.Array, item: Type, number: int, options: Options) -> pa.Array:
     """Return lists, null ones as empty, each in a message of its own."""
     filled = relisted(values, values.flatten()) if values.null_count else values
-    return together(_repeated(filled, item, number, options))
+    return join_parts(_repeated(filled, item, number, options))
 
 
 def _repeated(values: pa.Array, item: Type, number: int, options: Options) -> list[Part]:
@@ -228,9 +228,9 @@ def _repeated(values: pa.Array, item: Type, number: int, options: Options) -> li
     except InvalidValue as error:
         raise InvalidValue(pc.list_parent_indices(values)[error.index].as_py(), str(error)) from None
     if wire == LEN:
-        each = together([constant(tag(number, LEN), len(items)), *parts])
+        each = join_parts([constant(tag(number, LEN), len(items)), *parts])
         return [pc.binary_join(relisted(values, each), b"")]
-    packed = pc.binary_join(relisted(values, together(parts)), b"")
+    packed = pc.binary_join(relisted(values, join_parts(parts)), b"")
     length, data = delimited(packed)
     if not isinstance(length, FixedWidthBytes):
         raise TypeError(length)

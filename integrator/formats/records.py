@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from integrator.contracts.fragments import Shape, shapes
+from integrator.contracts.fragments import PresentFields, shapes
 from integrator.contracts.message_format import Options
 from integrator.engine import rows as engine
 from integrator.engine.arrays import Ints, Mask, words
@@ -103,7 +103,7 @@ class ByColumn:
         writers = [(columns[place].name, self.write(columns[place], of_column)) for place, of_column in order]
 
         @lru_cache(maxsize=1 << 10)
-        def between(shape: Shape) -> Between:
+        def between(shape: PresentFields) -> Between:
             return self.between(shape.present(columns), options)
 
         def written(name: str, write: Write, values: pa.Array) -> Written:

@@ -50,7 +50,7 @@ def captured(
     changes = _texts(_named(changes, recipe, computed), rules, recipe.table.name, counters)
     if here is not None:
         counters.skipped(NOT_ADDRESSED, int((~here).sum()))
-        changes = changes.where(here)
+        changes = changes.filter(here)
     if meant is not None:
         true, known = meant if here is None else (meant[0][here], meant[1][here])
         rows = len(changes)
@@ -73,7 +73,7 @@ def _computed(
     for asked in _asked(parts, context.recipe.table):
         gone |= context.changes.missing.get(asked, np.zeros(len(gone), bool))
     gone &= ~mask(pc.equal(context.changes.op, TRUNCATE))
-    known = EvaluationContext(context.changes.where(~gone), context.recipe, context.channel, context.clock)
+    known = EvaluationContext(context.changes.filter(~gone), context.recipe, context.channel, context.clock)
     try:
         values = cast(known.evaluate(parts), column.type, context.channel.messages.timezone)
     except Refused as error:

@@ -30,7 +30,7 @@ def coalesced(changes: ChangeBatch, key: tuple[str, ...]) -> tuple[ChangeBatch, 
     """Return the change rows with one change for each key and transaction, and how many rows fewer they are."""
     rows = len(changes)
     given = changes.op.to_numpy(zero_copy_only=False)
-    changes = changes.where((given != BEFORE_UPDATE) | changes.is_before_image)  # a before image alone changes nothing
+    changes = changes.filter((given != BEFORE_UPDATE) | changes.is_before_image)  # a before image alone changes nothing
     op = changes.op.to_numpy(zero_copy_only=False).copy()
     key_updates = op == BEFORE_KEY_UPDATE
     op[np.flatnonzero(changes.is_before_image & key_updates) + 1] = INSERT
@@ -46,7 +46,7 @@ def coalesced(changes: ChangeBatch, key: tuple[str, ...]) -> tuple[ChangeBatch, 
     missing = {name: gone[image] for name, gone in whole.missing.items()}
     before_images = changes.is_before_image & (became == BEFORE_UPDATE)
     made = dataclasses.replace(whole.with_columns(columns, missing), op=pa.array(became), before_images=before_images)
-    made = made.where(keep)
+    made = made.filter(keep)
     return made, rows - len(made)
 
 

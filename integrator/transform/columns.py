@@ -121,7 +121,7 @@ def _scoped(field: Field, context: EvaluationContext, counters: CycleCounters) -
     parts, places = [], []
     for which, evaluate in ((inside, _computed), (~inside, _own)):
         rows = np.flatnonzero(which)
-        part = EvaluationContext(context.changes.where(which), context.recipe, context.channel, context.clock)
+        part = EvaluationContext(context.changes.filter(which), context.recipe, context.channel, context.clock)
         try:
             parts.append(evaluate(field, part, _coercer(field, part, counters)))
         except Refused as error:

@@ -37,7 +37,7 @@ def conditioned(changes: ChangeBatch, true: Mask, known: Mask) -> ChangeBatch:
     became = np.where(leaves | alone, DELETE, np.where(enters, INSERT, op)).astype(np.int8)
     stays = counts & ~(old & ~leaves & ~_of_next(counts)) | alone | (op == TRUNCATE)
     whole = augmented(changes, enters)
-    return replace(whole, op=pa.array(became), before_images=changes.is_before_image & ~leaves).where(stays)
+    return replace(whole, op=pa.array(became), before_images=changes.is_before_image & ~leaves).filter(stays)
 
 
 def _of_previous(rows: Mask) -> Mask:

@@ -51,8 +51,8 @@ class UpdatePairs:
         if not len(changes) or changes.op[-1].as_py() not in OLD or changes.order[-1] != last:
             return changes
         at_end = np.arange(len(changes)) == len(changes) - 1
-        self._held[changes.tables[0]] = changes.where(at_end)
-        return changes.where(~at_end)
+        self._held[changes.tables[0]] = changes.filter(at_end)
+        return changes.filter(~at_end)
 
     def end(self) -> None:
         """Record that the file ends. Raises DataError for a before image that is still deferred."""

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from integrator.contracts.fragments import Shape
+from integrator.contracts.fragments import PresentFields
 from integrator.decode.contract import Reading
 from integrator.encode import messages
 from integrator.errors import ConfigurationError, DataError
@@ -111,7 +111,7 @@ def test_columns_that_are_not_null_are_so_in_images_that_have_them(fmt, before, 
     kafka = "" if kind == fmt else f", Kafka_Schema_Registry: 'http://x', Kafka_Schema_Registry_Format: {kind}"
     ddl = "create table t(id int primary key, v text not null, n int)"
     recipe = pure.recipe(tmp_path, ddl, "  - {action: FileFormat, Envelope: DEBEZIUM}", kafka=kafka)
-    images = messages.columns(recipe.tables[0], recipe, Shape())[:2]
+    images = messages.columns(recipe.tables[0], recipe, PresentFields())[:2]
     assert [[column.name for column in image.type.fields if not column.nullable] for image in images] == [before, after]
 
 

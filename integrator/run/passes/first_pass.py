@@ -244,7 +244,7 @@ def _after_refresh(changes: ChangeBatch, recipe: Recipe, counters: CycleCounters
     before = mask(pc.less_equal(changes.tx_seq, refreshed))
     if before.any():
         counters.skipped("changes before the refresh", int(before.sum()))
-    return changes.where(~before)
+    return changes.filter(~before)
 
 
 def _topic_by_topic(parts: Iterable[Encoded]) -> Iterator[pa.RecordBatch]:

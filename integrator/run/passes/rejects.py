@@ -98,7 +98,7 @@ class Rejects:
         text = "the before image of an update whose after image is missing, while lines are rejected"
         found = [Fault(Place(changes.file, line), text) for line in changes.line[alone].tolist()]
         self.add(changes.file, [Rejected(fault, "TRANSFORMATION") for fault in found])
-        return changes.where(~alone)
+        return changes.filter(~alone)
 
     def encoded(
         self, encoders: Encoders, changes: ChangeBatch, clock: RunClock, counters: CycleCounters
@@ -211,5 +211,5 @@ def _halves(changes: ChangeBatch) -> list[ChangeBatch]:
     divided = (lines[before] < at) & (lines[np.minimum(before + 1, len(lines) - 1)] >= at)
     if divided.any():
         at = int(lines[before[divided]].min())
-    halves = [changes.where(lines >= at), changes.where(lines < at)]
+    halves = [changes.filter(lines >= at), changes.filter(lines < at)]
     return halves if all(map(len, halves)) else []
