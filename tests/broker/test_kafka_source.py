@@ -5,8 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import uuid
+from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
@@ -15,12 +18,14 @@ from confluent_kafka.cimpl import NewPartitions
 
 from integrator import plan
 from integrator.errors import ConfigurationError, EnvironmentFault, SourceAway
+from integrator.librdkafka import cluster
 from integrator.monitor.monitor import Monitor
 from integrator.monitor.page import page
+from integrator.run.job import Job
 from integrator.run.state.directory import State
 from integrator.sources.journal.journal import Journal
-from integrator.sources.kafka import listing
-from tests.parts import kafka_io
+from integrator.sources.kafka import listing, source
+from tests.parts import brokers, kafka_io
 from tests.parts.pages import ROOT
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
@@ -69,7 +74,10 @@ class Ends:
         until(lambda: topic not in self.admin.list_topics(timeout=5).topics)
 
     def journal(self):
-        return Journal(State(f"{self.directory}/state").journal)
+        return Journal(self.state().journal)
+
+    def state(self):
+        return State(plan.build(str(self.channel), "UTC").state)
 
     def run(self, *words, **environment):
         return subprocess.run(
@@ -149,14 +157,14 @@ def test_exactly_once_over_a_kill(ends):
 
 
 def test_slices_do_not_depend_on_cores_or_cycles(ends, integrate_once, monkeypatch):
-    monkeypatch.setattr(listing, "SLICE_BYTES", 10_000)  # ten offsets, of the bytes that are assumed
+    monkeypatch.setattr(source, "SLICE_BYTES", 10_000)  # ten offsets, of the bytes that are assumed
     ends.send(range(1, 100))
     integrate_once(ends.write(actions="{action: Integrate, CycleByteLimit: 30000}"))
     assert sorted(ends.sent()) == [*range(1, 100)]
     entries = ends.journal().uncompacted
     assert {entry.length for entry in entries if entry.length} == {3, 10}
     assert len(entries) == 3 + 12
-    assert len(State(f"{ends.directory}/state").marks.cycles()) > 3
+    assert ends.state().last_mark().cycle >= 3
 
 
 def test_positions_of_records_without_one_are_unique_and_ascend_by_partition(ends, integrate_once):
@@ -203,17 +211,6 @@ def test_offsets_are_committed_after_a_cycle_where_that_is_asked_for(ends, integ
     group = f"g-{uuid.uuid4().hex}"
     channel = ends.write(more=f", consumer_group: {group}, commit_offsets: true")
     ends.send(range(1, 31))
-    made = plan.build(str(channel), "UTC")
-    import threading
-
-    from integrator.deliver.kafka import topics  # noqa: F401
-    from integrator.run.job import Job
-
-    job = Job(made, threading.Event())
-    try:
-        job.prepare()
-    finally:
-        job.close()
     integrate_once(channel)
     client = Consumer({"bootstrap.servers": ends.servers, "group.id": group})
     found = client.committed([TopicPartition(ends.name, one) for one in range(3)], timeout=10)
@@ -276,14 +273,12 @@ def test_topics_that_are_not_there_and_those_that_are_sent_to_are_errors(ends, i
 
 
 def test_brokers_that_are_away_are_an_error_that_is_retried(ends, monkeypatch):
-    from integrator.librdkafka import cluster
-
     monkeypatch.setattr(cluster, "TIMEOUT_S", 1.0)
     channel = ends.write()
     channel.write_text(channel.read_text().replace(ends.servers, "127.0.0.1:1", 1))
-    source = plan.build(str(channel), "UTC").changes
+    topics = plan.build(str(channel), "UTC").changes
     with pytest.raises(SourceAway, match=r"no broker of 127.0.0.1:1 answers .*Connection refused"):
-        source.listing("").slices()
+        topics.listing("").slices()
     assert SourceAway.kind.retriable
 
 
@@ -294,4 +289,66 @@ def test_values_that_are_no_records_are_named_by_their_offsets(ends, integrate_o
     assert producer.flush(30) == 0
     with pytest.raises(Exception, match=f"{ends.name}/0:9: "):
         integrate_once(ends.write())
-    assert "dead" not in ends.out
+
+
+def test_rejected_values_go_to_the_dead_letter_topic_as_they_came(ends, integrate_once, real_broker):
+    ends.send(range(1, 10), partition=0)
+    producer = Producer({"bootstrap.servers": ends.servers})
+    wrong = [b'{"hvr_op": 1,', b"", b'{"hvr_op": 1,\n"k": \xff}']
+    for value in wrong:
+        producer.produce(ends.name, value, partition=0)
+    producer.produce(ends.name, None, key=b"tombstone", partition=0)
+    assert producer.flush(30) == 0
+    ends.send(range(10, 20), partition=0)
+    channel, dead = ends.write(), f"{ends.name}-dead"
+    real_broker.create([dead], 1)
+    rules = f"errors: {{tolerance: all, deadletterqueue.topic.name: {dead}, deadletterqueue.context.headers.enable: true}}\n"
+    channel.write_text(rules + channel.read_text())
+    integrate_once(channel)
+    assert ends.sent() == [*range(1, 20)]
+    letters = kafka_io.read_all(ends.servers, [dead])
+    assert [one.value for one in letters] == [*wrong, b"null"]
+    places = [
+        (dict(one.headers)["__connect.errors.file"], dict(one.headers)["__connect.errors.line"]) for one in letters
+    ]
+    assert places == [(f"{ends.name}/0".encode(), b"%d" % offset) for offset in (9, 10, 11, 12)]
+
+
+def test_the_daemon_goes_on_when_brokers_come_back_and_takes_new_partitions(spark, tmp_path, name):
+    class_path = brokers.libraries()
+    if class_path is None:
+        pytest.skip("a broker that can be killed needs mvn and Java 17")
+    with tempfile.TemporaryDirectory(prefix="kafka-") as home, brokers.KraftBroker(class_path, Path(home)) as kraft:
+        taken = brokers.Broker(kraft.servers, "killed", real=True)
+        taken.create([name], 3)
+        taken.create([f"{name}-out"], 1)
+        ends = Ends(kraft.servers, name, tmp_path)
+        file = ends.write(more=", poll_seconds: 0.2")
+        rules = "restart: {first_seconds: 0.5, most_seconds: 1, timeout_seconds: -1}\n"
+        file.write_text(rules + file.read_text())
+        ends.send(range(1, 31))
+        stopping, failures = threading.Event(), []
+        job = Job(plan.build(str(file), "UTC"), stopping)
+        job.prepare()
+
+        def run():
+            try:
+                job.integrate(spark, once=False)
+            except Exception as error:  # noqa: BLE001 - shown below
+                failures.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            until(lambda: failures or len(ends.sent()) == 30, 90)
+            kraft.stop()
+            time.sleep(3)
+            kraft.start()
+            ends.admin.create_partitions([NewPartitions(name, 4)])[name].result()
+            ends.send(range(31, 41), partition=3)
+            until(lambda: failures or set(range(1, 41)) <= set(ends.sent()), 120)
+        finally:
+            stopping.set()
+            thread.join()
+            job.close()
+        assert not failures

@@ -87,7 +87,8 @@ def test_ranges_of_a_stream_are_read_together():
         (b'{"a": 1}', b'{"a": 1}'),
         (b'{\n  "a": "x\\ny",\r\n  "b": [1,\n2]\n}', b'{   "a": "x\\ny",\r   "b": [1, 2] }'),
         (b'{"a": "x\ny"}', b'{"a": "x\x0by"}'),
-        (b"\n\n", b"  "),
+        (b"\n\n", b"\x0b"),
+        (b"", b"\x0b"),
     ],
 )
 def test_a_document_over_several_lines_is_one_and_a_line_end_in_a_string_stays_wrong(value, line):

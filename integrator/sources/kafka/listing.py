@@ -47,13 +47,18 @@ class Start:
 
 @dataclass(frozen=True)
 class TopicListing:
-    """Finds ranges. delay_s: younger records are not there yet. accepts_loss: of records that were deleted."""
+    """Finds ranges.
+
+    delay_s: younger records are not there yet. accepts_loss: of records that were deleted.
+    slice_bytes: about how many a slice has.
+    """
 
     topics: tuple[str, ...]
     properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
     start: Start = Start()
     delay_s: int = 0
     accepts_loss: bool = False
+    slice_bytes: int = SLICE_BYTES
 
     def slices(self, ends: Mapping[str, int] = NOTHING_TAKEN) -> list[Slice]:
         """Return ranges after `ends`. Raises SourceAway, or EnvironmentFault for what was lost or is not allowed."""
@@ -163,11 +168,11 @@ class TopicListing:
         return {one: low[one] for one in new}
 
     def _cut(self, stream: Stream, begin: int, end: int) -> list[Slice]:
-        """Return what is there of a partition, in slices of about SLICE_BYTES."""
+        """Return what is there of a partition, in slices of about `slice_bytes`."""
         if end <= begin:
             return []
         mean = self._mean(stream, begin, end)
-        step = max(1, round(SLICE_BYTES / mean))
+        step = max(1, round(self.slice_bytes / mean))
         bounds = [*range(begin, end, step), end]
         return [stream.slice(at, to, max(1, round((to - at) * mean))) for at, to in pairwise(bounds)]
 

@@ -32,6 +32,8 @@ _FIRST = 100
 _STRING = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*"')
 _NO_BLANK = b"\x0b"
 """In the place of a line's end in a text of JSON, where none may be: it may be nowhere either."""
+_BLANK = ord(" ")
+"""All that are blanks in JSON are at most this."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,13 @@ class SliceFile(File):
 
 
 def _one_line_each(block: Block) -> tuple[bytearray, Places]:
-    """Return the values, and where each ends; those that are written over several lines in one."""
+    """Return the values, and where each ends; those that are written over several lines in one.
+
+    A value of blanks is no record, and no blank line of a file either, which is passed over: it is made an error.
+    """
     text, data = block.values, bytearray(block.values)
-    if int(count_bytes(text, NEWLINE)) == len(block):
+    may_be_blank = bool((text[block.ends[:-1]] <= _BLANK).any())
+    if int(count_bytes(text, NEWLINE)) == len(block) and not may_be_blank:
         return data, block.ends
     ends = block.ends.tolist()
     values = [_in_one_line(bytes(data[begin : end - 1])) for begin, end in itertools.pairwise(ends)]
@@ -125,6 +131,8 @@ def _one_line_each(block: Block) -> tuple[bytearray, Places]:
 
 def _in_one_line(value: bytes) -> bytes:
     """Return a value with blanks for the ends of lines, which are blanks in JSON; in a string they stay an error."""
+    if not value.strip():
+        return _NO_BLANK
     if b"\n" not in value:
         return value
     if b'"' in _STRING.sub(b"", value):

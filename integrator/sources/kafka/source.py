@@ -15,7 +15,7 @@ from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
 from integrator.sources.contract import Feed, Opening, Problems
 from integrator.sources.kafka.feed import CommittedOffsets
-from integrator.sources.kafka.listing import Start, TopicListing, check_reachable
+from integrator.sources.kafka.listing import SLICE_BYTES, Start, TopicListing, check_reachable
 from integrator.sources.kafka.reader import TopicReader
 from integrator.sources.location import check_table
 
@@ -85,7 +85,7 @@ class Topics:
         word = location.start if location.start in START_WORDS else "earliest"
         start = Start(str(word), location.start_ms, location.consumer_group or "")
         accepts = location.lost_records == "earliest"
-        return TopicListing(tuple(location.topics), self._properties, start, delay_s, accepts_loss=accepts)
+        return TopicListing(tuple(location.topics), self._properties, start, delay_s, accepts, SLICE_BYTES)
 
     def prepare(self, place: str) -> None:
         """Do nothing: topics are their producers'."""
