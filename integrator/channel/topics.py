@@ -51,8 +51,8 @@ class TopicsLocation(SourceLocation, KafkaAccess):
     topics: Annotated[list[Annotated[str, AfterValidator(_topic)]], BeforeValidator(_listed), Field(min_length=1)] = (
         Field(
             description="The names of topics, and regular expressions, which begin with ^ and match whole names: "
-            "[shop.orders, ^shop\\.audit_.*]. Topics that match later are read from their beginning. Names that begin "
-            "with __ are not matched."
+            "[shop.orders, ^shop\\.audit_.*]. Topics that come later are read from the first record there. Names that "
+            "begin with __ are not matched."
         )
     )
     start: Literal["earliest", "latest", "group"] | AwareDatetime = Field(

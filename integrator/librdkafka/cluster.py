@@ -26,6 +26,11 @@ _FORBIDDEN = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
+_PASSING = (3, 5, 6, 7, 8, 9, 13, 14, 15, 16, 56, 74, 75, 78)
+"""Error codes of brokers that change leaders, start, or do not know a new partition yet: asked again, they answer.
+
+https://kafka.apache.org/protocol#protocol_error_codes
+"""
 _SPECS: Any = OffsetSpec
 """Which offsets are asked for; its functions have no types."""
 Partition = tuple[str, int]
@@ -146,7 +151,7 @@ class Cluster:
         text = f"{reason.str()}{f'; the last messages of the client: {heard}' if heard else ''}"
         if reason.code() in _FORBIDDEN:
             return ClusterFault("not allowed", of, text)
-        is_away = reason.code() < 0 or reason.retriable()
+        is_away = reason.code() < 0 or reason.code() in _PASSING or reason.retriable()
         return ClusterFault("away" if is_away else "other", of, text)
 
 

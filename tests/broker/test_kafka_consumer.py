@@ -7,14 +7,21 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from confluent_kafka import Consumer as Client
 from confluent_kafka import KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
+from integrator.channel.topics import TopicsLocation
+from integrator.errors import EnvironmentFault
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range, ReadFault
+from integrator.sources.kafka.source import Topics
+from integrator.sources.slices import TaskSlice
 from tests.parts import brokers
 from tests.unit.test_gather import rows_of, some
 
@@ -191,3 +198,70 @@ def test_a_broker_that_is_killed_comes_back_or_is_missed(name):
             reason, offset, *_ = fault_of(away, Range(name, 0, 0, 10))
             assert (reason, offset) == ("silent", 0)
             away.close()
+
+
+def test_a_right_that_is_withdrawn_is_an_error_that_names_it(name, tmp_path):
+    class_path = brokers.libraries()
+    if class_path is None:
+        pytest.skip("a broker with rights needs mvn and Java 17")
+    login = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    rules = f"""
+listener.name.secure.sasl.enabled.mechanisms=PLAIN
+listener.name.secure.plain.sasl.jaas.config={login} required user_bob="pa55word";
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+"""
+    with (
+        tempfile.TemporaryDirectory(prefix="kafka-") as home,
+        brokers.KraftBroker(class_path, Path(home), {"SECURE": "SASL_PLAINTEXT"}, rules) as kraft,
+    ):
+        admin = create(kraft.servers, name)
+        sent(kraft.servers, name, [b"1", b"2"])
+
+        def right(operation):
+            return AclBinding(
+                ResourceType.TOPIC,
+                name,
+                ResourcePatternType.LITERAL,
+                "User:bob",
+                "*",
+                operation,
+                AclPermissionType.ALLOW,
+            )
+
+        def withdrawn(operation):
+            taken = AclBindingFilter(
+                ResourceType.TOPIC,
+                name,
+                ResourcePatternType.LITERAL,
+                "User:bob",
+                "*",
+                operation,
+                AclPermissionType.ALLOW,
+            )
+            [done] = admin.delete_acls([taken]).values()
+            assert len(done.result()) == 1
+
+        for done in admin.create_acls([right(AclOperation.READ), right(AclOperation.DESCRIBE)]).values():
+            done.result()
+        given = {"Kafka_Authentication_Method": "USER_PASS", "Stream_User": "bob", "Stream_Password": "pa55word"}
+        location = {"class": "kafka", "Kafka_Brokers": [kraft.listeners["SECURE"]], "topics": [name], **given}
+        topics = Topics(TopicsLocation(**location))
+        found = topics.listing("").slices()
+        assert [(one.begin, one.end) for one in found] == [(0, 0), (0, 2)]
+        one = TaskSlice(1, found[1].path, 0, 0, found[1].stream, read=True)
+        assert b"1" in topics.reader.file(one).start(1)
+        withdrawn(AclOperation.READ)
+        with pytest.raises(EnvironmentFault, match=rf"{name}/0: may not be read .*ACL Read and Describe"):
+            list(topics.reader.file(one).raw_lines(np.array([0, 1])))
+        withdrawn(AclOperation.DESCRIBE)
+        ends = {one.stream: one.end for one in found}
+        with pytest.raises(EnvironmentFault, match=rf"{name}.*(may not see it|not allowed)"):
+            until_it_fails(lambda: topics.listing("").slices(ends))
+
+
+def until_it_fails(ask, seconds=20):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        ask()
+        time.sleep(0.5)

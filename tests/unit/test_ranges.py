@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from integrator.durable import Damaged
+from integrator.errors import EnvironmentFault, SourceAway
+from integrator.librdkafka.cluster import ClusterFault
+from integrator.librdkafka.fetching import Range, ReadFault
 from integrator.sources import stream
 from integrator.sources.journal import journal as journals
 from integrator.sources.journal.journal import Journal
-from integrator.sources.kafka import slice_file
+from integrator.sources.kafka import faults, slice_file
 from integrator.sources.kafka.ranges import Stream, of_path, stream_of
 from integrator.sources.slices import Slice
 
@@ -103,3 +106,43 @@ def test_positions_of_two_partitions_differ():
     assert files[0].places_of(np.array([0, 1 << 40])).to_pylist() == ["0" * 20, "0000000001" + "0" * 10]
     assert files[0].segment != files[1].segment
     assert {len(one.segment) for one in files} == {16}
+
+
+WANTED = Range("shop.orders", 3, 10, 90)
+SAID = [
+    (
+        ReadFault("overtaken", WANTED, 10, "", 15, 90),
+        EnvironmentFault,
+        "shop.orders/3: the records from offset 10 to 14 were deleted",
+    ),
+    (
+        ReadFault("cut", WANTED, 40, "", 0, 40),
+        EnvironmentFault,
+        "shop.orders/3: has records up to offset 39, and had them up to 89",
+    ),
+    (ReadFault("unknown", WANTED, 10, ""), EnvironmentFault, "shop.orders: the topic is not there any more"),
+    (
+        ReadFault("not allowed", WANTED, 10, "x"),
+        EnvironmentFault,
+        "shop.orders/3: may not be read (x); the operator of the brokers must allow",
+    ),
+    (
+        ReadFault("silent", WANTED, 12, "x"),
+        SourceAway,
+        "shop.orders/3: nothing came from k:9092 for offset 12 (x); start the brokers",
+    ),
+    (
+        ClusterFault("not allowed", "g", "x"),
+        EnvironmentFault,
+        "g: not allowed (x); the operator of the brokers must allow our user",
+    ),
+    (ClusterFault("away", "", "x"), SourceAway, "no broker of k:9092 answers (x); start it"),
+    (ClusterFault("other", "t/0", "x"), EnvironmentFault, "t/0: x; see the brokers' logs"),
+]
+
+
+@pytest.mark.parametrize(("fault", "kind", "text"), SAID)
+def test_what_went_wrong_is_an_error_with_its_place_and_a_remedy(fault, kind, text):
+    with pytest.raises(kind) as raised, faults.explained(lambda: "k:9092"):
+        raise fault
+    assert text in str(raised.value)

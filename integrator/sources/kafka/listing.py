@@ -1,7 +1,7 @@
 """Which ranges of topics there are to read, up to each partition's last stable offset.
 
 A stream begins with a range without offsets, which is in the journal like all others: `start` is asked once. Partitions
-and topics that come later begin at offset 0.
+of its topic that come later begin at offset 0, and topics that come later at the first record that is there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import structlog
 
-from integrator.channel.topics import is_pattern
 from integrator.errors import IntegratorError
 from integrator.librdkafka.cluster import Cluster, Partition, Topic, cluster_of
 from integrator.librdkafka.consumer import Consumer
@@ -53,7 +52,8 @@ class TopicListing:
     slice_bytes: about how many a slice has.
     """
 
-    topics: tuple[str, ...]
+    names: tuple[str, ...]
+    patterns: tuple[str, ...]
     properties: Mapping[str, str] = field(repr=False)  # I7: may hold passwords
     start: Start = Start()
     delay_s: int = 0
@@ -83,28 +83,32 @@ class TopicListing:
         kept, now = _KEPT.get(self._key), time.monotonic()
         if kept is None or now > kept[0] or not set(names) <= set(kept[1]):
             cluster = cluster_of(self.properties)
-            patterns = [re.compile(one) for one in self.topics if is_pattern(one)]
-            there = cluster.names() if patterns else []
-            matching = [one for one in there if not one.startswith("__") and any(p.fullmatch(one) for p in patterns)]
-            wanted = dict.fromkeys([one for one in self.topics if not is_pattern(one)] + matching + list(names))
+            matching = filter(self._matches, cluster.names() if self.patterns else ())
+            wanted = dict.fromkeys([*self.names, *matching, *names])
             kept = _KEPT[self._key] = now + TOPICS_S, cluster.topics(wanted)
         return kept[1]
 
+    def _matches(self, topic: str) -> bool:
+        return not topic.startswith("__") and any(re.fullmatch(one, topic) for one in self.patterns)
+
     @property
     def _key(self) -> tuple[Any, ...]:
-        return self.topics, tuple(sorted(self.properties.items()))
+        return self.names, self.patterns, tuple(sorted(self.properties.items()))
 
     def _slices(self, ends: Mapping[str, int]) -> Iterator[Slice]:
-        known = {stream_of(text): end for text, end in ends.items()}
+        taken = {stream_of(text): end for text, end in ends.items()}
+        known = {one: end for one, end in taken.items() if one.topic in self.names or self._matches(one.topic)}
         topics = self.found(tuple(sorted({one.topic for one in known})))
-        missing = [one for one in self.topics if not is_pattern(one) and topics[one] is None]
+        missing = [one for one in self.names if topics[one] is None]
         if missing and not {one.topic for one in known}.issuperset(missing):
             raise faults.missing(missing, self.properties["bootstrap.servers"])
         followed = self._followed(known, topics)
         partitions = [(one.topic, one.partition) for one in followed]
         cluster = cluster_of(self.properties)
         low, high = cluster.first(partitions), self._high(cluster, partitions)
-        begins = self._begins(cluster, [one for one, end in followed.items() if end is None], low, high, anew=not known)
+        new = [(one.topic, one.partition) for one, end in followed.items() if end is None]
+        begins = self._begins(cluster, new, low, high) if not taken else dict.fromkeys(new, 0)
+        begins |= {one: low[one] for one in new if taken and one[0] not in {stream.topic for stream in taken}}
         cuts: list[list[Slice]] = []
         for stream, end in followed.items():
             place = stream.topic, stream.partition
@@ -147,16 +151,11 @@ class TopicListing:
     def _begins(
         self,
         cluster: Cluster,
-        streams: list[Stream],
+        new: list[Partition],
         low: Mapping[Partition, int],
         high: Mapping[Partition, int],
-        *,
-        anew: bool,
     ) -> dict[Partition, int]:
-        """Return where streams begin that are new. anew: the channel has no progress."""
-        new = [(one.topic, one.partition) for one in streams]
-        if not new or not anew:
-            return dict.fromkeys(new, 0)
+        """Return where partitions begin in a channel that has no progress."""
         if self.start.time_ms is not None:
             found = cluster.at(new, self.start.time_ms)
             return {one: found[one] if found[one] >= 0 else high[one] for one in new}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from integrator.channel import brokers, kafka_access
 from integrator.channel.problems import Report
-from integrator.channel.topics import START_WORDS, TopicsLocation
+from integrator.channel.topics import START_WORDS, TopicsLocation, is_pattern
 from integrator.errors import ConfigurationError
 from integrator.librdkafka.properties import QUIET
 from integrator.schema import Table
@@ -85,7 +85,9 @@ class Topics:
         word = location.start if location.start in START_WORDS else "earliest"
         start = Start(str(word), location.start_ms, location.consumer_group or "")
         accepts = location.lost_records == "earliest"
-        return TopicListing(tuple(location.topics), self._properties, start, delay_s, accepts, SLICE_BYTES)
+        names = tuple(one for one in location.topics if not is_pattern(one))
+        patterns = tuple(filter(is_pattern, location.topics))
+        return TopicListing(names, patterns, self._properties, start, delay_s, accepts, SLICE_BYTES)
 
     def prepare(self, place: str) -> None:
         """Do nothing: topics are their producers'."""
