@@ -15,6 +15,7 @@ from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
+from integrator.errors import EnvironmentFault
 from integrator.librdkafka.aws_iam import client_settings
 from integrator.librdkafka.properties import QUIET
 
@@ -58,10 +59,13 @@ class Cluster:
     """A cluster that is asked. It may be asked by several threads."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        """Take librdkafka's properties. Raises EnvironmentFault where no token can be made."""
+        """Take librdkafka's properties. Raises EnvironmentFault where no token can be made, or one cannot be."""
         self._noticed: deque[str] = deque(maxlen=_KEPT_NOTICES)
         settings: dict[str, Any] = {**QUIET, **client_settings(properties)}
-        self._client = AdminClient(settings | {"error_cb": lambda error: self._noticed.append(error.str())})
+        try:
+            self._client = AdminClient(settings | {"error_cb": lambda error: self._noticed.append(error.str())})
+        except KafkaException as error:
+            raise EnvironmentFault(f"the Kafka client does not start: {error.args[0].str()}") from None
 
     def names(self) -> list[str]:
         """Return the names of all topics that we may see. Raises ClusterFault."""

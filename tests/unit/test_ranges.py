@@ -13,6 +13,7 @@ from integrator.sources import stream
 from integrator.sources.journal import journal as journals
 from integrator.sources.journal.journal import Journal
 from integrator.sources.kafka import faults, slice_file
+from integrator.sources.kafka.listing import TopicListing
 from integrator.sources.kafka.ranges import Stream, of_path, stream_of
 from integrator.sources.slices import Slice
 
@@ -146,3 +147,20 @@ def test_what_went_wrong_is_an_error_with_its_place_and_a_remedy(fault, kind, te
     with pytest.raises(kind) as raised, faults.explained(lambda: "k:9092"):
         raise fault
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize("cores", [1, 4, 16])
+def test_other_numbers_of_cores_read_the_same_ranges(path, cores):
+    journal = Journal(path)
+    journal.take([ONE.slice(0, 0, 0), OTHER.slice(0, 0, 0)])
+    for at in range(0, 60, 10):
+        journal.take([one.slice(at, at + 10, 9_000_000) for one in (ONE, OTHER)])
+    stream.note_cores(path.parent, cores)
+    options = {"journal": str(path), "bytes": "0", "one_task_bytes": "1000", "shuffling_cores": "2"}
+    reader = stream._Reader(TopicListing((), (), {}), options)
+    tasks = [[row for row in part.rows if row[5]] for part in reader.partitions({"slices": 0}, {"slices": 14})]
+    assert len(tasks) == min(cores, 12)
+    paths = [row[1] for rows in tasks for row in rows]
+    assert paths == [entry.path for one in (ONE, OTHER) for entry in journal.uncompacted if entry.stream == str(one)]
+    of_streams = [{row[4] for row in rows} for rows in tasks]
+    assert cores == 1 or all(len(streams) == 1 for streams in of_streams)

@@ -109,6 +109,7 @@ def test_documents_over_several_lines_empty_values_and_tombstones(topic, tmp_pat
     assert [*reader.file(one).raw_lines(np.array([0, 1]))] == [spread, b""]
     with pytest.raises(DataError, match=r"/0:1: "):
         fragments(made, one, reader)
+    assert [*reader.file(one).raw_lines(np.array([1]))] == [b""]
     assert reader.file(one).start(10) == spread + b"\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import re
@@ -66,7 +67,7 @@ class SliceFile(File):
         shortening = None if repeated is None else RepeatedMember(*repeated)
         how = LineReading(reading.block_bytes, reading.tolerant, reading.masks, shortening)
         blocks: Iterator[tuple[tuple[bytearray, Places], Ints]]
-        blocks = ((_one_line_each(one), one.offsets) for one in self._blocks())
+        blocks = ((_one_line_each(one), one.offsets) for one in self._blocks(_consumer(self.properties), self.range))
         if reading.whole_files and (every := list(blocks)):
             data, ends = _joined([one for one, _ in every])
             blocks = iter([((data, ends), np.concatenate([offsets for _, offsets in every]))])
@@ -74,15 +75,16 @@ class SliceFile(File):
             yield lines_of(self.path, data, offsets, ends, how)
 
     def raw_lines(self, numbers: Ints) -> Iterator[bytes]:
-        """Yield values as they came: those at these offsets, which ascend."""
-        wanted = set(numbers.tolist())
-        for block in self._blocks():
-            data, ends = block.values.tobytes(), block.ends.tolist()
-            for at in np.flatnonzero(np.isin(block.offsets, numbers)).tolist():
-                wanted.discard(int(block.offsets[at]))
-                yield data[ends[at] : ends[at + 1] - 1]
-            if not wanted:
-                return
+        """Yield values as they came: those at these offsets, which ascend.
+
+        They are read by a consumer of their own: another thread may read the next slice now.
+        """
+        first, last = int(numbers[0]), int(numbers[-1])
+        with contextlib.closing(Consumer(self.properties)) as consumer:
+            for block in self._blocks(consumer, replace(self.range, begin=first, end=last + 1)):
+                data, ends = block.values.tobytes(), block.ends.tolist()
+                for at in np.flatnonzero(np.isin(block.offsets, numbers)).tolist():
+                    yield data[ends[at] : ends[at + 1] - 1]
 
     def places_of(self, line: Ints) -> pa.Array:
         """Return the offsets, as positions of records whose source gives none, as 20 hex digits."""
@@ -99,11 +101,11 @@ class SliceFile(File):
         """The offset before the first one."""
         return self.range.begin - 1
 
-    def _blocks(self) -> Iterator[Block]:
-        if self.range.begin == self.range.end:
+    def _blocks(self, consumer: Consumer, wanted: Range) -> Iterator[Block]:
+        if wanted.begin == wanted.end:
             return
         with faults.explained(self._brokers):
-            yield from _consumer(self.properties).read(self.range)
+            yield from consumer.read(wanted)
             topic = cluster_of(self.properties).topics([self.range.topic])[self.range.topic]
         if topic is None:
             raise faults.gone(self.range.topic)
