@@ -21,6 +21,8 @@ from integrator.sources.slices import SliceListing
 
 _EVERY_S = 1.0
 _REST = 10
+_WAIT_S = 2.0
+"""How long who asks waits: brokers that are away answer nothing for longer, and metrics are wanted then."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,28 @@ class Backlog:
         self._state, self._listing = State(str(state)), listing
         self._lock = threading.Lock()
         self._last, self._again = Lag(), 0.0
+        self._reading: threading.Thread | None = None
 
     def now(self) -> Lag:
-        """Return what is not synced; where that cannot be read, what it was before."""
+        """Return what is not synced; where that cannot be read, or not soon, what it was before."""
         with self._lock:
-            began = time.monotonic()
-            if began >= self._again:
-                with contextlib.suppress(IntegratorError, Damaged, OSError):  # the channel itself fails with it
-                    self._last = self._read()
+            if self._reading is None and time.monotonic() >= self._again:
+                self._reading = threading.Thread(target=self._renew, daemon=True)
+                self._reading.start()
+            reading = self._reading
+        if reading is not None:
+            reading.join(_WAIT_S)
+        return self._last
+
+    def _renew(self) -> None:
+        began = time.monotonic()
+        try:
+            with contextlib.suppress(IntegratorError, Damaged, OSError):  # the channel itself fails with it
+                self._last = self._read()
+        finally:
+            with self._lock:
                 took = time.monotonic() - began
-                self._again = began + max(_EVERY_S, took * _REST)
-            return self._last
+                self._again, self._reading = began + max(_EVERY_S, took * _REST), None
 
     def _read(self) -> Lag:
         synced = self._state.last_slice()

@@ -1,11 +1,15 @@
 """Which ranges of topics are found, in a cluster that is made up."""
 
+import threading
+
 import pytest
 
 from integrator.errors import EnvironmentFault
 from integrator.librdkafka.cluster import Topic
+from integrator.monitor import backlog
 from integrator.sources.kafka import listing
 from integrator.sources.kafka.listing import Start, TopicListing
+from integrator.sources.slices import Slice
 
 
 class Made:
@@ -104,3 +108,20 @@ def test_what_is_lost_is_an_error_or_passed_over(made):
     assert ranges(["a"], ends=ends_of(a0=3, a1=12), accepts_loss=True) == [("a/0", 5, 5), ("a/0", 5, 30)]
     with pytest.raises(EnvironmentFault, match="missing at k:9092: the topics none"):
         ranges(["none"])
+
+
+def test_who_asks_for_the_lag_does_not_wait_for_brokers_that_are_away(tmp_path, monkeypatch):
+    away, came = threading.Event(), []
+
+    class Away:
+        def slices(self, ends):
+            away.wait(30)
+            return [Slice("a#id/0/0-7", 70, 0, "a#id/0", 0, 7)]
+
+    monkeypatch.setattr(backlog, "_WAIT_S", 0.05)
+    found = backlog.Backlog(tmp_path / "state", Away)
+    assert [found.now(), found.now()] == [backlog.Lag(), backlog.Lag()]
+    away.set()
+    while not came or came[-1] == backlog.Lag():
+        came.append(found.now())
+    assert came[-1] == backlog.Lag(1, 70, {"a#id/0": 7})

@@ -1,0 +1,91 @@
+"""A location of class kafka with topics: what is refused of it, with a remedy, and that passwords are hidden."""
+
+import pytest
+
+from integrator import plan
+from integrator.channel.load import RunOptions
+from integrator.channel.topics import TopicsLocation
+from integrator.errors import ConfigurationError
+from integrator.plan.source import change_sources
+
+SOURCE = "Kafka_Brokers: [k1], topics: [orders]"
+
+
+def made(tmp_path, source=SOURCE, actions="", kafka=""):
+    (tmp_path / "t.sql").write_text("create table t(k int primary key, v text);")
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        f"channel: c\nlocations:\n  src: {{class: kafka, {source}}}\n"
+        f"  kaf: {{class: kafka, Kafka_Brokers: [k2]{kafka}}}\ntables: [t.sql]\nactions: [{actions}]\n"
+    )
+    run = RunOptions()
+    return run, lambda: plan.build(str(file), "UTC", run)
+
+
+WRONG = {
+    "a name that is none": ("Kafka_Brokers: [k1], topics: ['a b']", "'a b' is no topic"),
+    "a broken pattern": ("Kafka_Brokers: [k1], topics: ['^(a']", "is no regular expression"),
+    "no topics": ("Kafka_Brokers: [k1], topics: []", "$.locations.src.topics"),
+    "a word that is none": (f"{SOURCE}, start: oldest", "'oldest'"),
+    "a timestamp without a zone": (f"{SOURCE}, start: 2026-01-31T12:00:00", "$.locations.src.start"),
+    "a group that is needed": (f"{SOURCE}, start: group", "$.locations.src.start: needs a group: add consumer_group"),
+    "a group for lag": (f"{SOURCE}, commit_offsets: true", "commit_offsets: needs a group: add consumer_group"),
+    "a group without use": (f"{SOURCE}, consumer_group: g", "consumer_group: does nothing without start: group"),
+    "a broker with a scheme": ("Kafka_Brokers: ['ssl://k1:9'], topics: [a]", "has a scheme; write k1:9"),
+    "half an access": (f"{SOURCE}, Stream_User: u", "Stream_User: does nothing with Kafka_Authentication_Method NONE"),
+    "a key of the target": (
+        f"{SOURCE}, Kafka_Default_Topic: t",
+        "Kafka_Default_Topic belongs to a location of class kafka",
+    ),
+    "a table that is not there": (f"{SOURCE}, table: x", "'x' is no table"),
+    "Conduit's group": (f"{SOURCE}, groupID: g", "use consumer_group of a source with topics"),
+    "Conduit's beginning": (f"{SOURCE}, readFromBeginning: true", "use start of a source with topics"),
+    "Conduit's certificate": (f"{SOURCE}, clientCert: x", "use Stream_Client_Public_Certificate"),
+}
+
+
+@pytest.mark.parametrize(("source", "text"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_has_its_place_and_a_remedy(source, text, tmp_path):
+    with pytest.raises(ConfigurationError) as raised:
+        made(tmp_path, source)[1]()
+    assert text in str(raised.value)
+
+
+def test_transactions_that_topics_divide_are_refused(tmp_path):
+    count = "{action: ColumnProperties, Name: left, Datatype: integer, Extra: true, IntegrateExpression: '{hvr_tx_countdown}'}"
+    with pytest.raises(
+        ConfigurationError, match=r"hvr_tx_countdown. cannot be counted: the topics that are read divide"
+    ):
+        made(tmp_path, actions=count)[1]()
+    with pytest.raises(ConfigurationError, match="TRANSACTION cannot be: the topics that are read divide transactions"):
+        made(tmp_path, kafka=", Kafka_Message_Bundling: TRANSACTION")[1]()
+
+
+def test_acks_one_of_conduit_is_answered(tmp_path):
+    action = "{action: Environment, Name: HVR_KAFKA_PROPERTY, Value: acks=one}"
+    with pytest.raises(ConfigurationError, match=r"acks=one, of Conduit, is acks=1 here"):
+        made(tmp_path, actions=action)[1]()
+
+
+def test_a_channel_from_topic_to_topic(tmp_path):
+    _, build = made(tmp_path, f"{SOURCE}, start: 2026-01-31T12:00:00Z, dialect: debezium")
+    found = build()
+    [source] = change_sources(found.origin.channel).values()
+    assert isinstance(source.location, TopicsLocation)
+    assert source.location.start_ms == 1_769_860_800_000
+    assert source.describe() == "orders at k1 (debezium)"
+    assert (found.recipe.messages.cap_loc, found.brokers) == ("src", "k2:9092")
+
+
+def test_passwords_of_the_source_are_hidden(tmp_path):
+    access = "Kafka_Authentication_Method: USER_PASS, Stream_User: u, Stream_Password: s3cr3t-word, Kafka_Tls: true"
+    run, build = made(tmp_path, f"{SOURCE}, {access}")
+    found = build()
+    assert run.secrets.mask("the s3cr3t-word") != "the s3cr3t-word"
+    for shown in (found.changes, found.changes.reader, found.changes.listing("")):
+        assert "s3cr3t-word" not in repr(shown)
+
+
+def test_a_password_without_tls_is_noted(tmp_path):
+    access = "Kafka_Authentication_Method: USER_PASS, Stream_User: u, Stream_Password: s3cr3t-word"
+    assert any("Kafka without TLS" in note for note in made(tmp_path, f"{SOURCE}, {access}")[1]().notes)
