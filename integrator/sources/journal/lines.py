@@ -39,8 +39,8 @@ def entry_of(path: Path, number: int, line: bytes) -> Slice:
     valid = valid and all(type(entry[name]) is int for name in members - texts)
     if not valid or entry["size"] < 0 or (members == _RANGE and not 0 <= entry["begin"] <= entry["end"]):
         raise Damaged(
-            f"{path}:{number}: the journal is damaged: {line[:80]!r}: path is text, size and mtime are whole numbers; of "
-            "a range stream is text, begin and end are whole numbers that ascend"
+            f"{path}:{number}: the journal is damaged: {line[:80]!r}: path is text, size and mtime are whole numbers; "
+            "of a range stream is text, begin and end are whole numbers that ascend"
         )
     return Slice(**entry)
 
