@@ -25,6 +25,8 @@ from integrator.cli.connect_values import readable
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.deliver.kafka.read_back import Received, read_back
 from integrator.errors import EnvironmentFault
+from integrator.librdkafka.consumer import Consumer
+from integrator.librdkafka.fetching import Range, ReadFault
 from integrator.names.numbers import counted
 from integrator.plan import Plan
 from integrator.run import daemon
@@ -32,6 +34,7 @@ from integrator.run.seen import progress
 from integrator.run.spark import class_archive
 
 CHANNEL = "channels/quickstart.yaml"
+_RECORD_S = 2.0
 _BROKERS = "KAFKA_BROKERS"
 _SHOWN = 2
 _OPERATIONS = {0: "delete", 1: "insert", 2: "update", 3: "before key update", 4: "before update", 5: "truncate"}
@@ -65,7 +68,18 @@ def prepare(timezone: str) -> Path:
     What is compiled at first use is compiled by that, too. Raises EnvironmentFault.
     """
     with _with_kafka(_own(), timezone) as plan:
-        return class_archive.make(lambda: daemon.integrate([plan], once=True))
+        archive = class_archive.make(lambda: daemon.integrate([plan], once=True))
+        _read_topic(plan.topics[0], plan.create_topics.Partitions if plan.create_topics else 1)
+        return archive
+
+
+def _read_topic(topic: str, partitions: int) -> int:
+    """Read the first record of a topic, as a source does, so that its loop is compiled; return how many were read."""
+    with contextlib.closing(Consumer({"bootstrap.servers": os.environ[_BROKERS]}, timeout_s=_RECORD_S)) as consumer:
+        for partition in range(partitions):
+            with contextlib.suppress(ReadFault):  # it has none
+                return sum(map(len, consumer.read(Range(topic, partition, 0, 1))))
+    return 0
 
 
 @contextlib.contextmanager

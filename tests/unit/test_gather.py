@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from confluent_kafka import Producer
 
+from integrator.cli import quickstart
 from integrator.deliver.kafka.embedded import EmbeddedCluster
 from integrator.librdkafka.consumer import Consumer
 from integrator.librdkafka.fetching import Range, ReadFault
@@ -95,3 +96,10 @@ def test_what_the_partition_does_not_have_is_a_fault_with_its_offsets(odd):
         rows_of(consumer.read(wanted))
     assert raised.value == ReadFault("cut", wanted, COUNT, raised.value.text, 0, COUNT)
     consumer.close()
+
+
+def test_preparing_reads_a_record_so_that_the_loop_is_compiled(odd, monkeypatch):
+    monkeypatch.setenv(quickstart._BROKERS, odd[0])
+    monkeypatch.setattr(quickstart, "_RECORD_S", 0.5)
+    assert quickstart._read_topic("odd", 1) == 1
+    assert quickstart._read_topic("none", 1) == 0
