@@ -13,7 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests.parts import brokers, java, registries
+from tests.parts import brokers, daemon, java, registries
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
@@ -83,6 +83,12 @@ def at_the_root() -> Iterator[None]:
     os.chdir(ROOT)
     yield
     os.chdir(before)
+
+
+@pytest.fixture(autouse=True)
+def no_daemon_is_left() -> Iterator[None]:
+    yield
+    daemon.kill_those_left()
 
 
 @pytest.fixture

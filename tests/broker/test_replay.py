@@ -11,6 +11,7 @@ import pytest
 from tests.broker.test_actions import channel
 from tests.parts import kafka_io
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -50,7 +51,7 @@ def replay(path, *words):
         env={**os.environ, "SPARK_MASTER": "local[2]"},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

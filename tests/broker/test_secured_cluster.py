@@ -31,6 +31,7 @@ from integrator.errors import EnvironmentFault, IntegratorError
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.certificates import Authority
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
@@ -161,7 +162,7 @@ def test_the_whole_job_with_tls_and_scram_on_three_brokers(cluster, channel, nam
     cluster.allow("cdc", name, AclOperation.ALL)
     file = channel('", "'.join(cluster.kraft.listener("SECURE")), given)
     command = [sys.executable, str(ROOT / "run.py"), "--channel", str(file), "--once"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=240)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr[-3000:]
     assert received(cluster, name) == [*range(ROWS)]
     assert planted(tmp_path, done.stdout, done.stderr) == []  # I7: state, checkpoint, channel, log
@@ -184,7 +185,7 @@ def test_no_secret_is_in_sparks_pages_nor_in_command_lines_nor_on_sparks_disk(cl
     place = f"http://127.0.0.1:{port}"
 
     def got(path):
-        with urllib.request.urlopen(f"{place}{path}", timeout=20) as answer:
+        with urllib.request.urlopen(f"{place}{path}", timeout=PATIENCE_S) as answer:
             return answer.read().decode()
 
     [application] = json.loads(got("/api/v1/applications"))

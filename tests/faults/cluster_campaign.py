@@ -28,6 +28,7 @@ from tests.faults import kill_minus_nine
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import JAVA_OPTIONS, SparkCluster, family_of, send
+from tests.parts.waiting import PATIENCE_S
 
 SETTINGS = [
     f"spark.driver.defaultJavaOptions={JAVA_OPTIONS}",
@@ -44,7 +45,6 @@ SETTINGS = [
 FILES_A_ROUND = 5
 RATE = 500
 """Messages a second of each task: so that a cycle takes some seconds, in whose middle the fault comes."""
-ENDS_WITHIN_S = 240
 
 
 class Sent:
@@ -119,7 +119,7 @@ class Scene:
 
     def wait(self) -> None:
         """Wait until all that was written is synced; start the daemon again if it ends."""
-        deadline = time.monotonic() + ENDS_WITHIN_S
+        deadline = time.monotonic() + PATIENCE_S
         while not self._sent.is_synced():
             if not self.daemon.running:
                 code = self.daemon.wait()
@@ -170,7 +170,7 @@ def run(directory: Path, rounds: int, seed: int, delivery: str, only: str = "") 
         for number in range(rounds):
             context.round(only)
             print(f"round {number + 1}: {dict(context.seen)}", flush=True)
-        assert context.daemon.terminate(120) in (0, 4), context.daemon.lines[-20:]
+        assert context.daemon.terminate() in (0, 4), context.daemon.lines[-20:]
         counted = sent.check()
     assert delivery != "exactly_once" or not counted["repeats"], f"I8: {counted['repeats']} changes came twice"
     return counted | {"rounds": rounds} | dict(sorted(context.seen.items()))

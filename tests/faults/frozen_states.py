@@ -14,7 +14,6 @@ import random
 import shutil
 import signal
 import tempfile
-import time
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -25,6 +24,7 @@ from confluent_kafka.admin import AdminClient
 from tests.faults.restored_states import CORES, FILES, ROWS, channel_of, key, read, write
 from tests.parts import brokers, frozen
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import until
 
 LOCKS = ("lock", "senders", "integrating", "jvm")
 
@@ -61,7 +61,7 @@ def one_round(directory: Path, servers: str, step: str, first: int, then: int, *
             _integrated(other, then)
         marks = _marks(path)
         os.kill(paused.pid, signal.SIGCONT)
-        code = paused.wait(300)
+        code = paused.wait()
     finally:
         if paused.running:
             paused.kill(everything=True)
@@ -74,15 +74,15 @@ def one_round(directory: Path, servers: str, step: str, first: int, then: int, *
 
 def _integrated(channel: Path, cores: int) -> None:
     daemon = Daemon(channel, "--once", master=f"local[{cores}]")
-    assert daemon.wait(300) == 0, "\n".join(daemon.lines[-30:])
+    assert daemon.wait() == 0, "\n".join(daemon.lines[-30:])
 
 
-def _wait_until_stopped(daemon: Daemon, seconds: float = 240) -> None:
-    deadline = time.monotonic() + seconds
-    while psutil.Process(daemon.pid).status() != psutil.STATUS_STOPPED:
+def _wait_until_stopped(daemon: Daemon) -> None:
+    def stopped() -> bool:
         assert daemon.running, "\n".join(daemon.lines[-30:])
-        assert time.monotonic() < deadline, "it does not come to the step"
-        time.sleep(0.1)
+        return psutil.Process(daemon.pid).status() == psutil.STATUS_STOPPED
+
+    until(stopped, "it does not come to the step")
 
 
 def _marks(channel: Path) -> dict[str, bytes]:

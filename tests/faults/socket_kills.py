@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.parts import kafka_io
 from tests.parts.brokers import broker, free_port
 from tests.parts.daemon import ROOT, Daemon
+from tests.parts.waiting import PATIENCE_S, until
 
 AGENTS = ("a", "b")
 
@@ -65,11 +66,9 @@ def run(servers: str, directory: Path, topic: str, lines: int, kills: int, seed:
             daemon.kill(everything=choose.random() < 0.5)
             daemon = Daemon(channel)
     for process in agents.values():
-        assert process.wait(600) == 0
-    deadline = time.monotonic() + 300
+        assert process.wait(PATIENCE_S) == 0
     total = lines * len(AGENTS)
-    while not through(directory / "state" / "lines") and time.monotonic() < deadline:
-        time.sleep(0.5)
+    until(lambda: through(directory / "state" / "lines"), lambda: "\n".join(daemon.lines[-30:]))
     code = daemon.terminate()
     assert code == 0, daemon.lines[-20:]
     return {"lines": total, **check(kafka_io.read_all(servers, [topic]), lines)}

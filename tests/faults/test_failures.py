@@ -13,6 +13,7 @@ from tests.bench import rows as table
 from tests.faults.kill_minus_nine import ROWS_A_FILE, check, write_changes
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.real_broker]
 
@@ -49,6 +50,11 @@ class Running:
         for future in self.admin.create_topics([new]).values():
             future.result()
 
+    def in_sync(self):
+        """The fewest replicas in sync that a partition of the topic has."""
+        found = self.admin.list_topics(self.topic, timeout=PATIENCE_S).topics[self.topic]
+        return min(len(partition.isrs) for partition in found.partitions.values())
+
     def write(self, files=1):
         for _ in range(files):
             write_changes(self.inbox, self.files)
@@ -57,15 +63,11 @@ class Running:
     def failure(self):
         """The text of the next failure that is retried."""
         before = len(self.daemon.events("failed, starts again"))
-        return self.daemon.wait_for("failed, starts again", before + 1, seconds=120)[-1]["error"]
+        return self.daemon.wait_for("failed, starts again", before + 1)[-1]["error"]
 
     def end(self, lost=0):
         """The daemon ends well, and the topic has every change but those of the first `lost` files."""
-        deadline = time.monotonic() + 120
-        while sum(cycle["rows"] for cycle in self.daemon.events("cycle synced")) < self.files * ROWS_A_FILE:
-            assert time.monotonic() < deadline, "\n".join(self.daemon.lines[-20:])
-            assert self.daemon.running, "\n".join(self.daemon.lines[-20:])
-            time.sleep(0.2)
+        self.daemon.wait_for_rows(self.files * ROWS_A_FILE)
         assert self.daemon.terminate() == 0, self.daemon.lines[-20:]
         if not lost:
             check(kafka_io.read_all(self.servers, [self.topic]), self.files * ROWS_A_FILE)
@@ -85,7 +87,7 @@ def test_one_of_three_brokers_away_and_back(cluster, tmp_path, name):
 def test_too_few_replicas_in_sync(cluster, tmp_path, name):
     running = Running(cluster, tmp_path, name, replicas=3)
     cluster.nodes[2].stop()
-    time.sleep(12)  # until the controller has seen it
+    until(lambda: running.in_sync() == 2, "the controller has not seen it")
     running.write()
     error = running.failure()
     cluster.nodes[2].start()

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -12,6 +11,7 @@ import pytest
 from tests.conftest import DATA, ROOT
 from tests.parts import channels, kafka_io
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 CHANGES = DATA / "changes.wal2json-v2.jsonl"
@@ -31,13 +31,6 @@ def put(home, text):
     path = home / "in" / ".a.jsonl"
     path.write_text(text)
     path.rename(path.with_name("a.jsonl"))
-
-
-def until(condition, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def run(command, channel):

@@ -9,6 +9,7 @@ from tests.faults import socket_kills
 from tests.parts import kafka_io
 from tests.parts.brokers import free_port
 from tests.parts.daemon import Daemon
+from tests.parts.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -26,8 +27,7 @@ def row(agent, k, **members):
 
 def answers(port, sender, lines):
     """What a sender of lines is answered; its acknowledged lines are those of the last number."""
-    with socket.create_connection(("127.0.0.1", port), 30) as connected:
-        connected.settimeout(60)
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connected:
         connected.sendall(b'{"hello":{"sender":"%s"}}\n' % sender.encode() + b"".join(lines))
         connected.shutdown(socket.SHUT_WR)
         return [json.loads(line) for line in connected.makefile("rb")]

@@ -70,7 +70,7 @@ def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluste
     sent.write(2)
     daemon.wait_for("cycle synced")
     paused, cycles = pause_one_that_sends(cluster, daemon, sent)
-    daemon.wait_for("cycle synced", cycles, seconds=180)
+    daemon.wait_for("cycle synced", cycles)
     send(signal.SIGCONT, paused)
     time.sleep(5)
     assert daemon.terminate() == 0, daemon.lines[-20:]
@@ -93,7 +93,7 @@ def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp
         cluster.kill_worker(0)
         send(signal.SIGKILL, family_of(cluster.busiest().pid))
     cluster.add_worker()
-    daemon.wait_for("cycle synced", 2, seconds=180)
+    daemon.wait_for("cycle synced", 2)
     assert daemon.terminate() == 0, daemon.lines[-20:]
     assert not sent.check()["repeats"]
 
