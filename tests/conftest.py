@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-from tests.parts import brokers, daemon, java, registries
+from tests.parts import brokers, daemon, java, jdbc, registries
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "data" / "postgres-shop"
@@ -67,12 +66,11 @@ def converter_class_path() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
-    """A session of four cores, so that cycles are cut and shuffled."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from integrator.run.spark import session
+    """The one session of this process's tests, with PostgreSQL's JDBC driver where it is to be had."""
+    from tests.parts import in_process
 
-    session.DEFAULTS["spark.master"] = "local[4]"
-    started = session.start("tests")
+    driver = jdbc.driver()
+    started = in_process.session_of("tests", [str(driver)] if driver else [])
     yield started
     started.stop()
 
@@ -100,17 +98,28 @@ def name() -> str:
 @pytest.fixture(scope="session")
 def integrate_once(spark: object) -> Callable[[Path], None]:
     """Integrate what is there, by the channel in a file, in the shared session: `--once` without its process."""
-    from integrator import plan
-    from integrator.channel.model import Restart
-    from integrator.run.job import Job
+    from tests.parts import in_process
 
-    def run(channel: Path) -> None:
-        made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
-        job = Job(made, threading.Event())
-        try:
-            job.prepare()
-            job.run(spark, once=True)  # type: ignore[arg-type]
-        finally:
-            job.close()
+    return partial(in_process.integrate, spark)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command came to: its exit code, and what it printed and logged."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """A command of `run.py` without its process. spark: the session it takes where it needs one."""
+    from tests.parts import in_process
+
+    def run(*words: object, spark: object = None) -> Said:
+        capsys.readouterr()
+        code = in_process.command(*words, spark=spark)  # type: ignore[arg-type]
+        return Said(code, *capsys.readouterr())
 
     return run

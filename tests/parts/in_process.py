@@ -1,0 +1,76 @@
+"""Commands in this process and a Spark session that is there: what they do, without the start of a process and of Spark."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from unittest import mock
+
+import structlog
+from pyspark.sql import SparkSession
+
+from integrator import plan
+from integrator.channel.model import Restart
+from integrator.cli import main
+from integrator.run.job import Job
+from integrator.run.spark import session
+
+_OF_DRIVER = "spark.driver.extraJavaOptions"
+
+
+def session_of(name: str, jars: Sequence[str] = ()) -> SparkSession:
+    """Start a session of four cores, so that cycles are cut and shuffled."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session.DEFAULTS["spark.master"] = "local[4]"
+    session.DEFAULTS[_OF_DRIVER] += " -XX:TieredStopAtLevel=1"  # few rows pass: a second compiler gains nothing
+    return session.start(name, jars)
+
+
+def integrate(spark: SparkSession, channel: Path) -> None:
+    """Integrate what is there, by the channel in a file: `--once`, whose failures are not tried again."""
+    made = dataclasses.replace(plan.build(str(channel), "UTC"), restart=Restart(tries=0))
+    job = Job(made, threading.Event())
+    try:
+        job.prepare()
+        job.run(spark, once=True)
+    finally:
+        job.close()
+
+
+class _Shared:
+    """A session that commands cannot stop."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def stop(self) -> None:
+        """Leave it as it is."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._spark, name)
+
+
+@contextmanager
+def _shared(spark: SparkSession | None) -> Iterator[None]:
+    """Have commands take this session; without one, none may ask for it."""
+    if spark is None:
+        with mock.patch.object(session, "start", side_effect=AssertionError("it starts Spark")):
+            yield
+    else:
+        with mock.patch.object(session, "start", return_value=_Shared(spark)):
+            yield
+
+
+def command(*words: object, spark: SparkSession | None = None) -> int:
+    """Run a command of `run.py`; return its exit code. What it logs and prints is on stderr and stdout."""
+    log = structlog.get_config()
+    with mock.patch.object(sys, "argv", ["run.py", *map(str, words)]), _shared(spark):
+        try:
+            return main.main()
+        finally:
+            structlog.configure(**log)
