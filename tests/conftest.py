@@ -66,11 +66,11 @@ def converter_class_path() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[object]:
-    """The one session of this process's tests, with PostgreSQL's JDBC driver where it is to be had."""
+    """The one session of this process's tests, with the JDBC drivers that are to be had."""
     from tests.parts import in_process
 
-    driver = jdbc.driver()
-    started = in_process.session_of("tests", [str(driver)] if driver else [])
+    jars = [str(jar) for jar in (jdbc.driver(), jdbc.mariadb_driver()) if jar]
+    started = in_process.session_of("tests", jars)
     yield started
     started.stop()
 
@@ -85,8 +85,8 @@ def at_the_root() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_daemon_is_left() -> Iterator[None]:
-    yield
-    daemon.kill_those_left()
+    with daemon.none_left():
+        yield
 
 
 @pytest.fixture

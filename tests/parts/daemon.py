@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -153,9 +153,14 @@ class Daemon:
         return self._process.poll() is None
 
 
-def kill_those_left() -> None:
-    """kill -9 of what a test that failed has left running: it would take the time of those after it, and warn in them."""
-    while _started:
-        left = _started.pop()
-        if left.running:
-            left.kill(everything=True)
+@contextlib.contextmanager
+def none_left() -> Iterator[None]:
+    """kill -9 of what was started within and still runs: it would take the time of the tests after it, and warn in them."""
+    before = len(_started)
+    try:
+        yield
+    finally:
+        while len(_started) > before:
+            left = _started.pop()
+            if left.running:
+                left.kill(everything=True)
