@@ -22,13 +22,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+from confluent_kafka import Consumer, TopicPartition
 
 from integrator.run.state.directory import State
 from tests.faults import kill_minus_nine
 from tests.parts import brokers, channels, kafka_io
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import JAVA_OPTIONS, SparkCluster, family_of, send
-from tests.parts.waiting import PATIENCE_S
+from tests.parts.waiting import until
 
 SETTINGS = [
     f"spark.driver.defaultJavaOptions={JAVA_OPTIONS}",
@@ -72,6 +73,22 @@ class Sent:
             self._files += 1
         for path in sorted(aside.iterdir()):
             shutil.move(path, self._inbox / path.name)
+
+    def write_and_see(self, files):
+        """Write files that come into one cycle; return as soon as some of their messages have come to the brokers."""
+        before = self._arrived()
+        self.write(files)
+        until(lambda: self._arrived() > before)
+
+    def _arrived(self):
+        """How many messages the topic has, whether they are committed or not."""
+        consumer = Consumer({"bootstrap.servers": self._servers, "group.id": "ends"})
+        try:
+            partitions = consumer.list_topics(self._topic).topics[self._topic].partitions
+            places = [TopicPartition(self._topic, partition) for partition in partitions]
+            return sum(consumer.get_watermark_offsets(place)[1] for place in places)
+        finally:
+            consumer.close()
 
     def is_synced(self):
         """Whether the last cycle that is synced ends with the last file."""
@@ -119,17 +136,17 @@ class Scene:
 
     def wait(self) -> None:
         """Wait until all that was written is synced; start the daemon again if it ends."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not self._sent.is_synced():
+
+        def is_synced() -> bool:
             if not self.daemon.running:
                 code = self.daemon.wait()
                 self.seen[f"daemon ended with code {code}"] += 1
                 if code not in (0, 4, 5, -signal.SIGKILL, 128 + signal.SIGKILL):
                     raise AssertionError(f"the daemon ended with {code}: " + "\n".join(self.daemon.lines[-30:]))
                 self.daemon = self._started()
-            if time.monotonic() > deadline:
-                raise AssertionError("nothing is synced: " + "\n".join(self.daemon.lines[-30:]))
-            time.sleep(0.2)
+            return bool(self._sent.is_synced())
+
+        until(is_synced, lambda: "nothing is synced: " + "\n".join(self.daemon.lines[-30:]))
 
     def _pause(self) -> None:
         """Pause the executor that sends, until its cycle was sent again by another one."""

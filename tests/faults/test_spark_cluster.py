@@ -15,15 +15,28 @@ from tests.faults.cluster_campaign import SETTINGS, Sent
 from tests.parts import channels, kafka_io, rebuild
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import SparkCluster, family_of, send
+from tests.parts.waiting import until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
+WORKERS = 2
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    with SparkCluster(tmp_path_factory.mktemp("spark")) as running:
+        yield running
+
 
 @pytest.fixture
-def cluster(tmp_path):
-    (tmp_path / "spark").mkdir()
-    with SparkCluster(tmp_path / "spark") as running:
-        yield running
+def cluster(processes):
+    """The module's cluster with two workers, and without the executors of the test before."""
+    while processes.workers() > WORKERS:
+        processes.kill_worker()
+    while processes.workers() < WORKERS:
+        processes.add_worker()
+    until(lambda: not processes.executors())
+    return processes
 
 
 def test_the_recorded_changes_go_through_a_cluster(cluster, broker, tmp_path, name):
@@ -46,20 +59,28 @@ def pause_one_that_sends(cluster, daemon, sent):
     The limit of the rate lets executors work little: the busiest one may have no task. Then the cycle is synced, and
     another one is begun.
     """
+
+    def fails():
+        return bool(daemon.events("failed, starts again"))
+
     for cycles in (2, 3, 4):
-        sent.write(20)
-        time.sleep(7)  # in the middle of the cycle, which takes about 20 s
+        sent.write_and_see(20)  # in the middle of the cycle, which takes about 20 s
         paused = family_of(cluster.busiest(3).pid)
         send(signal.SIGSTOP, paused)
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and len(daemon.events("cycle synced")) < cycles:
-            if daemon.events("failed, starts again"):
-                return paused, cycles
-            time.sleep(0.1)
-        assert time.monotonic() < deadline, daemon.lines[-20:]
+        until(
+            lambda count=cycles: fails() or len(daemon.events("cycle synced")) >= count, lambda: str(daemon.lines[-20:])
+        )
+        if fails():
+            return paused, cycles
         send(signal.SIGCONT, paused)
-        time.sleep(10)  # until it has found out that it is lost, and another one is in its place
+        until(lambda lost=paused: is_replaced(cluster, lost[0]))
     raise AssertionError(f"no executor that sends was found: {daemon.lines[-20:]}")
+
+
+def is_replaced(cluster, executor):
+    """Whether an executor that was paused has found out that it is lost, and another one is in its place."""
+    there = cluster.executors()
+    return executor not in there and len(there) == WORKERS
 
 
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
@@ -72,7 +93,7 @@ def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluste
     paused, cycles = pause_one_that_sends(cluster, daemon, sent)
     daemon.wait_for("cycle synced", cycles)
     send(signal.SIGCONT, paused)
-    time.sleep(5)
+    until(lambda: paused[0] not in cluster.executors(), "it has not found out that it is lost")
     assert daemon.terminate() == 0, daemon.lines[-20:]
     counted = sent.check()
     assert delivery == "at_least_once" or not counted["repeats"]
@@ -85,12 +106,11 @@ def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp
     daemon.wait_for("integrating")
     sent.write(2)
     daemon.wait_for("cycle synced")
-    sent.write(8)
-    time.sleep(3)
+    sent.write_and_see(8)
     if lost == "executor":
         send(signal.SIGKILL, family_of(cluster.busiest().pid))
     else:
-        cluster.kill_worker(0)
+        cluster.kill_worker()
         send(signal.SIGKILL, family_of(cluster.busiest().pid))
     cluster.add_worker()
     daemon.wait_for("cycle synced", 2)
@@ -115,15 +135,15 @@ def test_executors_that_come_later_are_used(broker, tmp_path, name):
         daemon.wait_for("cycle synced")
         running.add_worker(cores=4)
         state = tmp_path / "state" / "shop"
-        deadline = time.monotonic() + 90
-        while (state / "cores").read_text() != "5":  # which the driver notes in each cycle
-            assert time.monotonic() < deadline
+
+        def noted():
             sent.write(1)
             time.sleep(2)
+            return (state / "cores").read_text() == "5"  # which the driver notes in each cycle
+
+        until(noted, lambda: str(daemon.lines[-5:]))
         sent.write(60)
-        while begun(broker, state).count != 5:
-            assert time.monotonic() < deadline + 60, daemon.lines[-5:]
-            time.sleep(0.05)
+        until(lambda: begun(broker, state).count == 5, lambda: str(daemon.lines[-5:]))
         assert daemon.terminate() == 0, daemon.lines[-20:]
         sent.check()
 

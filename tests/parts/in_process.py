@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from integrator.cli import main
 from integrator.run.job import Job
 from integrator.run.spark import session
 
+_TAKEN = (signal.SIGINT, signal.SIGTERM)
+"""What a command that integrates takes for itself."""
 _OF_DRIVER = "spark.driver.extraJavaOptions"
 
 
@@ -57,20 +60,21 @@ class _Shared:
 
 @contextmanager
 def _shared(spark: SparkSession | None) -> Iterator[None]:
-    """Have commands take this session; without one, none may ask for it."""
-    if spark is None:
-        with mock.patch.object(session, "start", side_effect=AssertionError("it starts Spark")):
-            yield
-    else:
-        with mock.patch.object(session, "start", return_value=_Shared(spark)):
-            yield
+    """Have commands take this session; without one, none may ask for it. What a command has of its JVM for as long as that
+    lives, its signals and a lock on a state directory, it has not.
+    """
+    given = {"return_value": _Shared(spark)} if spark else {"side_effect": AssertionError("it starts Spark")}
+    with mock.patch.multiple(session, start=mock.Mock(**given), on_jvm_signal=mock.Mock(), lock_jvm=mock.Mock()):
+        yield
 
 
 def command(*words: object, spark: SparkSession | None = None) -> int:
     """Run a command of `run.py`; return its exit code. What it logs and prints is on stderr and stdout."""
-    log = structlog.get_config()
+    log, handlers = structlog.get_config(), {number: signal.getsignal(number) for number in _TAKEN}
     with mock.patch.object(sys, "argv", ["run.py", *map(str, words)]), _shared(spark):
         try:
             return main.main()
         finally:
             structlog.configure(**log)
+            for number, handler in handlers.items():
+                signal.signal(number, handler)

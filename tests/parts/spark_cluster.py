@@ -80,10 +80,15 @@ class SparkCluster:
         time.sleep(seconds)
         return max(before, key=lambda pair: _cpu(pair[0]) - pair[1])[0]
 
-    def kill_worker(self, number: int = 0) -> None:
-        """kill -9 of a worker; its executors end when they find out."""
-        self._processes[1 + number].kill()
-        self._processes[1 + number].wait()
+    def kill_worker(self) -> None:
+        """kill -9 of the first worker that runs; its executors end when they find out."""
+        worker = next(one for one in self._processes[1:] if one.poll() is None)
+        worker.kill()
+        worker.wait()
+
+    def workers(self) -> int:
+        """How many workers run."""
+        return sum(one.poll() is None for one in self._processes[1:])
 
     def lose_worker(self, draw: random.Random) -> None:
         """kill -9 of one of the workers that run, and of its executors; another one takes its place."""
