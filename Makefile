@@ -61,9 +61,11 @@ faults: $(VENV)/installed
 	$(BIN)/python -m tests.faults.many_channels --channels 4 --starts 20
 	$(BIN)/python -m tests.faults.many_channels --channels 12 --starts 20
 
-# Records that are nearly right, in all dialects: once as they are decoded, once with each index of compiled loops checked.
+# Records that are nearly right, in all dialects: once as they are decoded, once with each index of compiled loops checked. And
+# the properties of the suite with many more examples.
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzz --lines 100000 --seed 1
+	$(BIN)/pytest -q -n auto --hypothesis-profile fuzz -m hypothesis tests/unit tests/wire
 	$(BIN)/python -m tests.fuzz.rejected --lines 100000
 	$(BIN)/python -m tests.fuzz.whole_job --lines 100000
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m tests.fuzz --lines 100000 --seed 1

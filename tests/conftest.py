@@ -19,8 +19,10 @@ DATA = ROOT / "data" / "postgres-shop"
 
 
 java.JVM_OPTIONS.append("-XX:TieredStopAtLevel=1")  # no second compiler: they live for seconds or minutes
-hypothesis.settings.register_profile("untimed", deadline=None)  # what is compiled is compiled by the first example
-hypothesis.settings.load_profile("untimed")
+# no deadline: what is compiled is compiled by the first example
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=30)
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=1000)  # `make fuzz`
+hypothesis.settings.load_profile("suite")
 
 
 def pytest_report_header() -> str:
