@@ -59,22 +59,22 @@ class _Shared:
 
 
 @contextmanager
-def _shared(spark: SparkSession | None) -> Iterator[None]:
+def sharing(spark: SparkSession | None) -> Iterator[None]:
     """Have commands take this session; without one, none may ask for it. What a command has of its JVM for as long as that
-    lives, its signals and a lock on a state directory, it has not.
+    lives, its signals and a lock on a state directory, it has not; what it sets for its process is set back.
     """
     given = {"return_value": _Shared(spark)} if spark else {"side_effect": AssertionError("it starts Spark")}
-    with mock.patch.multiple(session, start=mock.Mock(**given), on_jvm_signal=mock.Mock(), lock_jvm=mock.Mock()):
-        yield
-
-
-def command(*words: object, spark: SparkSession | None = None) -> int:
-    """Run a command of `run.py`; return its exit code. What it logs and prints is on stderr and stdout."""
     log, handlers = structlog.get_config(), {number: signal.getsignal(number) for number in _TAKEN}
-    with mock.patch.object(sys, "argv", ["run.py", *map(str, words)]), _shared(spark):
+    with mock.patch.multiple(session, start=mock.Mock(**given), on_jvm_signal=mock.Mock(), lock_jvm=mock.Mock()):
         try:
-            return main.main()
+            yield
         finally:
             structlog.configure(**log)
             for number, handler in handlers.items():
                 signal.signal(number, handler)
+
+
+def command(*words: object, spark: SparkSession | None = None) -> int:
+    """Run a command of `run.py`; return its exit code. What it logs and prints is on stderr and stdout."""
+    with mock.patch.object(sys, "argv", ["run.py", *map(str, words)]), sharing(spark):
+        return main.main()

@@ -9,7 +9,7 @@ import pytest
 from integrator.contracts.message_format import SchemaId
 from tests.parts import pure
 
-ROWS = 1500
+ROWS = 3000
 COLUMNS = "id bigint primary key, name varchar(40), note text, price decimal(12,2), at timestamp, qty int"
 
 
