@@ -1,10 +1,11 @@
 """A real Spark standalone cluster: executors in processes of their own, which are killed, paused and come late."""
 
-import contextlib
+import json
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 import psutil
 import pytest
@@ -15,9 +16,10 @@ from integrator.run.state import shards
 from tests.conftest import DATA
 from tests.faults.cluster_campaign import SETTINGS, Sent
 from tests.parts import channels, kafka_io, rebuild
+from tests.parts.brokers import free_port
 from tests.parts.daemon import Daemon
 from tests.parts.spark_cluster import SparkCluster, family_of, send
-from tests.parts.waiting import until
+from tests.parts.waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -55,47 +57,32 @@ def test_the_recorded_changes_go_through_a_cluster(cluster, broker, tmp_path, na
     assert rebuild.comparable(rebuild.rebuild(payloads)) == rebuild.comparable(rebuild.oracle(DATA / "final"))
 
 
-def sender(cluster):
-    """The executor that sends, waited for: its Python worker works, however little the limit of the rate lets it."""
+class Submitted(Daemon):
+    """A daemon by spark-submit, whose pages say which executors have tasks."""
 
-    def worked(executor):
-        seconds = 0.0
-        for process in family_of(executor.pid)[1:]:
-            with contextlib.suppress(psutil.Error):  # it ends just now
-                seconds += sum(process.cpu_times()[:2])
-        return seconds
+    def __init__(self, channel, cluster):
+        self._cluster, self._pages = cluster, f"http://127.0.0.1:{(port := free_port())}/api/v1/applications"
+        pages = ["spark.ui.enabled=true", f"spark.ui.port={port}"]
+        super().__init__(channel, submit=True, master=cluster.master, spark=[*SETTINGS, *pages])
 
-    before, found = {one: worked(one) for one in cluster.executors()}, []
+    def _asked(self, path=""):
+        with urllib.request.urlopen(self._pages + path, timeout=PATIENCE_S) as answer:
+            return json.load(answer)
 
-    def sends():
-        found.extend(one for one, seconds in before.items() if one.is_running() and worked(one) > seconds)
-        return found
+    def sender(self):
+        """The process of an executor that has a task; waited for."""
+        [application] = self._asked()
+        found = []
 
-    until(sends, "no executor sends")
-    return found[0]
+        def sends():
+            known = self._asked(f"/{application['id']}/executors")
+            at_work = [one["id"] for one in known if one["activeTasks"] and one["id"] != "driver"]
+            words = {one: one.cmdline() for one in self._cluster.executors()}
+            found.extend(one for one, said in words.items() if said[said.index("--executor-id") + 1] in at_work)
+            return found
 
-
-def pause_one_that_sends(cluster, daemon, sent):
-    """Pause an executor in the middle of a cycle, so that this fails; return its processes, and how many cycles there are.
-
-    Where it had just sent its last row, the cycle is synced, and another one is begun.
-    """
-
-    def fails():
-        return bool(daemon.events("failed, starts again"))
-
-    for cycles in (2, 3, 4):
-        sent.write_and_see(20)  # in the middle of the cycle, which takes about 20 s
-        paused = family_of(sender(cluster).pid)
-        send(signal.SIGSTOP, paused)
-        until(
-            lambda count=cycles: fails() or len(daemon.events("cycle synced")) >= count, lambda: str(daemon.lines[-20:])
-        )
-        if fails():
-            return paused, cycles
-        send(signal.SIGCONT, paused)
-        time.sleep(10)  # until it has found out whether it is lost, and another one is in its place
-    raise AssertionError(f"no executor that sends was found: {daemon.lines[-20:]}")
+        until(sends, "no executor has a task")
+        return found[0]
 
 
 def has_ended(process):
@@ -105,12 +92,15 @@ def has_ended(process):
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
 def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluster, broker, tmp_path, name):
     sent = Sent(broker, tmp_path, name, delivery)
-    daemon = Daemon(sent.channel, submit=True, master=cluster.master, spark=SETTINGS)
+    daemon = Submitted(sent.channel, cluster)
     daemon.wait_for("integrating")
     sent.write(2)
-    daemon.wait_for("cycle synced")
-    paused, cycles = pause_one_that_sends(cluster, daemon, sent)
-    daemon.wait_for("cycle synced", cycles)
+    daemon.wait_for_rows(2000)
+    sent.write_and_see(20)  # in the middle of the cycle, which takes about 20 s
+    paused = family_of(daemon.sender().pid)
+    send(signal.SIGSTOP, paused)
+    daemon.wait_for("failed, starts again")
+    daemon.wait_for_rows(22_000)
     send(signal.SIGCONT, paused)
     until(lambda: all(map(has_ended, paused)), "it has not found out that it is lost")  # whatever it sent late is there
     assert daemon.terminate() == 0, daemon.lines[-20:]
@@ -121,18 +111,16 @@ def test_i3_a_paused_executor_sends_nothing_after_its_successor(delivery, cluste
 @pytest.mark.parametrize("lost", ["executor", "worker"])
 def test_the_loss_of_an_executor_or_worker_is_retried(lost, cluster, broker, tmp_path, name):
     sent = Sent(broker, tmp_path, name, "exactly_once")
-    daemon = Daemon(sent.channel, submit=True, master=cluster.master, spark=SETTINGS)
+    daemon = Submitted(sent.channel, cluster)
     daemon.wait_for("integrating")
     sent.write(2)
-    daemon.wait_for("cycle synced")
+    daemon.wait_for_rows(2000)
     sent.write_and_see(8)
-    if lost == "executor":
-        send(signal.SIGKILL, family_of(sender(cluster).pid))
-    else:
+    if lost == "worker":
         cluster.kill_worker()
-        send(signal.SIGKILL, family_of(sender(cluster).pid))
+    send(signal.SIGKILL, family_of(daemon.sender().pid))
     cluster.add_worker()
-    daemon.wait_for("cycle synced", 2)
+    daemon.wait_for_rows(10_000)
     assert daemon.terminate() == 0, daemon.lines[-20:]
     assert not sent.check()["repeats"]
 
