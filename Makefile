@@ -4,6 +4,8 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.10 python3; 
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 10) <= sys.version_info[:2] < (3, 14)))' 2>/dev/null \
 	&& { echo $$p; break; }; done)
 BIN := $(VENV)/bin
+# The pure tests with a marker; each process would import all others first.
+marked = -m $(1) $$(grep -rlw 'mark.$(1)' tests/unit tests/wire)
 
 .PHONY: quickstart test fast lint fmt cov bench faults fuzz lock docs site clean
 
@@ -15,13 +17,13 @@ quickstart: $(VENV)/installed
 # broker.
 test: $(VENV)/prepared lint
 	$(BIN)/pytest -n auto --dist loadfile tests/unit tests/wire tests/fuzz
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile -m engine tests/unit
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile -m engine_without_compiler tests/unit
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --dist loadfile $(call marked,engine_without_compiler)
 	$(BIN)/pytest -n 3 --dist worksteal tests/faults tests/broker
 
 # Pure tests that matter to most changes: neither Spark nor a broker.
 fast: $(VENV)/installed
-	$(BIN)/pytest -q -n auto --dist loadfile -m fast tests/unit tests/wire
+	$(BIN)/pytest -q -n auto --dist loadfile $(call marked,fast)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check
