@@ -108,12 +108,18 @@ def run(servers: str, directory: Path, topic: str, rows: int, seconds: int, kill
         path = channel_file(directory, servers, topic, port, server)
         daemon = Daemon(path)
         daemon.wait_for("integrating")
-        with capture(server, directory, port) as changes, load(server, directory, rows, seconds) as loading:
+        with (
+            capture(server, directory, port) as changes,
+            load(server, directory, rows, seconds) as loading,
+            contextlib.ExitStack() as held,
+        ):
             time.sleep(2)
             refreshing = subprocess.Popen(
                 [sys.executable, "run.py", "refresh", "--channel", str(path), "--online", "--slice", "id%3", *words],
                 cwd=ROOT, env={**os.environ, "SPARK_MASTER": "local[2]"}, stderr=subprocess.PIPE, text=True,
             )  # fmt: skip
+            held.enter_context(refreshing)
+            held.callback(refreshing.kill)  # where a test fails
             for _ in range(kills):
                 time.sleep(choose.uniform(2, 8))
                 daemon.kill(everything=choose.random() < 0.5)

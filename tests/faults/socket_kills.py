@@ -55,18 +55,23 @@ def run(servers: str, directory: Path, topic: str, lines: int, kills: int, seed:
     daemon.wait_for("integrating")
     rate = max(5_000.0, lines / (4.0 * kills)) if kills else 0.0
     agents = {name: agent(port, name, lines, rate) for name in AGENTS}
-    for kill in range(kills):
-        time.sleep(choose.uniform(1.0, 4.0))
-        if kill % 2:
-            name = choose.choice(list(agents))
-            agents[name].kill()
-            agents[name].wait()
-            agents[name] = agent(port, name, lines, rate)
-        else:
-            daemon.kill(everything=choose.random() < 0.5)
-            daemon = Daemon(channel)
-    for process in agents.values():
-        assert process.wait(PATIENCE_S) == 0
+    try:
+        for kill in range(kills):
+            time.sleep(choose.uniform(1.0, 4.0))
+            if kill % 2:
+                name = choose.choice(list(agents))
+                agents[name].kill()
+                agents[name].wait()
+                agents[name] = agent(port, name, lines, rate)
+            else:
+                daemon.kill(everything=choose.random() < 0.5)
+                daemon = Daemon(channel)
+        for process in agents.values():
+            assert process.wait(PATIENCE_S) == 0
+    finally:
+        for process in agents.values():
+            process.kill()
+            process.wait()
     total = lines * len(AGENTS)
     until(lambda: through(directory / "state" / "lines"), lambda: "\n".join(daemon.lines[-30:]))
     code = daemon.terminate()
