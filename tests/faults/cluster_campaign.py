@@ -22,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-from confluent_kafka import Consumer, TopicPartition
 
 from integrator.run.state.directory import State
 from tests.faults import kill_minus_nine
@@ -73,22 +72,6 @@ class Sent:
             self._files += 1
         for path in sorted(aside.iterdir()):
             shutil.move(path, self._inbox / path.name)
-
-    def write_and_see(self, files):
-        """Write files that come into one cycle; return as soon as some of their messages have come to the brokers."""
-        before = self._arrived()
-        self.write(files)
-        until(lambda: self._arrived() > before)
-
-    def _arrived(self):
-        """How many messages the topic has, whether they are committed or not."""
-        consumer = Consumer({"bootstrap.servers": self._servers, "group.id": "ends"})
-        try:
-            partitions = consumer.list_topics(self._topic).topics[self._topic].partitions
-            places = [TopicPartition(self._topic, partition) for partition in partitions]
-            return sum(consumer.get_watermark_offsets(place)[1] for place in places)
-        finally:
-            consumer.close()
 
     def is_synced(self):
         """Whether the last cycle that is synced ends with the last file."""

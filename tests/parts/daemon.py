@@ -80,11 +80,12 @@ class Daemon:
         def told() -> str:
             return f"not {count} rows in synced cycles: " + "\n".join(self.lines[-30:])
 
-        def rows() -> int:
-            return sum(cycle["rows"] for cycle in self.events("cycle synced"))
+        until(lambda: self.rows() >= count or not self.running, told)
+        assert self.rows() >= count, told()
 
-        until(lambda: rows() >= count or not self.running, told)
-        assert rows() >= count, told()
+    def rows(self) -> int:
+        """How many rows are in synced cycles."""
+        return sum(cycle["rows"] for cycle in self.events("cycle synced"))
 
     def terminate(self, seconds: float = PATIENCE_S) -> int:
         self._process.send_signal(signal.SIGTERM)
